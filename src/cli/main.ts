@@ -64,30 +64,18 @@ function refuseEnvFile(argv: readonly string[]): void {
   throw usageError(`${flag.split("=")[0]} is not supported`, hint);
 }
 
-interface Guarded {
-  readonly io: Io;
-  /** Prints text for people, even after `halt`. */
-  say(text: string): Promise<void>;
-  takeStray(error: unknown): boolean;
-  /** Whether the command wrote to stdout, or tried to. */
-  hasAnswered(): boolean;
-  /** Interrupts the command and suppresses its further output. */
-  halt(reason: string): void;
-}
+type Guarded = ReturnType<typeof guard>;
 
-/** Returns the filters for printed text. In GitHub Actions, untrusted text must not become a workflow command. */
-async function inertFor({ host }: Terminal): Promise<Inert> {
+/**
+ * Returns the filters for printed text: first for the terminal and then, after redaction, for a log. In GitHub Actions,
+ * untrusted text must not become a workflow command.
+ */
+async function inertFor({ host }: Terminal) {
   const { logText, terminalText } = await import("../core/base/inert.ts");
-  return { forPeople: terminalText, forLog: host.env.GITHUB_ACTIONS === "true" ? logText : (text) => text };
+  return { forPeople: terminalText, forLog: host.env.GITHUB_ACTIONS === "true" ? logText : (text: string) => text };
 }
 
-/** Filters for untrusted text: first for the terminal and then, after redaction, for a log. */
-interface Inert {
-  forPeople(text: string): string;
-  forLog(text: string): string;
-}
-
-function guard(terminal: Terminal, { forPeople, forLog }: Inert): Guarded {
+function guard(terminal: Terminal, { forPeople, forLog }: Awaited<ReturnType<typeof inertFor>>) {
   let clean = (text: string) => text;
   const shown = (text: string) => forLog(clean(forPeople(text)));
   let isHalted = false;
@@ -113,7 +101,11 @@ function guard(terminal: Terminal, { forPeople, forLog }: Inert): Guarded {
     host: { ...terminal.host, note: (line) => void io.err(`${line}\n`) },
     out: async (text) => {
       hasAnswered = true;
-      return isHalted ? undefined : terminal.out(text).catch(refuseOutput);
+      return isHalted
+        ? undefined
+        : terminal.out(text).catch((error) => {
+            throw unwritten("cannot write the output", error);
+          });
     },
     outText: (text) => io.out(wrapLines(shown(text), terminal.outColumns)),
     err: async (text) =>
@@ -140,10 +132,13 @@ function guard(terminal: Terminal, { forPeople, forLog }: Inert): Guarded {
   };
   return {
     io,
-    takeStray: (error) => take(error),
+    takeStray: (error: unknown) => take(error),
+    /** Whether the command wrote to stdout, or tried to. */
     hasAnswered: () => hasAnswered,
-    say: (text) => terminal.err(shown(text)),
-    halt(reason) {
+    /** Prints text for people, even after `halt`. */
+    say: (text: string) => terminal.err(shown(text)),
+    /** Interrupts the command and suppresses its further output. */
+    halt(reason: string) {
       isHalted = true;
       for (const stop of stops) stop(reason);
     },
@@ -152,10 +147,6 @@ function guard(terminal: Terminal, { forPeople, forLog }: Inert): Guarded {
 
 /** Ignores a failed write, such as help whose reader has left. */
 const leaveUnsaid = () => undefined;
-
-function refuseOutput(error: unknown): never {
-  throw unwritten("cannot write the output", error);
-}
 
 interface Course {
   begun: Begun;
@@ -294,7 +285,10 @@ async function tellFailure(io: Io, error: unknown, argv: readonly string[]): Pro
   const fromRef = argv.find((text) => text.startsWith("--from-ref"));
   const flags = { verbose: argv.includes("--verbose"), color: !argv.includes("--no-color"), fromRef };
   const { describeFailure } = await import("./terminal/terminal.ts");
-  if (!hasReaderLeft(error)) await io.err(describeFailure(error, flags, io));
+  // The reader has left, as in `skillflow runs list | head`.
+  const isLeft =
+    error instanceof SkillflowError && (error.cause as NodeJS.ErrnoException | undefined)?.code === "EPIPE";
+  if (!isLeft) await io.err(describeFailure(error, flags, io));
 }
 
 /** Reports a fault to the project in SENTRY_DSN. A failed report changes nothing. */
@@ -310,9 +304,4 @@ async function reportToSentry(
     .then(({ reportFault }) => reportFault(dsn, { error, version: VERSION, ...begun }, { clean, env, argv }))
     .catch((failure) => `not reported: ${messageOf(failure)}`);
   if (argv.includes("--verbose")) await say(`the error was ${outcome}\n`);
-}
-
-/** Checks whether the reader has left, as in `skillflow runs list | head`. */
-function hasReaderLeft(error: unknown): boolean {
-  return error instanceof SkillflowError && (error.cause as NodeJS.ErrnoException | undefined)?.code === "EPIPE";
 }

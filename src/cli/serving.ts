@@ -1,4 +1,3 @@
-import type { Workspace } from "../app/host.ts";
 import { blameStray } from "../app/runs/stray.ts";
 import { configFindings, unknownSkills } from "../app/workspace.ts";
 import type { Diagnostic } from "../core/base/diagnostic.ts";
@@ -15,15 +14,8 @@ import { describeDiagnostic, painter } from "./terminal/terminal.ts";
 /** Time that running work may take after a server is stopped. */
 export const GRACE_MS = 10_000;
 
-interface Serving {
-  readonly workspace: Workspace;
-  readonly teller: Teller;
-  /** Resolves when the server should stop. */
-  readonly stopped: Promise<void>;
-}
-
 /** Opens the project to serve. `workflows` are the known workflows that may name skills. */
-export function openServing(io: Io, flags: Flags, workflows: readonly Workflow[] | undefined): Serving {
+export function openServing(io: Io, flags: Flags, workflows: readonly Workflow[] | undefined) {
   const workspace = openGuarded(io, flags);
   const teller = tellerOf(io, flags);
   teller.tell([...configFindings(workspace), ...unknownSkills(workspace, workflows)]);
@@ -31,11 +23,10 @@ export function openServing(io: Io, flags: Flags, workflows: readonly Workflow[]
     if (!blameStray(error)) teller.onFault(error);
     return true;
   });
+  /** Resolves when the server should stop. */
   const stopped = new Promise<void>((resolve) => io.onInterrupt(() => resolve()));
   return { workspace, teller, stopped };
 }
-
-type Teller = ReturnType<typeof tellerOf>;
 
 function tellerOf(io: Io, flags: Flags) {
   const paint = painter(io, flags);

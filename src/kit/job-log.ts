@@ -5,25 +5,15 @@ import { clip } from "./http.ts";
 
 /** Reads logs of CI jobs: whole, reduced to what explains a failure, or the parts with a word. */
 
-/** How much of a log a call wants. Without `search` and `offset` it gets the reduced log. */
-export interface JobLogInput {
-  /** Word whose lines are wanted, with three lines around each. Case is ignored. */
-  readonly search?: string | undefined;
-  /** Byte of the log, without colors and timestamps, to read from. */
-  readonly offset?: number | undefined;
-  /** Maximum number of bytes. Default 16,000. */
-  readonly max_bytes?: number | undefined;
-}
-
-/** Parameters of a job log for a tool's input schema. */
+/** Parameters of a job log for a tool's input schema. Without `search` and `offset` a call gets the reduced log. */
 export const jobLogInput = {
   search: z.string().min(1).max(200).optional().describe("Word; its lines with three around each."),
   offset: z.int().min(0).optional().describe("Byte to read on from: next_offset of the call before."),
   max_bytes: z.int().min(1000).max(64_000).optional().describe("Default 16000."),
 };
 
-/** Part of a log. `next_offset` continues a part that was read by offset. */
-export interface JobLog {
+/** Part of a log. */
+interface JobLog {
   readonly log: string;
   readonly log_bytes: number;
   readonly log_lines: number;
@@ -34,7 +24,9 @@ export interface JobLog {
   readonly blob_id?: string;
 }
 
-/** Members of a job log for a result's schema. */
+export type JobLogInput = z.infer<z.ZodObject<typeof jobLogInput>>;
+
+/** Members of a job log for a result's schema. `next_offset` continues a part that was read by offset. */
 export const jobLogShape = {
   log: "text",
   log_bytes: "number",

@@ -7,7 +7,6 @@ import {
   type Part,
   type Prompt,
   type Reply,
-  type ToolAnswer,
   type Turn,
   type Usage,
 } from "../core/engine/event/prompt.ts";
@@ -87,11 +86,6 @@ function wishesOf(prompt: Prompt, { instructions }: Opening): readonly Wish[] {
   ];
 }
 
-/** Puts instructions and evidence into one message. */
-function plainOpening(prompt: Prompt): Opening {
-  return { instructions: "", messages: openingTexts(prompt) };
-}
-
 function ask(
   [service, open]: readonly [Service, typeof openaiClient],
   request: OpenAI.ChatCompletionCreateParamsStreaming,
@@ -111,7 +105,8 @@ function requestOf(
   wishes: readonly Wish[],
 ): Omit<OpenAI.ChatCompletionCreateParamsStreaming, "model"> {
   const { output, tools } = prompt;
-  const { instructions, messages } = wishes.includes("system") ? opening : plainOpening(prompt);
+  const plain = { instructions: "", messages: openingTexts(prompt) };
+  const { instructions, messages } = wishes.includes("system") ? opening : plain;
   const shaped = wishes.includes("shape");
   const texts = [...messages, ...(output && !shaped ? [shapeText(output)] : [])];
   const system = instructions === "" ? [] : [{ role: "system", content: instructions } as const];
@@ -150,14 +145,10 @@ function messagesOfTurn(turn: Turn): OpenAI.ChatCompletionMessageParam[] {
     case "assistant":
       return turn.parts.length === 0 ? [] : [assistantMessage(turn.parts)];
     case "tools":
-      return turn.results.map(toolMessage);
+      return turn.results.map((answer) => ({ role: "tool", tool_call_id: answer.id, content: markedText(answer) }));
     case "user":
       return [{ role: "user", content: turn.text }];
   }
-}
-
-function toolMessage(answer: ToolAnswer): OpenAI.ChatCompletionToolMessageParam {
-  return { role: "tool", tool_call_id: answer.id, content: markedText(answer) };
 }
 
 function assistantMessage(parts: readonly Part[]): OpenAI.ChatCompletionAssistantMessageParam {
@@ -178,16 +169,7 @@ function callOf(part: Part): OpenAI.ChatCompletionMessageFunctionToolCall[] {
   return [{ type: "function", id: part.id, function: { name: part.tool, arguments: text } }];
 }
 
-interface Message {
-  text: string;
-  refusal: string;
-  readonly calls: Call[];
-  /** Reasoning that some servers require back with the calls it led to. */
-  reasoning: string;
-  readonly details: Json[];
-  finish: string;
-  usage: Fields;
-}
+type Message = ReturnType<typeof emptyMessage>;
 
 interface Call {
   readonly index: unknown;
@@ -196,8 +178,12 @@ interface Call {
   text: string;
 }
 
-function emptyMessage(): Message {
-  return { text: "", refusal: "", calls: [], reasoning: "", details: [], finish: "", usage: {} };
+/** Creates a message to fill. Some servers require its reasoning back with the calls that it led to. */
+function emptyMessage() {
+  const calls: Call[] = [];
+  const details: Json[] = [];
+  const usage: Fields = {};
+  return { text: "", refusal: "", calls, reasoning: "", details, finish: "", usage };
 }
 
 async function readStream(

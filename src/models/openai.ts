@@ -7,7 +7,6 @@ import {
   type Part,
   type Prompt,
   type Reply,
-  type ToolAnswer,
   type Turn,
   type Usage,
 } from "../core/engine/event/prompt.ts";
@@ -102,7 +101,14 @@ function requestOf(prompt: Prompt, { model, wishes, sights }: Asking): OpenAI.Re
     stream: true,
     store: false,
     ...(wishes.includes("reasoning") ? { include: ["reasoning.encrypted_content"] } : {}),
-    ...(tools.length > 0 ? { tools: tools.map(toolOf) } : {}),
+    ...(tools.length > 0
+      ? {
+          tools: tools.map(({ name, description, input_schema }) => ({
+            type: "function",
+            ...{ name, description, parameters: { ...input_schema }, strict: false },
+          })),
+        }
+      : {}),
     ...(output && shaped ? { text: { format: formatOf(output) } } : {}),
   };
 }
@@ -111,16 +117,6 @@ function openingItem(texts: readonly string[]): OpenAI.Responses.EasyInputMessag
   const [only = ""] = texts;
   if (texts.length <= 1) return { role: "user", content: only };
   return { role: "user", content: texts.map((text) => ({ type: "input_text", text })) };
-}
-
-function toolOf(tool: Prompt["tools"][number]): OpenAI.Responses.FunctionTool {
-  return {
-    type: "function",
-    name: tool.name,
-    description: tool.description,
-    parameters: { ...tool.input_schema },
-    strict: false,
-  };
 }
 
 function formatOf(output: JsonSchema): OpenAI.Responses.ResponseFormatTextJSONSchemaConfig {
@@ -132,15 +128,13 @@ function itemsOf(turn: Turn, sights: Sights): OpenAI.Responses.ResponseInputItem
     case "assistant":
       return turn.parts.flatMap(itemsOfPart);
     case "tools":
-      return turn.results.map((answer) => outputItem(answer, sights));
+      return turn.results.map((answer) => {
+        const output = withImages(markedText(answer), seenOf(answer.images, sights));
+        return { type: "function_call_output", call_id: answer.id, output };
+      });
     case "user":
       return [{ role: "user", content: withImages(turn.text, seenOf(turn.images, sights)) }];
   }
-}
-
-function outputItem(answer: ToolAnswer, sights: Sights): OpenAI.Responses.ResponseInputItem {
-  const output = withImages(markedText(answer), seenOf(answer.images, sights));
-  return { type: "function_call_output", call_id: answer.id, output };
 }
 
 function withImages(text: string, images: readonly Sight[]) {
@@ -216,7 +210,10 @@ function replyOf(response: Fields): Reply {
 function partsOf(item: Fields): Part[] {
   switch (item["type"]) {
     case "message":
-      return listOf(item["content"]).flatMap(textPart);
+      return listOf(item["content"]).flatMap((content): Part[] => {
+        const text = stringOf(content["text"]) || stringOf(content["refusal"]);
+        return text === "" ? [] : [{ type: "text", text }];
+      });
     case "function_call":
       return [callPart(stringOf(item["call_id"]), stringOf(item["name"]), stringOf(item["arguments"]))];
     case "reasoning":
@@ -224,11 +221,6 @@ function partsOf(item: Fields): Part[] {
     default:
       return [];
   }
-}
-
-function textPart(content: Fields): Part[] {
-  const text = stringOf(content["text"]) || stringOf(content["refusal"]);
-  return text === "" ? [] : [{ type: "text", text }];
 }
 
 /** Drops reasoning that is not encrypted into the item. It is stored nowhere and cannot be sent back. */

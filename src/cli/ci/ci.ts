@@ -2,7 +2,6 @@ import { randomUUID } from "node:crypto";
 import { appendFileSync } from "node:fs";
 import { unwritten } from "../../core/base/errors.ts";
 import type { Plan } from "../../core/engine/event/operation.ts";
-import type { RunResult } from "../../core/engine/result/result.ts";
 import type { Report } from "../../reports/model/report.ts";
 import type { Io } from "../io.ts";
 import type { WrittenFile } from "../outputs.ts";
@@ -16,26 +15,6 @@ import {
   stepSummary,
 } from "./github.ts";
 
-/** Files that a run leaves for CI. */
-interface Left {
-  readonly written: readonly WrittenFile[];
-  readonly plan: Plan | undefined;
-}
-
-type Applied = Pick<Outputs, "run" | "status" | "planFile" | "planCount" | "planDigest" | "recordDigest"> & {
-  readonly summary: string;
-};
-
-/** Reports to GitHub Actions. Commands go to stderr, because stdout holds the requested output. */
-interface GithubActions {
-  /** Masks secrets. Must be called before anything else is printed. */
-  mask(secrets: readonly string[]): Promise<void>;
-  report(report: Report, left: Left): Promise<void>;
-  applied(applied: Applied): Promise<void>;
-  /** Reports that nothing ran. */
-  refused(error: unknown): Promise<void>;
-}
-
 /** Checks for the environment variables of known CI systems. */
 export function isCi(env: Io["host"]["env"]): boolean {
   return CI_VARIABLES.some((name) => env[name] && env[name] !== "false" && env[name] !== "0");
@@ -46,26 +25,34 @@ const CI_VARIABLES =
     " ",
   );
 
-/** Returns undefined outside of GitHub Actions. */
+/** Files that a run leaves for CI. */
+interface Left {
+  readonly written: readonly WrittenFile[];
+  readonly plan: Plan | undefined;
+}
+
+/** Reports to GitHub Actions. Commands go to stderr, because stdout holds the requested output. Undefined elsewhere. */
 export function githubActions({
   host: { env },
   command,
   clean,
-}: Pick<Io, "command" | "clean"> & { readonly host: Pick<Io["host"], "env"> }): GithubActions | undefined {
+}: Pick<Io, "command" | "clean"> & { readonly host: Pick<Io["host"], "env"> }) {
   if (env.GITHUB_ACTIONS !== "true") return undefined;
   const say = async (lines: readonly string[]) => {
     for (const line of lines) await command(line);
   };
   const output = (outputs: Outputs) => append(env.GITHUB_OUTPUT, outputsOf(outputs, `end-${randomUUID()}`));
   return {
-    mask: (secrets) => say(maskCommands(secrets)),
-    async report(report, { written, plan }) {
+    /** Masks secrets. Must be called before anything else is printed. */
+    mask: (secrets: readonly string[]) => say(maskCommands(secrets)),
+    async report(report: Report, { written, plan }: Left) {
       await say(annotationsOfRun(report));
       append(env.GITHUB_STEP_SUMMARY, stepSummary(report));
       const { result, events } = report;
+      const { costUsd, inputTokens, outputTokens } = result.usage;
       const pathOf = (kind: string) => written.find((file) => file.kind === kind)?.path ?? "";
       output({
-        ...spentOn(result),
+        ...{ costUsd, inputTokens, outputTokens },
         run: result.run,
         status: result.status,
         verdict: result.verdict,
@@ -78,20 +65,17 @@ export function githubActions({
         recordDigest: events.at(-1)?.seal,
       });
     },
-    async applied({ summary, ...outputs }) {
+    async applied({ summary, ...outputs }: Outputs & { readonly summary: string }) {
       append(env.GITHUB_STEP_SUMMARY, summary);
       output(outputs);
     },
-    async refused(error) {
+    /** Reports that nothing ran. */
+    async refused(error: unknown) {
       await say(annotationsOfRefusal(error));
       append(env.GITHUB_STEP_SUMMARY, clean(refusalSummary(error)));
       output({ run: "", status: "refused", planCount: 0 });
     },
   };
-}
-
-function spentOn({ usage: { costUsd, inputTokens, outputTokens } }: RunResult) {
-  return { costUsd, inputTokens, outputTokens };
 }
 
 function append(path: string | undefined, text: string): void {

@@ -110,7 +110,6 @@ export const CALL_CODES = Object.keys(CALLS) as readonly CallCode[];
 /** The effect of a failed call on the outside world: none, or possibly all that was requested. */
 export type Acted = "no" | "unknown";
 
-/** Codes of calls that were rejected before they started. */
 /** Derives from the code alone whether a failed write had an effect. Used for records without `acted`. */
 export function actedByCode(code: string | undefined): Acted {
   return CALLS[CALL_CODES.find((known) => known === code) ?? "tool.failed"];

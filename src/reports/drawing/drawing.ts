@@ -1,6 +1,6 @@
 import { shortText } from "../../core/base/preview.ts";
 import { parseCondition, showCondition } from "../../core/document/condition.ts";
-import { documentOf } from "../../core/document/inner/place.ts";
+import { documentOf, type InnerWorkflows } from "../../core/document/inner/place.ts";
 import type { Edge, WorkflowNode } from "../../core/document/workflow/node.ts";
 import { callsOf } from "../../core/document/workflow/step.ts";
 import type { Workflow } from "../../core/document/workflow/workflow.ts";
@@ -13,9 +13,6 @@ import type { NodeTaint, Taint } from "../../core/outward/taint/taint.ts";
 export function drawRun({ workflow, inner = {} }: Pick<RunRecord, "workflow" | "inner">, result: RunResult): Drawing {
   return draw(workflow, { inner: new Map(Object.entries(inner)), result });
 }
-
-/** Inner workflows by the path of their node: `each`, `top/each`. */
-type InnerWorkflows = ReadonlyMap<string, { readonly workflow: Workflow }>;
 
 type Outcome = "success" | "degraded" | "failed" | "skipped" | "unvisited" | "plain";
 

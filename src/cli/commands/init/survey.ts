@@ -9,25 +9,9 @@ import type { Category, Effect, Skill } from "../../../core/skill/skill.ts";
 import { readSmall } from "../../../files/files.ts";
 
 /** Data found in a project without asking the user or running programs. */
-export interface Survey {
-  /** Remote, such as `github.com/acme/shop`. Undefined if there is none or its URL is not understood. */
-  readonly remote: string | undefined;
-  readonly ci: "github" | "gitlab" | undefined;
-  /** Globs for log files. */
-  readonly logs: readonly string[];
-  /** Usable skills that read. */
-  readonly readers: readonly string[];
-  /** Tool of each usable reader that needs no input, for a first look. */
-  readonly looks: ReadonlyMap<string, string>;
-  /** Usable skills that notify people. */
-  readonly tellers: readonly string[];
-  /** Name of the model API key variable that is set. */
-  readonly key: string | undefined;
-  /** Variables of each built-in skill that a new workflow may use, usable now or not. */
-  readonly variables: ReadonlyMap<string, readonly Variable[]>;
-}
+export type Survey = Awaited<ReturnType<typeof surveyProject>>;
 
-export interface Variable {
+interface Variable {
   readonly name: string;
   readonly description: string;
   readonly isRequired: boolean;
@@ -39,7 +23,7 @@ const READING: readonly Category[] = ["observability", "data", "git"];
 const TELLING: readonly Category[] = ["notification", "tasks"];
 const KEYS = ["ANTHROPIC_API_KEY", "OPENAI_API_KEY"];
 
-export async function surveyProject(workspace: Workspace, root: string, env: Environment): Promise<Survey> {
+export async function surveyProject(workspace: Workspace, root: string, env: Environment) {
   const remote = remoteOf(root);
   const hasHistory = existsSync(join(root, ".git"));
   const builtin = (await allSkills(workspace)).flatMap((entry) => {
@@ -50,33 +34,38 @@ export async function surveyProject(workspace: Workspace, root: string, env: Env
   const readers = offersOf(builtin, READING, "read");
   const tellers = offersOf(builtin, TELLING, "write");
   const usable = (offers: readonly Offer[]) => offers.filter(isUsable).map(({ id }) => id);
+  const ci = remote?.startsWith("github.com/") ? "github" : remote && /gitlab/.test(remote) ? "gitlab" : undefined;
   return {
+    /** Remote, such as `github.com/acme/shop`. Undefined if there is none or its URL is not understood. */
     remote,
-    ci: remote?.startsWith("github.com/") ? "github" : remote && /gitlab/.test(remote) ? "gitlab" : undefined,
+    ci,
+    /** Globs for log files. */
     logs: logsBelow(root),
     readers: usable(readers),
+    /** Tool of each usable reader that needs no input, for a first look. */
     looks: new Map(
       readers.filter(isUsable).flatMap(({ id, tools }) => firstLook(tools).map((name) => [id, `${id}_${name}`])),
     ),
     tellers: usable(tellers),
+    /** Name of the model API key variable that is set. */
     key: KEYS.find((name) => env[name]),
-    variables: new Map([...readers, ...tellers].map(({ id, isAtHand, variables }) => [id, isAtHand ? [] : variables])),
+    /** Variables of each built-in skill that a new workflow may use, usable now or not. */
+    variables: new Map<string, readonly Variable[]>(
+      [...readers, ...tellers].map(({ id, isAtHand, variables }) => [id, isAtHand ? [] : variables]),
+    ),
   };
 }
 
 /** Built-in skill that a new workflow may use. */
-interface Offer extends Pick<Skill, "id" | "category" | "tools"> {
-  readonly state: SkillState["state"];
-  readonly variables: readonly Variable[];
-  /** No variable is required or secret: the skill reads this machine. The others are used only if a variable is set. */
-  readonly isAtHand: boolean;
-}
+type Offer = ReturnType<typeof offerOf>;
 
-function offerOf({ skill }: SkillEntry, { state }: SkillState): Offer {
+function offerOf({ skill }: SkillEntry, { state }: SkillState) {
   const { id, category, tools, config } = skill;
-  const variables = Object.values(config).flatMap(({ env: name, description, required = false, secret = true }) =>
-    name === undefined || name === "PATH" ? [] : [{ name, description, isRequired: required, isSecret: secret }],
+  const variables = Object.values(config).flatMap(
+    ({ env: name, description, required = false, secret = true }): Variable[] =>
+      name === undefined || name === "PATH" ? [] : [{ name, description, isRequired: required, isSecret: secret }],
   );
+  // The skill reads this machine. The others are used only if a variable is set.
   const isAtHand = variables.every(({ isRequired, isSecret }) => !isRequired && !isSecret);
   return { id, category, tools, state, variables, isAtHand };
 }

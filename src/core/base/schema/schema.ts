@@ -12,10 +12,9 @@ const MOST_PROBLEMS = 20;
 /** Longest pattern shown in a message, in characters. */
 const MOST_PATTERN = 200;
 
-const byIdentity = new WeakMap<JsonSchema, SchemaCheck>();
-const byText = new Map<string, SchemaCheck>();
-const telling = new WeakMap<JsonSchema, ValidateFunction>();
+const checking = new WeakMap<JsonSchema, ValidateFunction>();
 const filling = new WeakMap<JsonSchema, ValidateFunction>();
+const byText = new Map<string, ValidateFunction>();
 const instances = new Map<string, Ajv | Ajv2020>();
 
 /**
@@ -23,18 +22,12 @@ const instances = new Map<string, Ajv | Ajv2020>();
  * Throws an Error if the schema itself is invalid.
  */
 export function compileSchema(schema: JsonSchema): SchemaCheck {
-  const known = byIdentity.get(schema);
-  if (known) return known;
-  const text = JSON.stringify(schema);
-  const check = byText.get(text) ?? compile(schema);
-  byIdentity.set(schema, check);
-  byText.set(text, check);
-  return check;
-}
-
-function compile(schema: JsonSchema): SchemaCheck {
-  const validate = compileAlone(schema, { fills: false });
-  return (value) => listProblems(findProblems(validate, value).map(({ message }) => message));
+  const validate = compileOnce(schema);
+  return (value) => {
+    const lines = findProblems(validate, value).map(({ message }) => message);
+    const more = lines.length - MOST_PROBLEMS;
+    return more > 0 ? [...lines.slice(0, MOST_PROBLEMS), `and ${more} more`] : lines;
+  };
 }
 
 /** A problem of a value. `path` is written like `filters[0].name`, and is empty for the value itself. */
@@ -47,7 +40,7 @@ export interface SchemaProblem {
 
 /** Returns the problems of a value with their paths, unlike `compileSchema`, which returns only messages. */
 export function schemaProblems(schema: JsonSchema, value: Json): readonly SchemaProblem[] {
-  return findProblems(compileOnce(schema, telling), value).slice(0, MOST_PROBLEMS);
+  return findProblems(compileOnce(schema), value).slice(0, MOST_PROBLEMS);
 }
 
 /** Copies a value, adds the schema's defaults for missing properties, and checks the result. */
@@ -59,9 +52,14 @@ export function fillValue(
   return { value, problems: findProblems(compileOnce(schema, filling), value).slice(0, MOST_PROBLEMS) };
 }
 
-function compileOnce(schema: JsonSchema, kept: typeof telling): ValidateFunction {
-  const validate = kept.get(schema) ?? compileAlone(schema, { fills: kept === filling });
+function compileOnce(schema: JsonSchema, kept = checking): ValidateFunction {
+  const known = kept.get(schema);
+  if (known) return known;
+  const fills = kept === filling;
+  const text = `${fills} ${JSON.stringify(schema)}`;
+  const validate = byText.get(text) ?? compileAlone(schema, { fills });
   kept.set(schema, validate);
+  byText.set(text, validate);
   return validate;
 }
 
@@ -80,15 +78,14 @@ function findProblems(validate: ValidateFunction, value: unknown): readonly Sche
 
 /** Reports whether a check is sure to be fast. Such checks run without the time limit and its overhead. */
 function isQuick(validate: ValidateFunction, value: unknown): boolean {
-  const known = effort.get(validate) ?? effortOf(validate);
-  effort.set(validate, known);
+  let known = effort.get(validate);
+  if (known === undefined) {
+    // The cost per part of a value, because each rule may visit each part.
+    const text = JSON.stringify(validate.schema);
+    known = SLOW_KEYWORDS.test(text) ? Number.POSITIVE_INFINITY : text.length;
+    effort.set(validate, known);
+  }
   return isLighterThan(MOST_EFFORT / known, value);
-}
-
-/** Estimates the cost per part of a value, because each rule may visit each part. */
-function effortOf(validate: ValidateFunction): number {
-  const text = JSON.stringify(validate.schema);
-  return SLOW_KEYWORDS.test(text) ? Number.POSITIVE_INFINITY : text.length;
 }
 
 const effort = new WeakMap<ValidateFunction, number>();
@@ -209,11 +206,6 @@ const noticedPattern = Object.assign(
   },
   { code: "noticedPattern" },
 );
-
-function listProblems(lines: readonly string[]): readonly string[] {
-  const more = lines.length - MOST_PROBLEMS;
-  return more > 0 ? [...lines.slice(0, MOST_PROBLEMS), `and ${more} more`] : lines;
-}
 
 function describeError(error: ErrorObject): string {
   const place = error.instancePath.slice(1).replaceAll("/", ".") || "the value";

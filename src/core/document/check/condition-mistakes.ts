@@ -1,9 +1,9 @@
 import { LONGEST, PATH, parseCondition } from "../condition.ts";
-import type { OutputMatch, ValueRule } from "../workflow/rule.ts";
+import type { Condition, OutputMatch, ValueRule } from "../workflow/rule.ts";
 
-/** Common mistake in the short form of a condition, with a fix. */
+/** Common mistakes in the short form of a condition, each with a fix. */
 
-export interface Mistake {
+interface Mistake {
   readonly message: string;
   readonly hint: string;
 }
@@ -38,8 +38,17 @@ const MEANT: Readonly<Record<string, string>> = {
 };
 const STRICT: Readonly<Record<string, ">" | "<">> = { ">": ">", gt: ">", "<": "<", lt: "<" };
 
-/** Finds a known mistake in a condition, or returns undefined. `roots` are the nodes and `input`. */
-export function conditionMistake(written: string, roots: ReadonlySet<string>): Mistake | undefined {
+/** Parses a condition. Returns a problem if it is invalid, with a fix for a common mistake. `roots` are the nodes and `input`. */
+export function readCondition(
+  written: Condition,
+  roots: ReadonlySet<string>,
+): ValueRule | (Partial<Mistake> & Pick<Mistake, "message">) {
+  const mistake = typeof written === "string" ? conditionMistake(written, roots) : undefined;
+  const rule = parseCondition(written);
+  return mistake ?? (typeof rule === "string" ? { message: rule } : rule);
+}
+
+function conditionMistake(written: string, roots: ReadonlySet<string>): Mistake | undefined {
   const text = written.trim();
   if (text === "" || text.length > LONGEST) return undefined;
   const bare = text.replace(QUOTED, '""').replace(LIST, "[]");

@@ -1,12 +1,12 @@
 import type { Diagnostic, DiagnosticCode } from "../../base/diagnostic.ts";
 import { parsePath } from "../../base/path.ts";
 import { deepEqual, isObject, type JsonSchema, nearest, typeOf } from "../../base/values.ts";
-import { parseCondition, showCondition } from "../condition.ts";
+import { showCondition } from "../condition.ts";
 import { matchComplaint } from "../value-rule.ts";
 import type { Edge } from "../workflow/node.ts";
 import type { OutputMatch, ValueRule } from "../workflow/rule.ts";
 import type { Workflow } from "../workflow/workflow.ts";
-import { conditionMistake } from "./condition-mistakes.ts";
+import { readCondition } from "./condition-mistakes.ts";
 import type { DataShapes } from "./node-data.ts";
 
 /** Checks each `if` before a run: its form, whether it can hold, and whether its edge is ever reached. */
@@ -15,10 +15,8 @@ export function checkConditions(workflow: Workflow, shapes: DataShapes): Diagnos
   const roots = new Set(["input", ...Object.keys(workflow.nodes)]);
   return workflow.edges.flatMap((edge, index) => {
     if (edge.if === undefined) return [];
-    const rule = parseCondition(edge.if);
-    const mistake = typeof edge.if === "string" ? conditionMistake(edge.if, roots) : undefined;
-    if (mistake) return [found("SCHEMA", index, { message: `the condition ${mistake.message}`, hint: mistake.hint })];
-    if (typeof rule === "string") return [found("SCHEMA", index, { message: `the condition ${rule}` })];
+    const rule = readCondition(edge.if, roots);
+    if ("message" in rule) return [found("SCHEMA", index, { ...rule, message: `the condition ${rule.message}` })];
     if (rule.output_matches?.some((match) => typeof match.in === "string")) return [];
     const before = earlier.get(edge.from) ?? [];
     const misfit = findMisfit(rule, index, shapes);
@@ -54,9 +52,11 @@ function findMisfit(rule: ValueRule, index: number, shapes: DataShapes): Diagnos
     const shape = declaredAt(match.path, shapes);
     if (shape === undefined) continue;
     const types = typesOf(shape);
-    const shown = `"${showCondition(ruleOf(match))}"`;
-    const text = namedBy(match)?.find((value) => isWrittenAsText(value, types));
-    if (text !== undefined) {
+    const own = isExistence(match) ? { output_required: [match.path] } : { output_matches: [match] };
+    const shown = `"${showCondition(own)}"`;
+    const isMeant = (value: unknown) => typeof value === "string" && meantBy(value, types) !== "";
+    const text = types?.includes("string") ? undefined : namedBy(match)?.find(isMeant);
+    if (typeof text === "string") {
       const message = `${shown} compares a ${types?.join(" or ")} with the string ${JSON.stringify(text)}`;
       const hint = `write ${match.path} ${match.not ? "!=" : "="} ${meantBy(text, types)}`;
       return [found("SCHEMA", index, { message, hint })];
@@ -74,12 +74,7 @@ function findMisfit(rule: ValueRule, index: number, shapes: DataShapes): Diagnos
   return [];
 }
 
-/** Checks for a string such as `"true"`, `yes` or `"3"` where the data has only booleans or numbers. */
-function isWrittenAsText(value: unknown, types: readonly string[] | undefined): value is string {
-  return typeof value === "string" && types !== undefined && !types.includes("string") && meantBy(value, types) !== "";
-}
-
-/** Returns the value that such a string was meant to be, or an empty string. */
+/** Returns the boolean or number that a string such as `"true"`, `yes` or `"3"` was meant to be, or an empty string. */
 function meantBy(text: string, types: readonly string[] | undefined): string {
   const word = text.trim().toLowerCase();
   const isNumber = types?.some((type) => type === "number" || type === "integer");
@@ -108,10 +103,6 @@ const MOST_WORDS = 12;
 /** Lists the comparisons. `exists` counts as `!= null`. */
 function comparisonsOf({ output_required = [], output_matches = [] }: ValueRule): OutputMatch[] {
   return [...output_required.map((path): OutputMatch => ({ path, equals: null, not: true })), ...output_matches];
-}
-
-function ruleOf(match: OutputMatch): ValueRule {
-  return isExistence(match) ? { output_required: [match.path] } : { output_matches: [match] };
 }
 
 function isExistence({ equals, not }: OutputMatch): boolean {
@@ -194,20 +185,14 @@ function covers(wider: OutputMatch, match: OutputMatch): boolean {
   if (deepEqual(wider, match)) return true;
   const named = finite(match);
   if (named) return named.every((value) => matchComplaint(wider, value) === undefined);
-  if (match.not) return coversExcluding(wider, match);
+  if (match.not) {
+    const [out, also] = [wider.not && namedBy(wider), namedBy(match)];
+    // The rule with fewer excluded values is wider.
+    return Boolean(out && also && out.every((value) => also.some((each) => deepEqual(each, value))));
+  }
   const isNumber = match.at_least !== undefined || match.at_most !== undefined;
   if (isNumber && isExistence(wider)) return true;
   if (wider.not) return false;
   if (match.at_least !== undefined) return wider.at_least !== undefined && wider.at_least <= match.at_least;
   return match.at_most !== undefined && wider.at_most !== undefined && wider.at_most >= match.at_most;
-}
-
-/** Compares exclusions: the one with fewer excluded values is wider. */
-function coversExcluding(wider: OutputMatch, match: OutputMatch): boolean {
-  const [out, also] = [excluded(wider), excluded(match)];
-  return out !== undefined && also !== undefined && out.every((value) => also.some((each) => deepEqual(each, value)));
-}
-
-function excluded(match: OutputMatch): readonly unknown[] | undefined {
-  return match.not ? namedBy(match) : undefined;
 }

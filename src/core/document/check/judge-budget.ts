@@ -1,11 +1,8 @@
 import type { Diagnostic } from "../../base/diagnostic.ts";
 import { inlineWorkflow } from "../inner/inline.ts";
 import { mostItems } from "../inner/items.ts";
-import type { WorkflowNode } from "../workflow/node.ts";
+import type { InnerWorkflows } from "../inner/place.ts";
 import type { Workflow } from "../workflow/workflow.ts";
-
-/** Inner workflows, by the path of their node: `each`, `top/each`. Inline workflows may be missing. */
-type InnerWorkflows = ReadonlyMap<string, { readonly workflow: Workflow }>;
 
 const USUAL_BUDGET = 50;
 
@@ -22,14 +19,8 @@ function expectedIn(workflow: Workflow, inner: InnerWorkflows, path: string): nu
   return Object.entries(workflow.nodes).reduce((sum, [id, node]) => {
     const own = `${path}${id}`;
     const inside = inner.get(own)?.workflow ?? (node.nodes && inlineWorkflow(workflow, id, node));
-    return sum + judgesAt(node) + (inside ? timesOf(node) * expectedIn(inside, inner, `${own}/`) : 0);
+    const judges = (node.eval ?? []).filter(({ kind }) => kind === "judge").length;
+    const times = node.map ? mostItems(node.map) : 1;
+    return sum + judges * (1 + (node.retry?.max ?? 0)) + (inside ? times * expectedIn(inside, inner, `${own}/`) : 0);
   }, 0);
-}
-
-function judgesAt({ eval: evaluators = [], retry }: WorkflowNode): number {
-  return evaluators.filter(({ kind }) => kind === "judge").length * (1 + (retry?.max ?? 0));
-}
-
-function timesOf({ map }: WorkflowNode): number {
-  return map ? mostItems(map) : 1;
 }

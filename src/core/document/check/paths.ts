@@ -138,14 +138,12 @@ function pathsAtTop({ report = {}, verdict, cool_down }: Workflow, roots: Readon
     ...[verdict ?? []]
       .flat()
       .map((path) => ({ path, roots, at: ["verdict"], of: "the verdict", severity: "error" }) as const),
-    ...(cool_down === undefined ? [] : [coolDownPath(cool_down.key)]),
+    ...(cool_down === undefined ? [] : [{ ...COOL_DOWN, path: cool_down.key }]),
   ];
 }
 
-/** Returns the cool-down path, which can only read the input because it is used before the run starts. */
-function coolDownPath(path: string): WrittenPath {
-  return { path, roots: new Set(["input"]), at: ["cool_down", "key"], of: "cool_down", severity: "error" };
-}
+/** A cool-down can only read the input, because it is used before the run starts. */
+const COOL_DOWN = { roots: new Set(["input"]), at: ["cool_down", "key"], of: "cool_down", severity: "error" } as const;
 
 function checkPath(
   { path, roots, at, of, from = "", severity, own = {} }: WrittenPath,
@@ -161,24 +159,20 @@ function checkPath(
     const missed = roots.size === 1 ? `does not begin with ${only}` : `does not begin with ${roof} or a node`;
     const message = `"${path}" of ${of} ${missed}`;
     const owners = [from, ...nodes.slice(0, MOST_OWNERS)];
-    const owner = owners.find((id) => roots.has(id) && hasField(shapes(id), root.key));
+    const owner = owners.find((id) => {
+      const { properties } = (roots.has(id) && shapes(id)) || {};
+      return isObject(properties) && Object.hasOwn(properties, root.key);
+    });
     const near = owner === undefined ? nearest(root.key, roots) : `${owner}.${path}`;
     return [{ code: "UNKNOWN_PATH_ROOT", severity, path: at, message, ...didYouMean(near) }];
   }
-  const about = `"${path}" of ${of}: the ${root.key === "input" ? "input" : own[root.key] ? root.key : `data of ${nameOf(root.key, nodes)}`}`;
+  const data = `data of ${nodes.includes(root.key) ? `node "${root.key}"` : root.key}`;
+  const about = `"${path}" of ${of}: the ${root.key === "input" || own[root.key] ? root.key : data}`;
   return unknownField(own[root.key] ?? shapes(root.key), fields, { at, about, before: root.key });
 }
 
 /** Maximum number of nodes to search for a field that was written without its node. */
 const MOST_OWNERS = 100;
-
-function hasField(shape: JsonSchema | undefined, field: string): boolean {
-  return isObject(shape?.properties) && Object.hasOwn(shape.properties, field);
-}
-
-function nameOf(root: string, nodes: readonly string[]): string {
-  return nodes.includes(root) ? `node "${root}"` : root;
-}
 
 function checkEvaluated({ nodes }: Workflow, shapes: DataShapes): Diagnostic[] {
   return Object.entries(nodes).flatMap(([id, node]) =>
@@ -228,8 +222,7 @@ function firstUnknown(shape: JsonSchema | undefined, fields: Path["segments"], b
       return types.includes("object") ? undefined : { message: missing, hint };
     }
     if (types && !types.includes("object")) return { message: `${missing}: "${place}" is ${types.join(" or ")}` };
-    if (!isObject(schema) || !isObject(schema.properties) || OPEN.some((word) => isOpen(schema, word)))
-      return undefined;
+    if (!isObject(schema) || !isObject(schema.properties) || isOpen(schema)) return undefined;
     if (!Object.hasOwn(schema.properties, key)) {
       return { message: missing, ...didYouMean(nearest(key, Object.keys(schema.properties))) };
     }
@@ -247,8 +240,8 @@ function firstUnknown(shape: JsonSchema | undefined, fields: Path["segments"], b
 /** Keywords that allow fields that `properties` does not list. */
 const OPEN = ["$ref", "additionalProperties", "allOf", "anyOf", "oneOf", "patternProperties"];
 
-function isOpen(schema: unknown, word: string): boolean {
-  return isObject(schema) && schema[word] !== undefined && schema[word] !== false;
+function isOpen(schema: Readonly<Record<string, unknown>>): boolean {
+  return OPEN.some((word) => schema[word] !== undefined && schema[word] !== false);
 }
 
 function didYouMean(near: string | undefined): Pick<Diagnostic, "hint"> {

@@ -77,7 +77,11 @@ export interface SourceProblem {
 
 /** Classifies a Source. The content of a tagged form is never classified again. */
 export function parseSource(value: unknown): SourceForm | SourceProblem {
-  if (typeof value === "string") return value === "" ? misshapen("is empty") : parseText(value);
+  if (typeof value === "string") {
+    if (value === "") return misshapen("is empty");
+    if (/^(?:\.{1,2})?\//.test(value)) return TAGS.file(value);
+    return /^https?:\/\//.test(value) ? TAGS.url(value) : TAGS.inline(value);
+  }
   if (!isObject(value)) return misshapen(`is ${Array.isArray(value) ? "a list" : String(value)}, not a Source`);
   const keys = Object.keys(value);
   const tag = keys.find((key) => Object.hasOwn(TAGS, key));
@@ -86,7 +90,10 @@ export function parseSource(value: unknown): SourceForm | SourceProblem {
   if (extra.length > 0) return misshapen(`has ${extra.join(", ")} next to ${tag}`);
   const text = value[tag];
   if (typeof text !== "string" || text === "") return misshapen(`has a ${tag} that is not a string`);
-  if (value["type"] !== undefined && value["type"] !== "fetch") return mistyped(value["type"]);
+  if (value["type"] !== undefined && value["type"] !== "fetch") {
+    const message = `has the type ${JSON.stringify(value["type"])}`;
+    return { code: "SOURCE_INVALID_TYPE", message, hint: "Use fetch, which is the only type, or omit it." };
+  }
   return TAGS[tag as keyof typeof TAGS](text);
 }
 
@@ -96,17 +103,7 @@ const TAGS = {
   url: (url: string): SourceForm => ({ kind: "url", url }),
 };
 
-function parseText(text: string): SourceForm {
-  if (/^(?:\.{1,2})?\//.test(text)) return TAGS.file(text);
-  return /^https?:\/\//.test(text) ? TAGS.url(text) : TAGS.inline(text);
-}
-
 function misshapen(message: string): SourceProblem {
   const hint = "Write text, a ./path, an https:// address, or one of {inline: …}, {file: …} and {url: …}.";
   return { code: "SOURCE_INVALID_SHAPE", message, hint };
-}
-
-function mistyped(type: unknown): SourceProblem {
-  const message = `has the type ${JSON.stringify(type)}`;
-  return { code: "SOURCE_INVALID_TYPE", message, hint: "Use fetch, which is the only type, or omit it." };
 }

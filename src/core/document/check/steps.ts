@@ -1,11 +1,10 @@
 import type { Diagnostic } from "../../base/diagnostic.ts";
 import { shortText } from "../../base/preview.ts";
 import type { JsonObject } from "../../base/values.ts";
-import { parseCondition } from "../condition.ts";
 import { unclosedIn } from "../fill.ts";
 import { callsOf } from "../workflow/step.ts";
 import type { Workflow } from "../workflow/workflow.ts";
-import { conditionMistake } from "./condition-mistakes.ts";
+import { readCondition } from "./condition-mistakes.ts";
 
 /** Roots of paths in `with`, in addition to the input and the nodes. */
 export const WITH_ROOTS: readonly string[] = ["run", "finding"];
@@ -21,13 +20,10 @@ export function checkSteps({ nodes }: Pick<Workflow, "nodes">): Diagnostic[] {
       const open = callsOf(step).flatMap(({ with: given = {} }) => unclosedIn(given as JsonObject));
       if (open.length > 0) return [unclosed(["nodes", id, "steps", index, "with"], open[0] ?? "")];
       if (condition === undefined) return [];
-      const rule = parseCondition(condition);
-      const mistake = typeof condition === "string" ? conditionMistake(condition, roots) : undefined;
-      const message = mistake?.message ?? rule;
-      if (typeof message !== "string") return [];
+      const rule = readCondition(condition, roots);
+      if (!("message" in rule)) return [];
       const path = ["nodes", id, "steps", index, "if"];
-      const hint = mistake?.hint === undefined ? {} : { hint: mistake.hint };
-      return [{ severity: "error", code: "SCHEMA", path, message: `the condition ${message}`, ...hint }];
+      return [{ ...rule, severity: "error", code: "SCHEMA", path, message: `the condition ${rule.message}` }];
     }),
   );
 }

@@ -1,9 +1,6 @@
 import type { Edge, WorkflowNode } from "../workflow/node.ts";
 import type { Workflow } from "../workflow/workflow.ts";
-import { nodePath } from "./place.ts";
-
-/** Inner workflows, by the path of their node: `each`, `top/each`. */
-type InnerWorkflows = ReadonlyMap<string, { readonly workflow: Workflow }>;
+import { type InnerWorkflows, nodePath } from "./place.ts";
 
 /**
  * Merges inner workflows into the outer one (`each/look`), to analyze which nodes can follow which. Edges to a node

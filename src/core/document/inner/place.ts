@@ -1,4 +1,9 @@
+import type { Workflow } from "../workflow/workflow.ts";
+
 /** Location of an inner run: the nodes that lead to it, outermost first, with item keys. */
+
+/** Inner workflows, by the path of their node: `each`, `top/each`. Inline workflows may be missing. */
+export type InnerWorkflows = ReadonlyMap<string, { readonly workflow: Workflow }>;
 
 /** Returns the location of a map's item (`each[fp-81]`) or a call (`ask`), prefixed by the outer location. */
 export function placeOf(outer: string | undefined, node: string, key: string | undefined): string {

@@ -1,8 +1,7 @@
 import type { Diagnostic } from "../../base/diagnostic.ts";
 import { parsePath } from "../../base/path.ts";
 import { nearest } from "../../base/values.ts";
-import { conditionMistake } from "../check/condition-mistakes.ts";
-import { parseCondition } from "../condition.ts";
+import { readCondition } from "../check/condition-mistakes.ts";
 import { pathsOf } from "../value-rule.ts";
 import type { Workflow } from "../workflow/workflow.ts";
 import { type ListenFile, type ListenSource, SLACK_INPUTS } from "./listen-file.ts";
@@ -27,10 +26,8 @@ function checkSource(source: ListenSource, at: Diagnostic["path"]): Diagnostic[]
 
 function checkWhen({ when }: ListenSource, at: Diagnostic["path"]): Diagnostic[] {
   if (when === undefined) return [];
-  const rule = parseCondition(when);
-  const mistake = typeof when === "string" ? conditionMistake(when, ROOTS) : undefined;
-  if (mistake) return [{ ...wrong("SCHEMA", at, `when ${mistake.message}`), hint: mistake.hint }];
-  if (typeof rule === "string") return [wrong("SCHEMA", at, `when ${rule}`)];
+  const rule = readCondition(when, ROOTS);
+  if ("message" in rule) return [{ ...rule, ...wrong("SCHEMA", at, `when ${rule.message}`) }];
   return pathsOf(rule).flatMap((path) => checkRoot(path, ROOTS, at));
 }
 

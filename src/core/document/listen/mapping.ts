@@ -16,24 +16,20 @@ export interface WebhookEvent {
 
 export const ROOTS: ReadonlySet<string> = new Set(["body", "event"]);
 
-export type Mapped =
+type Mapped =
   | { readonly kind: "input"; readonly input: JsonObject; readonly fingerprint: Json | undefined }
   | { readonly kind: "ignored"; readonly reason: string }
   | { readonly kind: "problem"; readonly problem: string };
 
 export function mapEvent(source: ListenSource, event: WebhookEvent): Mapped {
   const root = { ...event };
-  const [reason] = source.when === undefined ? [] : unmet(source.when, root);
+  const rule = source.when === undefined ? {} : parseCondition(source.when);
+  const [reason] = typeof rule === "string" ? [rule] : checkValues(rule, root);
   if (reason !== undefined) return { kind: "ignored", reason };
   const filled = fillIn(source.input ?? {}, root);
   if ("problem" in filled) return { kind: "problem", problem: filled.problem.replace(/^with\./, "input.") };
   const input = filled.values;
   return { kind: "input", input, fingerprint: fingerprintOf(source, { ...root, input }) };
-}
-
-function unmet(when: NonNullable<ListenSource["when"]>, root: JsonObject): string[] {
-  const rule = parseCondition(when);
-  return typeof rule === "string" ? [rule] : checkValues(rule, root);
 }
 
 /** Returns the fingerprint, or undefined if its path leads to nothing or to an empty value. */
