@@ -59,7 +59,7 @@ const LONGEST_LABEL = 90;
 /** Maximum number of nodes to draw of an inner workflow, so that the outer one stays visible. */
 const MOST_INNER = 40;
 
-/** What is known about a workflow. */
+/** Optional data about a workflow. */
 interface Known {
   readonly inner?: InnerWorkflows;
   readonly taint?: Taint | undefined;
