@@ -1,6 +1,16 @@
 import { expect, test } from "vitest";
 import { accountOf } from "../../src/reports/model/account.ts";
-import { calls, NODE_TIMEOUT, OPS, type PlayOptions, play, recordOf, says, workflowOf } from "../harness/harness.ts";
+import {
+  breaks,
+  calls,
+  NODE_TIMEOUT,
+  OPS,
+  type PlayOptions,
+  play,
+  recordOf,
+  says,
+  workflowOf,
+} from "../harness/harness.ts";
 import { reportOf } from "./triage-run.ts";
 
 /** The advice for a node that failed, which goes by the recorded cause and never by the words of an error. */
@@ -54,4 +64,13 @@ test("a first failure is not the end of the run because a later one has the same
   const answers = [refusal, says('{"choice":"a"}'), refusal, says('{"choice":"none"}')];
   const failure = failureOf({ a: {} }, { answers }, ["a -> a: it may work again"]);
   expect(failure).toMatchObject({ visit: { number: 1 }, end: "a: the model refused: no" });
+});
+
+test("a failure that the run ended with is reported once, although another node ran after it", () => {
+  const steps = [{ id: "s", tool: "ops_look", if: "a.nothing exists" }];
+  const edges = [{ from: "a", to: "b", if: "a.error exists" }];
+  const nodes = { a: {}, b: { steps, skills: ["ops"] } } as Nodes;
+  const failure = failureOf(nodes, { answers: [breaks("model.unreachable", "nothing answers")] }, edges);
+  expect(failure).toMatchObject({ headline: "a: nothing answers" });
+  expect(failure).not.toHaveProperty("end");
 });

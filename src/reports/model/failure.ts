@@ -58,8 +58,10 @@ export function failureOf(report: Report, visits: readonly Visit[]): Failure | u
   };
 }
 
-/** Checks whether a visit's failure ended the run: it is the last visit, and routing did not fail after it. */
+/** Checks whether a visit's failure is what the run ended with: it was the last visit, or the same error, and routing did not fail. */
 function isEndedBy(error: RunError, visit: Visit, visits: readonly Visit[]): boolean {
+  const latest = visits.findLast(({ node }) => node === error.node);
+  if (visit === latest && complaintOf(visit.result) === error.message) return true;
   if (visit !== visits.at(-1) || visit.node !== error.node || error.code === "route.unresolved") return false;
   const last = visit.turns.findLast((turn) => turn.kind === "asked");
   return last?.purpose !== "route" || last.answer.type !== "model:error";
