@@ -17,9 +17,8 @@ export {
   type Turn,
   type Usage,
 } from "./core/engine/event/prompt.ts";
-export type { RunRecord } from "./core/engine/event/record.ts";
+export type { RunRecord, StateEntry } from "./core/engine/event/record.ts";
 export type { SkimmedRun } from "./core/engine/event/skim.ts";
-export type { StateEntry } from "./core/engine/event/state-entry.ts";
 export type {
   Journal,
   Model,

@@ -2,7 +2,7 @@ import { formatCost, formatCount, formatDuration, plural, previewJson, shortText
 import { isObject, type Json, type JsonObject } from "../core/base/values.ts";
 import { modelText } from "../core/document/model-list.ts";
 import { holds } from "../core/engine/finding/claims.ts";
-import { doctorCommand } from "../core/engine/result/signal-command.ts";
+import { doctorCommand } from "../core/engine/result/commands.ts";
 import { markdownOf } from "./markdown-writer.ts";
 import { type Account, accountOf, paidWords, type RunState } from "./model/account.ts";
 import { failedFirst, gistOfItem, itemCounts, itemWord } from "./model/items.ts";

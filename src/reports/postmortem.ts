@@ -1,7 +1,7 @@
 import { formatCost, formatDuration, formatTime, plural, shortText } from "../core/base/preview.ts";
+import { unroutedText } from "../core/engine/event/end.ts";
 import { holds } from "../core/engine/finding/claims.ts";
 import { causeText } from "../core/engine/finding/finding.ts";
-import { unroutedText } from "../core/engine/result/unrouted.ts";
 import { markdownOf } from "./markdown-writer.ts";
 import { type Account, accountOf, paidWords } from "./model/account.ts";
 import { momentsOf } from "./model/incident/chronicle.ts";

@@ -2,7 +2,7 @@ import { fieldPath, type Shown, type Finding as Told } from "../core/base/diagno
 import { plainText, sarifText } from "../core/base/inert.ts";
 import { cutText } from "../core/base/preview.ts";
 import type { Json, JsonObject } from "../core/base/values.ts";
-import { unroutedText } from "../core/engine/result/unrouted.ts";
+import { unroutedText } from "../core/engine/event/end.ts";
 import type { Place, Report } from "./model/report.ts";
 
 /** Converts findings about documents to SARIF 2.1.0 for code scanning. */

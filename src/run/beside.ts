@@ -2,7 +2,6 @@ import type { Entry, EventBody, StepKey } from "../core/engine/event/event.ts";
 import { isUnder } from "../core/engine/fold/limits.ts";
 import type { SingleStep } from "../core/engine/fold/step.ts";
 import { type Alarm, createAlarm, type Timed } from "./budget.ts";
-import { nextTurn } from "./turns.ts";
 
 /** Steps of inner runs that are running in parallel, and their results that are not recorded yet. */
 export interface Beside extends Pick<Timed, "budgets"> {
@@ -103,3 +102,6 @@ function createSettling() {
     },
   };
 }
+
+/** Resolves after the event loop has handled signals, timers and connections. */
+export const nextTurn = () => new Promise<void>((resolve) => setImmediate(resolve));

@@ -10,7 +10,7 @@ import { copyJson, defined, type Json, type JsonSchema, toJson } from "../core/b
 import type { Call } from "../core/engine/event/call.ts";
 import { cutLater, cutLaterText } from "../core/engine/evidence/later.ts";
 import { blobsIn } from "../core/engine/tools/blob.ts";
-import { isBoardTool } from "../core/engine/tools/board.ts";
+import { isBoardTool } from "../core/engine/tools/own-tools.ts";
 import { attachSent, nothingSent, type Sent } from "../core/skill/sent.ts";
 import {
   type Audience,
@@ -24,11 +24,10 @@ import {
   type Tool,
   type ToolContext,
 } from "../core/skill/skill.ts";
-import type { Suspect } from "./context.ts";
 import { atPlace } from "./queue.ts";
 import { holdLarge, isLarge } from "./results/large.ts";
 import { Stop, type Stopping, signalOf, withSignal } from "./stop.ts";
-import { suspected } from "./stray.ts";
+import { type Suspect, suspected } from "./stray.ts";
 
 /** A tool with its handler, and the config of its skill, which is the only one the handler may see. */
 export interface Handler {

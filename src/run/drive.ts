@@ -13,16 +13,14 @@ import type { Journal, Observer } from "../core/engine/ports.ts";
 import { redactDecision, redactOutcome } from "../core/engine/record/content.ts";
 import { refusedCall } from "../core/skill/skill.ts";
 import type { Ask } from "./ask.ts";
-import { type Beside, cutOffIn, nothingBeside, takeBeside } from "./beside.ts";
+import { type Beside, cutOffIn, nextTurn, nothingBeside, takeBeside } from "./beside.ts";
 import { type Alarm, createAlarm, endedAlready, MOST_SAID, openBudget, type Timed } from "./budget.ts";
 import type { AskReach, CallTool } from "./call.ts";
 import { noCalls, performCalls, type Running } from "./calls.ts";
 import type { AskChange } from "./change.ts";
-import type { Suspect } from "./context.ts";
 import type { Afterwards, Recall } from "./recall.ts";
 import { Stop } from "./stop.ts";
-import { suspected } from "./stray.ts";
-import { nextTurn } from "./turns.ts";
+import { type Suspect, suspected } from "./stray.ts";
 
 export interface Run {
   readonly program: Program;

@@ -1,6 +1,6 @@
 import { SkillflowError } from "../core/base/errors.ts";
-import { contextNow, within } from "./context.ts";
 import type { Stopping } from "./stop.ts";
+import { contextNow, within } from "./stray.ts";
 
 /** The process-wide queue for the tool calls of all runs and clients. */
 

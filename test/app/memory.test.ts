@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
 import type { Workflow } from "../../src/core/document/workflow/workflow.ts";
 import type { RunEvent } from "../../src/core/engine/event/event.ts";
-import type { StateEntry } from "../../src/core/engine/event/state-entry.ts";
+import type { StateEntry } from "../../src/core/engine/event/record.ts";
 import type { StateStore } from "../../src/core/engine/ports.ts";
 import { openProject } from "../../src/entry/library.ts";
 import { memoryStore } from "../../src/stores/memory.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { StateEntry } from "../../src/core/engine/event/state-entry.ts";
+import type { StateEntry } from "../../src/core/engine/event/record.ts";
 import type { StateStore } from "../../src/core/engine/ports.ts";
 import { AT, deltaOf, putOf } from "./deltas.ts";
 

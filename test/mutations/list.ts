@@ -369,7 +369,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     rule: 15,
     harm: "applies the plan of a run without a chain",
-    file: "src/core/engine/record/chain.ts",
+    file: "src/core/engine/record/recording.ts",
     before: "return first !== undefined && first.record === undefined;",
     after: "return first !== undefined && first.type === undefined;",
     tests: ["test/cli/apply.test.ts"],

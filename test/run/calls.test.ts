@@ -1,10 +1,10 @@
 import { expect, it } from "vitest";
 import type { Call } from "../../src/core/engine/event/call.ts";
 import type { Outcome } from "../../src/core/skill/skill.ts";
+import { nextTurn } from "../../src/run/beside.ts";
 import type { Budget } from "../../src/run/budget.ts";
 import { noCalls, performCalls } from "../../src/run/calls.ts";
 import { Stop } from "../../src/run/stop.ts";
-import { nextTurn } from "../../src/run/turns.ts";
 
 const tool = {
   skill: "s",

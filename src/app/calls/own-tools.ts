@@ -6,10 +6,14 @@ import { type DigestInput, digestBoard } from "../../core/engine/board/digest.ts
 import { type BoardInput, readBoard } from "../../core/engine/board/read.ts";
 import type { Call } from "../../core/engine/event/call.ts";
 import type { RunRecord } from "../../core/engine/event/record.ts";
-import { BOARD_DIGEST, BOARD_READ } from "../../core/engine/tools/board.ts";
-import { READ_SKILL, RUN_SCRIPT } from "../../core/engine/tools/own-tools.ts";
+import {
+  BOARD_DIGEST,
+  BOARD_READ,
+  READ_SKILL,
+  type ReadResult,
+  RUN_SCRIPT,
+} from "../../core/engine/tools/own-tools.ts";
 import { isProposal } from "../../core/engine/tools/proposal.ts";
-import type { ReadResult } from "../../core/engine/tools/results.ts";
 import { isMaker, makeTool, TOOL_MAKER } from "../../core/engine/tools/tool-maker.ts";
 import { commandMs, isCommand } from "../../core/engine/tools/workspace.ts";
 import { type Audience, audienceOf, EXECUTOR, type Tool, type ToolContext } from "../../core/skill/skill.ts";

@@ -2,8 +2,7 @@ import { isObject, type Json, type JsonObject } from "../../core/base/values.ts"
 import type { Workflow } from "../../core/document/workflow/workflow.ts";
 import type { RunEvent } from "../../core/engine/event/event.ts";
 import type { Operation } from "../../core/engine/event/operation.ts";
-import type { RunRecord } from "../../core/engine/event/record.ts";
-import type { Settings } from "../../core/engine/event/settings.ts";
+import type { RunRecord, Settings } from "../../core/engine/event/record.ts";
 import { fold, stateOf } from "../../core/engine/fold/fold.ts";
 import type { State } from "../../core/engine/fold/state.ts";
 import type { Journal, Observer, StoredRun } from "../../core/engine/ports.ts";
@@ -19,7 +18,7 @@ import {
   limitsOf,
   memoryOfEnd,
 } from "../../core/engine/record/memory.ts";
-import { COOL_DOWNS, changesOf, DAYS } from "../../core/engine/state/delta.ts";
+import { COOL_DOWNS, changesOf, DAYS } from "../../core/engine/state/entries.ts";
 import { placedPut, touchOf } from "../../core/engine/tools/state.ts";
 import { tell } from "../../run/drive.ts";
 import type { Workspace } from "../host.ts";

@@ -9,8 +9,7 @@ import { checkOutputSchemas } from "../../core/document/check/output-schemas.ts"
 import { checkInput } from "../../core/document/check/workflow.ts";
 import { isDryRun } from "../../core/document/inputs.ts";
 import type { CoolDown, Workflow } from "../../core/document/workflow/workflow.ts";
-import { type ChangedSkills, RUN_SCHEMA, type RunRecord } from "../../core/engine/event/record.ts";
-import type { Settings } from "../../core/engine/event/settings.ts";
+import { type ChangedSkills, RUN_SCHEMA, type RunRecord, type Settings } from "../../core/engine/event/record.ts";
 import type { StoredRun } from "../../core/engine/ports.ts";
 import { redactRecord } from "../../core/engine/record/content.ts";
 import type { RunChoices } from "../../core/engine/settings/settings.ts";

@@ -1,10 +1,9 @@
 import { statSync } from "node:fs";
 import { resolve } from "node:path";
 import { defined } from "../../core/base/values.ts";
-import { RUN_SCHEMA } from "../../core/engine/event/record.ts";
-import type { Settings } from "../../core/engine/event/settings.ts";
+import { RUN_SCHEMA, type Settings } from "../../core/engine/event/record.ts";
 import type { StoredRun } from "../../core/engine/ports.ts";
-import { unchainedWarnings } from "../../core/engine/record/chain.ts";
+import { unchainedWarnings } from "../../core/engine/record/recording.ts";
 import { strictest } from "../../core/engine/settings/bounds.ts";
 import type { RunChoices } from "../../core/engine/settings/settings.ts";
 import { recordSkill } from "../../loaders/registry/entry.ts";

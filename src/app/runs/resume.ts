@@ -8,7 +8,7 @@ import type { ChangedSkills, SkillRecord } from "../../core/engine/event/record.
 import { changedSkillsIn } from "../../core/engine/fold/degraded.ts";
 import { stateOf } from "../../core/engine/fold/fold.ts";
 import type { StoredRun } from "../../core/engine/ports.ts";
-import { unchainedWarnings } from "../../core/engine/record/chain.ts";
+import { unchainedWarnings } from "../../core/engine/record/recording.ts";
 import { clampBounds } from "../../core/engine/settings/bounds.ts";
 import { changedSettings, type RunChoices, recordedSettings } from "../../core/engine/settings/settings.ts";
 import { RUN_SCRIPT } from "../../core/engine/tools/own-tools.ts";

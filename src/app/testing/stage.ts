@@ -1,7 +1,6 @@
 import { reportedError } from "../../core/base/errors.ts";
 import { defined, type Json } from "../../core/base/values.ts";
-import type { SkillRecord } from "../../core/engine/event/record.ts";
-import type { Settings } from "../../core/engine/event/settings.ts";
+import type { Settings, SkillRecord } from "../../core/engine/event/record.ts";
 import { TOOL_MAKER } from "../../core/engine/tools/tool-maker.ts";
 import { actedIn, type Fixtures, findFixture, noFixture } from "../../core/outward/testing/fixtures.ts";
 import { describeTools, type Tool } from "../../core/skill/skill.ts";

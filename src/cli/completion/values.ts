@@ -4,7 +4,7 @@ import { openState } from "../../app/adapters/states.ts";
 import { findRun, openStore } from "../../app/adapters/stores.ts";
 import { knownSkills } from "../../app/skills/known.ts";
 import { PROVIDERS } from "../../core/document/model-name.ts";
-import { APPLIED } from "../../core/engine/state/delta.ts";
+import { APPLIED } from "../../core/engine/state/entries.ts";
 import { JUDGEMENTS } from "../../core/engine/state/feedback.ts";
 import { FORMATS } from "../../core/skill/skill.ts";
 import { placeOf } from "../flags.ts";

@@ -1,7 +1,7 @@
 import type { AppliedOperation } from "../../app/runs/apply.ts";
 import { plainLine, revealText } from "../../core/base/inert.ts";
 import { isObject, type Json } from "../../core/base/values.ts";
-import type { ApplyStatus } from "../../core/engine/plan/outcome.ts";
+import type { ApplyStatus } from "../../core/engine/plan/standing.ts";
 import {
   countStandings,
   HELD,

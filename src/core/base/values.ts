@@ -234,6 +234,18 @@ export function groupBy<Key, Item>(items: Iterable<Item>, keyOf: (item: Item) =>
   return groups;
 }
 
+/** Counts the items before the first one that does not pass, by halving: the items that pass must come first. */
+export function countWhile<Item>(items: readonly Item[], passes: (item: Item) => boolean): number {
+  let low = 0;
+  let high = items.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (passes(items[middle] as Item)) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
 /** Returns all strings in a value, in order. */
 export function stringsIn(value: Json): string[] {
   if (typeof value === "string") return [value];

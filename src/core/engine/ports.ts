@@ -3,10 +3,9 @@ import type { Json } from "../base/values.ts";
 import type { Logger } from "../skill/skill.ts";
 import type { Entry, RunEvent, StepKey } from "./event/event.ts";
 import type { Prompt, Reply } from "./event/prompt.ts";
-import type { RunRecord } from "./event/record.ts";
+import type { RunRecord, StateEntry } from "./event/record.ts";
 import type { Purpose } from "./event/reply.ts";
 import type { SkimmedRun } from "./event/skim.ts";
-import type { StateEntry } from "./event/state-entry.ts";
 
 /** Details of one model call, in addition to its prompt. */
 export interface ModelCall {

@@ -12,7 +12,7 @@ import {
   sourceFields,
 } from "../../core/document/check/sources.ts";
 import type { Workflow } from "../../core/document/workflow/workflow.ts";
-import type { ResolvedSource } from "../../core/engine/event/resolved-source.ts";
+import type { ResolvedSource } from "../../core/engine/event/record.ts";
 import { isWithin, PLAIN_FILE } from "../../files/files.ts";
 import { type EgressOptions, type Fetched, fetchText } from "./source-fetch.ts";
 

@@ -7,8 +7,8 @@ import { createRedactor, type Redactor } from "../../core/base/redact/redact.ts"
 import { schemaProblems } from "../../core/base/schema/schema.ts";
 import type { Json, JsonObject } from "../../core/base/values.ts";
 import type { Observer } from "../../core/engine/ports.ts";
-import { BLOB_TOOLS } from "../../core/engine/tools/blob.ts";
 import { nameTools } from "../../core/engine/tools/disclosure.ts";
+import { BLOB_TOOLS } from "../../core/engine/tools/own-tools.ts";
 import { describeMisfit } from "../../core/skill/formats/contract.ts";
 import { describeTools, type Outcome, refusedCall, type ToolDescriptor } from "../../core/skill/skill.ts";
 import { numberNames } from "../../core/skill/tool-names.ts";

@@ -11,7 +11,7 @@ import {
 import { isObject, type Json, type JsonObject } from "../../core/base/values.ts";
 import { nodePath } from "../../core/document/inner/place.ts";
 import type { EvalResult } from "../../core/engine/event/node-result.ts";
-import { signalCommands } from "../../core/engine/result/signal-command.ts";
+import { signalCommands } from "../../core/engine/result/commands.ts";
 import type { Account } from "../model/account.ts";
 import { claimsIn, quotesOf } from "../model/evidence.ts";
 import type { TimelineRow } from "../model/timeline.ts";

@@ -1,8 +1,8 @@
 import { formatCost, plural } from "../../core/base/preview.ts";
 import { modelText } from "../../core/document/model-list.ts";
 import type { RunStatus } from "../../core/engine/event/end.ts";
+import { nameOfNode } from "../../core/engine/event/record.ts";
 import { type Finding, findingOf, recheckFinding } from "../../core/engine/finding/finding.ts";
-import { nameOfNode } from "../../core/engine/fold/documents.ts";
 import { stateOf as stateAfter } from "../../core/engine/fold/fold.ts";
 import { judgeRecheck } from "../../core/engine/recheck/answer.ts";
 import { PLANNED } from "../../core/engine/result/plan.ts";

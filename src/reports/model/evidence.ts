@@ -1,10 +1,9 @@
 import { nodePath } from "../../core/document/inner/place.ts";
-import type { RunRecord } from "../../core/engine/event/record.ts";
+import { nodeAt, type RunRecord } from "../../core/engine/event/record.ts";
 import type { Cite } from "../../core/engine/evidence/claims.ts";
 import { holds, type JudgedClaim, judgeClaims, mergeClaims, refutedIn } from "../../core/engine/finding/claims.ts";
 import type { FoundClaim } from "../../core/engine/finding/finding.ts";
 import { describeQuotes, type FoundQuote } from "../../core/engine/finding/quotes.ts";
-import { nodeAt } from "../../core/engine/fold/documents.ts";
 import type { State } from "../../core/engine/fold/state.ts";
 import type { Visit } from "./visit.ts";
 

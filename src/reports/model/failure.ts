@@ -3,8 +3,7 @@ import { modelText } from "../../core/document/model-list.ts";
 import { parseModel } from "../../core/document/model-name.ts";
 import type { RunError } from "../../core/engine/event/end.ts";
 import type { FailureCause } from "../../core/engine/event/node-result.ts";
-import { resumeCommand } from "../../core/engine/result/resume-command.ts";
-import { doctorCommand, shellWord } from "../../core/engine/result/signal-command.ts";
+import { doctorCommand, resumeCommand, shellWord } from "../../core/engine/result/commands.ts";
 import type { Place, Report } from "./report.ts";
 import { complaintOf, type Visit } from "./visit.ts";
 

@@ -1,9 +1,8 @@
+import { shortfallText } from "../../core/engine/event/end.ts";
 import type { EventOf, RunEvent } from "../../core/engine/event/event.ts";
 import { plannedAs } from "../../core/engine/event/operation.ts";
-import type { RunRecord } from "../../core/engine/event/record.ts";
+import { nameOfNode, type RunRecord } from "../../core/engine/event/record.ts";
 import type { CallUsage } from "../../core/engine/event/reply.ts";
-import { nameOfNode } from "../../core/engine/fold/documents.ts";
-import { shortfallText } from "../../core/engine/result/degraded.ts";
 import { endOf } from "../../core/engine/result/waiting.ts";
 import type { Report } from "./report.ts";
 import type { Asked, InnerRun, Remark, Visit, VisitCall } from "./visit.ts";

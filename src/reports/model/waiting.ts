@@ -1,7 +1,7 @@
 import { documentOf } from "../../core/document/inner/place.ts";
 import type { Waiting } from "../../core/engine/event/end.ts";
 import type { EventOf } from "../../core/engine/event/event.ts";
-import { type Answers, signalCommands } from "../../core/engine/result/signal-command.ts";
+import { type Answers, signalCommands } from "../../core/engine/result/commands.ts";
 import type { Report } from "./report.ts";
 
 /** Approval that a run waits for, with the commands that answer it. */

@@ -1,8 +1,7 @@
 import { defined } from "../../core/base/values.ts";
 import { documentOf } from "../../core/document/inner/place.ts";
 import type { EventOf, RunEvent } from "../../core/engine/event/event.ts";
-import type { RunRecord } from "../../core/engine/event/record.ts";
-import { nameOfNode } from "../../core/engine/fold/documents.ts";
+import { nameOfNode, type RunRecord } from "../../core/engine/event/record.ts";
 import type { State } from "../../core/engine/fold/state.ts";
 import type { recordedPrompts } from "../../core/engine/record/recorded-prompts.ts";
 

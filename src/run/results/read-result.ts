@@ -4,7 +4,7 @@ import { isObject, type JsonObject } from "../../core/base/values.ts";
 import type { RecordedCall } from "../../core/engine/event/call.ts";
 import { resultText } from "../../core/engine/event/prompt.ts";
 import { wholeText } from "../../core/engine/tools/blob.ts";
-import type { ReadResult } from "../../core/engine/tools/results.ts";
+import type { ReadResult } from "../../core/engine/tools/own-tools.ts";
 import { type Readable, searchBlob } from "./blob-tools.ts";
 
 /** The `read_result` tool: returns a recorded result and its blobs, in pages or by matching lines. */

@@ -1,4 +1,4 @@
-import type { StateEntry } from "../../core/engine/event/state-entry.ts";
+import type { StateEntry } from "../../core/engine/event/record.ts";
 import type { StateStore, States } from "../../core/engine/ports.ts";
 import { stateStore } from "../state/table.ts";
 import type { Database } from "./database.ts";

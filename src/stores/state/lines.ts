@@ -1,6 +1,6 @@
 import { SkillflowError } from "../../core/base/errors.ts";
 import { isObject, type Json, parseJson } from "../../core/base/values.ts";
-import type { StateEntry } from "../../core/engine/event/state-entry.ts";
+import type { StateEntry } from "../../core/engine/event/record.ts";
 import { entryLine, parseEntry } from "../../core/engine/state/entries.ts";
 import { FEEDBACK } from "../../core/engine/state/feedback.ts";
 

@@ -1,5 +1,5 @@
 import type { StateStore, States } from "../../core/engine/ports.ts";
-import { APPLIED, applyDelta } from "../../core/engine/state/delta.ts";
+import { APPLIED, applyDelta } from "../../core/engine/state/entries.ts";
 
 /** Storage of state entries, by state name. */
 export interface StateTable {

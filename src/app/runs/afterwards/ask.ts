@@ -5,7 +5,7 @@ import { modelText } from "../../../core/document/model-list.ts";
 import { isOffline } from "../../../core/document/model-name.ts";
 import { linkProgram } from "../../../core/engine/decide/link.ts";
 import { toolsAt } from "../../../core/engine/decide/offer.ts";
-import type { RecordedCall, ToolFacts } from "../../../core/engine/event/node-result.ts";
+import type { RecordedCall, ToolFacts } from "../../../core/engine/event/call.ts";
 import { resultText } from "../../../core/engine/event/prompt.ts";
 import type { About, RunRecord } from "../../../core/engine/event/record.ts";
 import { stateOf } from "../../../core/engine/fold/fold.ts";
@@ -103,7 +103,7 @@ export async function prepareAsk(
     recorded: of.record,
   });
   const { redactor } = prepared;
-  const about: About = {
+  const about = {
     run: of.record.run,
     question: asked,
     entries: state.context.entries.slice(0, state.context.length),

@@ -4,8 +4,8 @@ import { messageOf, SkillflowError, usageError } from "../../../core/base/errors
 import type { RunEvent } from "../../../core/engine/event/event.ts";
 import { operationDigest } from "../../../core/engine/event/operation.ts";
 import type { RecordCheck, RecordProblem, StoredRun } from "../../../core/engine/ports.ts";
-import { isUnchained } from "../../../core/engine/record/chain.ts";
-import { shellWord } from "../../../core/engine/result/signal-command.ts";
+import { isUnchained } from "../../../core/engine/record/recording.ts";
+import { shellWord } from "../../../core/engine/result/commands.ts";
 import { endOf, waitsIn } from "../../../core/engine/result/waiting.ts";
 import { filesOfRun } from "../../../stores/file/store.ts";
 import { checkRun, findRun } from "../../adapters/stores.ts";

@@ -29,7 +29,7 @@ import { plainLine } from "../../../core/base/inert.ts";
 import { isObject, parseJson } from "../../../core/base/values.ts";
 import type { Operation, Plan } from "../../../core/engine/event/operation.ts";
 import { type Approved, checkDigest, parseApprovals } from "../../../core/engine/result/approval.ts";
-import { withOptions } from "../../../core/engine/result/signal-command.ts";
+import { withOptions } from "../../../core/engine/result/commands.ts";
 import { openPlainNow } from "../../../files/files.ts";
 import { type PlanView, viewPlan } from "../../../reports/model/plan.ts";
 import { githubActions, isCi } from "../../ci/ci.ts";

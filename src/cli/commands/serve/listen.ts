@@ -5,7 +5,7 @@ import { askRun } from "../../../app/runs/afterwards/ask.ts";
 import type { PreparedRun } from "../../../app/runs/prepare.ts";
 import { SkillflowError } from "../../../core/base/errors.ts";
 import { plainLine } from "../../../core/base/inert.ts";
-import { signalCommands } from "../../../core/engine/result/signal-command.ts";
+import { signalCommands } from "../../../core/engine/result/commands.ts";
 import { openWebhooks, type WebhookTold } from "../../../protocol/webhooks/server.ts";
 import { approvalPage, toldPage } from "../../../reports/site/approval.ts";
 import { runChoices, text } from "../../flags.ts";

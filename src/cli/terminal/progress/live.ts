@@ -1,5 +1,5 @@
 import { plainLine } from "../../../core/base/inert.ts";
-import { nameOfNode, nodeAt } from "../../../core/engine/fold/documents.ts";
+import { nameOfNode, nodeAt } from "../../../core/engine/event/record.ts";
 import type { Observer } from "../../../core/engine/ports.ts";
 import { duration, oneLine } from "../terminal.ts";
 import {

@@ -1,8 +1,7 @@
 import type { WorkflowNode } from "../../../core/document/workflow/node.ts";
 import { reasonIn } from "../../../core/engine/decide/route.ts";
 import type { EventOf, RunEvent } from "../../../core/engine/event/event.ts";
-import type { RunRecord } from "../../../core/engine/event/record.ts";
-import { nodeAt, workflowAt } from "../../../core/engine/fold/documents.ts";
+import { nodeAt, type RunRecord, workflowAt } from "../../../core/engine/event/record.ts";
 
 /** Current activity of a run and its inner runs, folded from their events. */
 export interface Present {

@@ -1,11 +1,10 @@
 import { plainLine } from "../../../core/base/inert.ts";
 import { documentOf, nodePath } from "../../../core/document/inner/place.ts";
+import { shortfallText } from "../../../core/engine/event/end.ts";
 import type { EventOf, RunEvent } from "../../../core/engine/event/event.ts";
 import { plannedAs } from "../../../core/engine/event/operation.ts";
-import type { RunRecord } from "../../../core/engine/event/record.ts";
-import { nameOfNode, workflowAt } from "../../../core/engine/fold/documents.ts";
+import { nameOfNode, type RunRecord, workflowAt } from "../../../core/engine/event/record.ts";
 import { describeReferences } from "../../../core/engine/plan/reference.ts";
-import { shortfallText } from "../../../core/engine/result/degraded.ts";
 import { switchText } from "../../../reports/model/visit.ts";
 import { answerText } from "../../../reports/model/waiting.ts";
 import { amount, duration, type Format, oneLine, type Paint } from "../terminal.ts";

@@ -8,8 +8,7 @@ import type { Degraded, RunError, RunStatus, Unrouted } from "../event/end.ts";
 import type { EventBody, EventOf } from "../event/event.ts";
 import type { RunRecord, Skipped } from "../event/record.ts";
 import { unshownCause } from "../finding/finding.ts";
-import { hasSkill, type Skilled, skillsAt } from "../fold/degraded.ts";
-import { degradedIn } from "../fold/degraded-in.ts";
+import { degradedIn, hasSkill, type Skilled, skillsAt } from "../fold/degraded.ts";
 import { ask } from "../fold/limits.ts";
 import type { Program } from "../fold/program.ts";
 import type { Inside, PathStep, State } from "../fold/state.ts";
@@ -22,6 +21,7 @@ import { sourcesOf } from "./planning.ts";
 import {
   chooseRoute,
   contextFor,
+  describeUnrouted,
   liveEdges,
   type Option,
   parseChoice,
@@ -30,7 +30,6 @@ import {
   viewContext,
 } from "./route.ts";
 import { modelsFor, sceneOf } from "./scene.ts";
-import { describeUnrouted } from "./unrouted.ts";
 
 /** Steps after a visit: a route, or the end of the run. */
 

@@ -1,9 +1,8 @@
 import { isDryRun } from "../../document/inputs.ts";
 import type { EventBody } from "../event/event.ts";
-import { isWaiting } from "../fold/active.ts";
 import { stepsLeft } from "../fold/limits.ts";
 import type { Program } from "../fold/program.ts";
-import { prefixOf, type State } from "../fold/state.ts";
+import { isWaiting, prefixOf, type State } from "../fold/state.ts";
 import type { SingleStep, Step } from "../fold/step.ts";
 import { endHalted, endSkipped, finishEarly, park, route } from "./departure.ts";
 import { askWord } from "./inner/approval.ts";

@@ -5,10 +5,9 @@ import type { FailureCause, NodeResult } from "../event/node-result.ts";
 import { dataLeft } from "../evidence/weigh.ts";
 import { shortfallsOf } from "../fold/degraded.ts";
 import type { SingleStep } from "../fold/step.ts";
-import { type AgentFailure, toolCallOf, type Visit } from "../fold/visit.ts";
-import { itemsData, stepsData } from "./inner/outcome.ts";
+import { type AgentFailure, itemsData, stepsData, toolCallOf, type Visit } from "../fold/visit.ts";
 import { missedSkills } from "./inner/step-calls.ts";
-import { readAnswer } from "./judging/answer.ts";
+import { readAnswer } from "./route.ts";
 import type { Scene } from "./scene.ts";
 
 /** Steps that end a visit. */

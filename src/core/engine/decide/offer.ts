@@ -3,15 +3,11 @@ import type { WorkflowNode } from "../../document/workflow/node.ts";
 import { callsOf } from "../../document/workflow/step.ts";
 import { EXECUTOR, type ToolDescriptor } from "../../skill/skill.ts";
 import { numberNames } from "../../skill/tool-names.ts";
-import type { SkillRecord } from "../event/record.ts";
-import type { Settings } from "../event/settings.ts";
+import type { Settings, SkillRecord } from "../event/record.ts";
 import type { Offering, Program, ToolSet } from "../fold/program.ts";
 import type { State } from "../fold/state.ts";
-import { BLOB_TOOLS } from "../tools/blob.ts";
-import { BOARD_TOOLS, isBoardTool } from "../tools/board.ts";
 import { readSkillTool, runScriptTool, toolOfCall } from "../tools/disclosure.ts";
-import { OWN_TOOLS } from "../tools/own-tools.ts";
-import { READ_RESULT_TOOL } from "../tools/results.ts";
+import { BLOB_TOOLS, BOARD_TOOLS, isBoardTool, OWN_TOOLS, READ_RESULT_TOOL } from "../tools/own-tools.ts";
 import { stateTools } from "../tools/state.ts";
 import { TOOL_MAKER } from "../tools/tool-maker.ts";
 

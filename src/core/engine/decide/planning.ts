@@ -6,7 +6,7 @@ import type { RecordedCall } from "../event/call.ts";
 import type { EventBody } from "../event/event.ts";
 import { findingMarker, HELD, type Operation, operationDigest, summarize } from "../event/operation.ts";
 import { branchOf, type Patch } from "../event/patch.ts";
-import type { StateEntry } from "../event/state-entry.ts";
+import type { StateEntry } from "../event/record.ts";
 import type { Program } from "../fold/program.ts";
 import { touchesOf } from "../fold/redo.ts";
 import type { PlannedOperation, State } from "../fold/state.ts";

@@ -1,12 +1,17 @@
+import { compileSchema } from "../../base/schema/schema.ts";
 import { isObject, type Json, type JsonObject, parseJson } from "../../base/values.ts";
+import { isDryRun } from "../../document/inputs.ts";
 import { checkValues, rootsOf } from "../../document/value-rule.ts";
+import type { WorkflowNode } from "../../document/workflow/node.ts";
 import type { ValueRule } from "../../document/workflow/rule.ts";
+import type { Unrouted } from "../event/end.ts";
 import type { NodeResult } from "../event/node-result.ts";
 import type { ContextEntry, Part, Prompt, RunContext } from "../event/prompt.ts";
 import { skillsNow } from "../fold/degraded.ts";
 import type { NumberedEdge, Program } from "../fold/program.ts";
 import type { State } from "../fold/state.ts";
 import { evalsByName } from "./judging/evaluate.ts";
+import type { Scene } from "./scene.ts";
 
 /** Possible continuation of a run after a node. */
 export type Choice =
@@ -209,4 +214,42 @@ export function viewContext(context: RunContext, view: (entry: ContextEntry) => 
     .slice(0, context.length)
     .map((entry) => (entry.results ? entry : { node: entry.node, data: view(entry) }));
   return { input: context.input, entries, length: entries.length };
+}
+
+/** Returns why none of a node's edges applies. A node without edges, a denial and a dry run end a run by themselves. */
+export function describeUnrouted(program: Program, state: State, node: string): Unrouted | undefined {
+  const leading = program.edgesFrom(node);
+  const isDenied = program.node(node).approval && state.results.get(node)?.data.approved === false;
+  const isCut = isDryRun(program.record.input) && leading.some(({ when }) => when !== undefined);
+  if (leading.length === 0 || isDenied || isCut) return undefined;
+  const edges = leading.flatMap(({ to, when, condition = {}, max_iterations, index }) => {
+    const [complaint] = checkValues(condition, contextFor(condition, state, skillsAt(program, state, node)));
+    const follows = state.follows.get(index) ?? 0;
+    const isSpent = max_iterations !== undefined && follows >= max_iterations;
+    const reason = complaint ?? (isSpent ? `it was followed ${follows} times` : `the model did not choose it: ${when}`);
+    return { to, reason };
+  });
+  return { node, edges };
+}
+
+/** Returns the result that ends a visit before the model is asked, if a requirement is not met. */
+export function unmetRequirement({ program, state, visit, node: { requires } }: Scene): NodeResult | undefined {
+  if (!requires) return undefined;
+  const complaints = checkValues(requires, contextFor(requires, state, skillsAt(program, state, visit.node)));
+  if (complaints.length === 0) return undefined;
+  const why = complaints.join("; ");
+  return requires.on_fail === "skip"
+    ? { status: "skipped", data: { skipped_reason: `requires not met: ${why}` }, toolCalls: [] }
+    : { status: "failed", data: { error: `requires failed: ${why}` }, toolCalls: [] };
+}
+
+/** Parses an answer. With `output`, the data must match the schema. Without it, the text is the summary. */
+export function readAnswer(
+  { output }: WorkflowNode,
+  text: string,
+): { readonly data: JsonObject; readonly problems: readonly string[] } {
+  if (!output) return { data: { summary: text }, problems: [] };
+  const value = parseAnswer(text);
+  if (!isObject(value)) return { data: { summary: text }, problems: ["the answer is not a JSON object"] };
+  return { data: value as JsonObject, problems: compileSchema(output)(value) };
 }

@@ -6,7 +6,7 @@ import type { ToolSet } from "../fold/program.ts";
 import type { SingleStep } from "../fold/step.ts";
 import type { PendingCall, Visit } from "../fold/visit.ts";
 import { answerFromAbove, instructionRead, isReadSkill } from "../tools/disclosure.ts";
-import { isReadResult, plainRef, READ_RESULT, type ReadResult } from "../tools/results.ts";
+import { isReadResult, plainRef, READ_RESULT, type ReadResult } from "../tools/own-tools.ts";
 import { isStateTool, recall } from "../tools/state.ts";
 import { madeFor, makingEvents } from "../tools/tool-maker.ts";
 import { nodePaths } from "../tools/workspace.ts";

@@ -8,14 +8,12 @@ import { ask, nextModels } from "../fold/limits.ts";
 import type { ToolSet } from "../fold/program.ts";
 import type { SingleStep } from "../fold/step.ts";
 import type { Visit } from "../fold/visit.ts";
-import { readAnswer } from "./judging/answer.ts";
 import { previousAttempt } from "./judging/judge-prompt.ts";
 import { evaluate, evaluateFirst, leaveOrRetry } from "./judging/judgement.ts";
 import { leave, leaveFailed } from "./leave.ts";
 import { citesResults, offeringOf } from "./offer.ts";
 import { planNote } from "./planning.ts";
-import { unmetRequirement } from "./requirement.ts";
-import { parseAnswer } from "./route.ts";
+import { parseAnswer, readAnswer, unmetRequirement } from "./route.ts";
 import { modelsFor, mostTurns, type Scene, toolsHere } from "./scene.ts";
 import { carryOut } from "./turn-calls.ts";
 

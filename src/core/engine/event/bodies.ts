@@ -15,11 +15,14 @@ import {
 import { blobInfoSchema, CITE_FAULTS, FAILURE_CAUSES, nodeResultSchema, ref, textFault } from "./node-result.ts";
 import { operationSchema } from "./operation.ts";
 import { changeSchema } from "./patch.ts";
-import { changedSkillsSchema } from "./record.ts";
+import {
+  changedSkillsSchema,
+  daySchema,
+  resolvedSourceSchema,
+  settingsSchema,
+  toolDescriptorSchema,
+} from "./record.ts";
 import { modelEvents } from "./reply.ts";
-import { resolvedSourceSchema } from "./resolved-source.ts";
-import { daySchema, settingsSchema } from "./settings.ts";
-import { toolDescriptorSchema } from "./tool.ts";
 
 const ITEM_STATUSES = ["success", "failed", "skipped", "stopped"] as const;
 

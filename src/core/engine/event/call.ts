@@ -1,9 +1,16 @@
-import type { Json } from "../../base/values.ts";
+import type { Fitting, Json } from "../../base/values.ts";
 import type { ToolDescriptor } from "../../skill/skill.ts";
 import type { EventOf, StepKey } from "./event.ts";
-import type { RecordedCall } from "./node-result.ts";
+import type { callSchema } from "./record.ts";
 
-export type { RecordedCall };
+/**
+ * A call and its result so far. `at` is the path of the inner run that made it, `step` the step of a `steps` node.
+ * `facts` are about the tool, if another run made the call. `planned`: it became an operation of the plan.
+ */
+export type RecordedCall = Fitting<typeof callSchema> & { readonly step?: string };
+
+/** Facts about a tool that the check of evidence relies on. */
+export type ToolFacts = Pick<ToolDescriptor, "skill" | "effect" | "origin" | "echoes">;
 
 /** A tool that the run itself defined, with the source of its handler. */
 export type MadeTool = Pick<EventOf<"tool:defined">, "tool" | "parameters" | "code" | "persistent">;

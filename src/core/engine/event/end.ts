@@ -83,3 +83,13 @@ export const approvalEvents = lazy(
       }),
     ] as const,
 );
+
+/** Formats a line for people. `name` is the node's display name. */
+export function unroutedText(name: string, edges: number): string {
+  return `ended at ${name}: ${edges === 1 ? "its only edge did not apply" : `none of its ${edges} edges applied`}`;
+}
+
+/** One line for people. */
+export function shortfallText({ skill, reason }: Shortfall): string {
+  return skill === undefined ? reason : `without ${skill}: ${reason}`;
+}

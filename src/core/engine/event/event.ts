@@ -8,42 +8,35 @@ export type EventBody = Fitting<typeof eventBodySchema>;
 
 export type EventOf<Type extends EventBody["type"]> = Extract<EventBody, { type: Type }>;
 
-const envelope = lazy(() => ({
-  seq: z.int().describe("Position in the run, from 0"),
-  time: z.string().describe("ISO 8601"),
-  epoch: z.int().describe("Number of times that the run had been opened before"),
-  key: z.string().describe("Step that the event belongs to"),
-  at: optional(
-    z.string(),
-    "Path of the inner run that the event belongs to: each[fp-81], top/each[fp-81]. Absent for the run itself.",
-  ),
-  more: optional(z.literal(true), "The next event belongs to the same record"),
-  record: optional(z.string(), "In the first event: sha256 of the run's own line, which precedes it"),
-  seal: optional(
-    z.string(),
-    "In a record's last event: sha256 of the previous seal (in the first record: `record`) and of the record's lines up to here",
-  ),
-}));
+const envelope = lazy(() =>
+  z.object({
+    seq: z.int().describe("Position in the run, from 0"),
+    time: z.string().describe("ISO 8601"),
+    epoch: z.int().describe("Number of times that the run had been opened before"),
+    key: z.string().describe("Step that the event belongs to"),
+    at: optional(
+      z.string(),
+      "Path of the inner run that the event belongs to: each[fp-81], top/each[fp-81]. Absent for the run itself.",
+    ),
+    more: optional(z.literal(true), "The next event belongs to the same record"),
+    record: optional(z.string(), "In the first event: sha256 of the run's own line, which precedes it"),
+    seal: optional(
+      z.string(),
+      "In a record's last event: sha256 of the previous seal (in the first record: `record`) and of the record's lines up to here",
+    ),
+  }),
+);
+/** What an event has besides its body. `record` and `seal` are absent if the store keeps no hash chain. */
+export type Envelope = Fitting<typeof envelope>;
 
 /** An event to record. `key` and `at` name its step and inner run if they differ from the current ones. */
 export type Entry = EventBody & { readonly key?: StepKey; readonly at?: string | undefined };
 
 export const eventSchema = lazy((): z.ZodType => {
   const [first, ...others] = bodies();
-  return z.discriminatedUnion("type", [first.extend(envelope()), ...others.map((body) => body.extend(envelope()))]);
+  const { shape } = envelope();
+  return z.discriminatedUnion("type", [first.extend(shape), ...others.map((body) => body.extend(shape))]);
 });
-
-export interface Envelope {
-  readonly seq: number;
-  readonly time: string;
-  readonly epoch: number;
-  readonly key: StepKey;
-  readonly at?: string;
-  readonly more?: true;
-  /** Absent, like `seal`, if the store keeps no hash chain. */
-  readonly record?: string;
-  readonly seal?: string;
-}
 
 /** An event as observers receive it. */
 export type RunEvent = EventBody & Envelope;

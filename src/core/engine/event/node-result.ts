@@ -1,8 +1,6 @@
 import * as z from "zod";
-import type { BlobInfo } from "../../base/blobs.ts";
-import { type Fitting, isObject, type Json, lazy } from "../../base/values.ts";
+import { type Fitting, isObject, lazy } from "../../base/values.ts";
 import { json, jsonObject, optional } from "../../skill/field.ts";
-import type { ToolDescriptor } from "../../skill/skill.ts";
 
 const evalResultSchema = lazy(() =>
   z.object({
@@ -94,22 +92,3 @@ export const nodeResultSchema = lazy(() =>
   }),
 );
 export type NodeResult = Fitting<typeof nodeResultSchema>;
-
-/** Facts about a tool that the check of evidence relies on. */
-export type ToolFacts = Pick<ToolDescriptor, "skill" | "effect" | "origin" | "echoes">;
-
-export interface RecordedCall {
-  readonly ref: string;
-  readonly node: string;
-  /** Path of the inner run that made the call. */
-  readonly at?: string;
-  /** Step of a `steps` node that made the call. */
-  readonly step?: string;
-  readonly tool: string;
-  readonly input: Json;
-  /** Facts about the tool, if another run made the call. */
-  readonly facts?: ToolFacts;
-  /** True if the call became an operation of the plan. */
-  planned?: boolean;
-  outcome: { readonly output: Json; readonly blobs?: readonly BlobInfo[] } | { readonly error: string } | undefined;
-}

@@ -1,6 +1,7 @@
 import type { ShownImage } from "../../base/image.ts";
-import { isObject, type Json, type JsonObject, type JsonSchema, jsonOnce } from "../../base/values.ts";
-import type { EvidenceCounts } from "./node-result.ts";
+import { type Fitting, isObject, type Json, type JsonObject, type JsonSchema, jsonOnce } from "../../base/values.ts";
+import type { contextEntrySchema, shownResultSchema } from "./record.ts";
+import type { part } from "./reply.ts";
 
 /** A prompt: an opening that stays the same during a node, then the turns so far. */
 export interface Prompt {
@@ -88,13 +89,11 @@ export function imagesIn(turns: readonly Turn[]): readonly ShownImage[] {
   });
 }
 
-/** A part of a reply. Opaque parts belong to a provider, such as signed reasoning, and are sent back unchanged. */
-export type Part =
-  | { readonly type: "text"; readonly text: string }
-  | { readonly type: "call"; readonly id: string; readonly tool: string; readonly input: Json }
-  /** A call whose arguments are not valid JSON. `text` contains the arguments. */
-  | { readonly type: "broken_call"; readonly id: string; readonly tool: string; readonly text: string }
-  | { readonly type: "opaque"; readonly provider: string; readonly value: Json };
+/**
+ * A part of a reply. A broken call has arguments that are not valid JSON, in `text`. Opaque parts belong to a provider,
+ * such as signed reasoning, and are sent back unchanged.
+ */
+export type Part = Fitting<typeof part>;
 
 export interface Usage {
   /** All input tokens, cached ones included. */
@@ -120,26 +119,14 @@ export interface RunContext {
   readonly length: number;
 }
 
-export interface ContextEntry {
-  readonly node: string;
-  readonly data: JsonObject;
-  /** The results that its claims cite: `r7 (ops_logs)`. */
-  readonly cited?: readonly string[];
-  /** Claims that were removed from the data. */
-  readonly dropped?: EvidenceCounts["dropped_claims"];
-  /** Results of a `steps` node, which `data` leaves out. */
-  readonly results?: readonly ShownResult[];
-}
+/**
+ * Data of a node in the run's context, with the results that its claims cite (`r7 (ops_logs)`) and the claims that were
+ * removed from it. `results` are those of a `steps` node, which `data` leaves out.
+ */
+export type ContextEntry = Fitting<typeof contextEntrySchema>;
 
-/** Result of a step. */
-export interface ShownResult {
-  /** Absent for a call that was not started or repeats another one. */
-  readonly ref?: string;
-  readonly step: string;
-  readonly tool: string;
-  readonly text: string;
-  readonly shortened?: true;
-}
+/** Result of a step. `ref` is absent for a call that was not started or repeats another one. */
+export type ShownResult = Fitting<typeof shownResultSchema>;
 
 /** Returns a prompt's text together with its sections. */
 export function sectioned(sections: readonly Section[]): Pick<Prompt, "text" | "sections"> {

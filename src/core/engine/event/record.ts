@@ -1,15 +1,100 @@
 import * as z from "zod";
 import type { OptionName } from "../../base/options.ts";
 import { type Fitting, isObject, lazy } from "../../base/values.ts";
+import { documentOf } from "../../document/inner/place.ts";
+import { modelChoice } from "../../document/model-list.ts";
+import type { WorkflowNode } from "../../document/workflow/node.ts";
 import { type Workflow, workflowSchema } from "../../document/workflow/workflow.ts";
 import { UNAVAILABLE_KINDS } from "../../skill/availability/unavailable.ts";
-import { json, jsonObject, optional } from "../../skill/field.ts";
-import { blobInfoSchema, evidenceCountsSchema, type RecordedCall, ref } from "./node-result.ts";
-import type { ContextEntry } from "./prompt.ts";
-import { resolvedSourceSchema } from "./resolved-source.ts";
-import { daySchema, settingsSchema } from "./settings.ts";
-import { stateEntrySchema } from "./state-entry.ts";
-import { toolDescriptorSchema } from "./tool.ts";
+import { json, jsonObject, optional, toolFacts, toolReach } from "../../skill/field.ts";
+import { INPUT_DIALECTS } from "../../skill/skill.ts";
+import { blobInfoSchema, evidenceCountsSchema, ref } from "./node-result.ts";
+
+const limitsSchema = lazy(() =>
+  z.object({
+    max_cost_usd: z.number().optional(),
+    max_tokens: z.number().optional(),
+    max_steps: z.number().optional(),
+    timeout_ms: z.number().optional(),
+    max_cost_usd_per_day: z.number().optional(),
+    max_runs_per_day: z.number().optional(),
+  }),
+);
+
+/** Recorded settings of a run, which `resume` can change. Durations are in milliseconds. */
+export const settingsSchema = lazy(() =>
+  z.object({
+    model: modelChoice().describe("Model, provider:name, or a list of models"),
+    judge_model: modelChoice(),
+    writes: z.enum(["allow", "plan", "deny"]),
+    limits: limitsSchema(),
+    max_turns: z.int(),
+    node_timeout_ms: z.number().optional(),
+    tool_timeout_ms: z.number(),
+    context_mode: z
+      .enum(["full", "readOnDemand"])
+      .describe(
+        "Whether the prompt contains the instructions of skills (full), or a list of skills that the model can read (readOnDemand)",
+      ),
+    allow_public: optional(z.boolean(), "Allows writes of text from private sources to public targets"),
+  }),
+);
+export type Settings = Fitting<typeof settingsSchema>;
+
+export const daySchema = lazy(() =>
+  z.object({
+    date: z.string().describe("UTC date"),
+    runs: z.int().describe("Runs of the workflow started that day, including this one"),
+    cost_usd: z.number().describe("Cost of the runs that ended"),
+  }),
+);
+
+/** A state entry: data stored under a key across runs. One line of a state's file. */
+export const stateEntrySchema = lazy(() =>
+  z.object({
+    key: z.string(),
+    first_seen: z.string().describe("ISO 8601"),
+    last_seen: z.string().describe("Time of the last write, or of the last match by a map (ISO 8601)"),
+    runs: z.int().describe("Number of runs that wrote the entry"),
+    seen: z.int().describe("Number of times that the entry was written, or matched by a map"),
+    data: json(),
+    tainted: optional(z.literal(true), "The run that wrote the entry had read text from strangers"),
+  }),
+);
+export type StateEntry = Fitting<typeof stateEntrySchema>;
+
+export const resolvedSourceSchema = lazy(() =>
+  z.object({
+    content: z.string(),
+    kind: z.enum(["inline", "file", "url"]),
+    origin: json(),
+    resolver: z.enum(["inline", "file", "fetch"]),
+    hash: z.string().describe("First 16 hexadecimal digits of the content's sha256"),
+    fetchedAt: optional(z.string(), "Only for url"),
+    sourcePath: optional(z.string(), "Absolute path, only for file"),
+  }),
+);
+export type ResolvedSource = Fitting<typeof resolvedSourceSchema>;
+
+export const toolDescriptorSchema = lazy(() =>
+  z.object({
+    skill: z.string(),
+    name: z.string(),
+    exposed: z.string(),
+    description: z.string(),
+    input_schema: jsonObject(),
+    output_schema: jsonObject().optional(),
+    effect: z.enum(["read", "write"]),
+    idempotent: z.boolean(),
+    ...toolReach(),
+    ...toolFacts(),
+    live: optional(z.boolean(), "Repeated calls are executed again"),
+    contained: optional(z.boolean(), "Changes only the run's own copy of something"),
+    host: optional(z.string(), "Host of the service that the tool writes to"),
+    dialect: z.enum(INPUT_DIALECTS).optional(),
+    settled: optional(z.array(z.string()), "Parameters that config sets. The model does not see them."),
+  }),
+);
 
 export const skillRecordSchema = lazy(() =>
   z.object({
@@ -89,56 +174,51 @@ const outcomeSchema = lazy(() =>
   z.union([z.object({ output: json(), blobs: z.array(blobInfoSchema()).optional() }), z.object({ error: z.string() })]),
 );
 
+export const shownResultSchema = lazy(() =>
+  z.object({
+    ref: ref().optional(),
+    step: z.string(),
+    tool: z.string(),
+    text: z.string(),
+    shortened: z.literal(true).optional(),
+  }),
+);
+
+export const contextEntrySchema = lazy(() =>
+  z.object({
+    node: z.string(),
+    data: jsonObject(),
+    cited: z.array(z.string()).optional(),
+    dropped: evidenceCountsSchema().shape.dropped_claims,
+    results: z.array(shownResultSchema()).optional(),
+  }),
+);
+
+export const callSchema = lazy(() =>
+  z.object({
+    ref: ref(),
+    node: z.string(),
+    at: z.string().optional(),
+    tool: z.string(),
+    input: json(),
+    facts: toolDescriptorSchema().pick({ skill: true, effect: true, origin: true, echoes: true }).optional(),
+    planned: z.boolean().optional(),
+    outcome: outcomeSchema().optional(),
+  }),
+);
+
 /** The earlier run that a question is about, with the results of its nodes and calls. */
 export const aboutSchema = lazy(() =>
   z.object({
     run: z.string(),
     question: z.string(),
     entries: z
-      .array(
-        z.object({
-          node: z.string(),
-          data: jsonObject(),
-          cited: z.array(z.string()).optional(),
-          dropped: evidenceCountsSchema().shape.dropped_claims,
-          results: z
-            .array(
-              z.object({
-                ref: ref().optional(),
-                step: z.string(),
-                tool: z.string(),
-                text: z.string(),
-                shortened: z.literal(true).optional(),
-              }),
-            )
-            .optional(),
-        }),
-      )
+      .array(contextEntrySchema())
       .describe("Results of the run's nodes, as a further node of it would see them"),
-    calls: z
-      .array(
-        z.object({
-          ref: ref(),
-          node: z.string(),
-          at: z.string().optional(),
-          tool: z.string(),
-          input: json(),
-          facts: toolDescriptorSchema().pick({ skill: true, effect: true, origin: true, echoes: true }).optional(),
-          planned: z.boolean().optional(),
-          outcome: outcomeSchema().optional(),
-        }),
-      )
-      .describe("Calls of the run. References of new calls continue their numbers."),
+    calls: z.array(callSchema()).describe("Calls of the run. References of new calls continue their numbers."),
   }),
 );
-
-/** The earlier run that a question is about. */
-export interface About {
-  readonly run: string;
-  readonly question: string;
-  readonly entries: readonly ContextEntry[];
-  readonly calls: readonly RecordedCall[];
-}
+export type About = Fitting<typeof aboutSchema>;
 
 export const runRecordSchema = lazy(() =>
   z.object({
@@ -188,9 +268,8 @@ export const runRecordSchema = lazy(() =>
 );
 
 /** The first line of a run's file, with all that the run depends on, so that later edits cannot affect it. */
-export interface RunRecord extends Omit<Fitting<typeof runRecordSchema>, "workflow" | "inner" | "about"> {
+export interface RunRecord extends Omit<Fitting<typeof runRecordSchema>, "workflow" | "inner"> {
   readonly workflow: Workflow;
-  readonly about?: About | undefined;
   readonly inner?: { readonly [path: string]: InnerDocument } | undefined;
 }
 
@@ -204,4 +283,27 @@ export interface InnerDocument {
   readonly file?: string | undefined;
   readonly workflow: Workflow;
   readonly sources: RunRecord["sources"];
+}
+
+/** Returns the workflow that an event belongs to: the run's own, or the inner one at its place. */
+export function workflowAt(
+  { workflow, inner = {} }: Pick<RunRecord, "workflow" | "inner">,
+  at: string | undefined,
+): InnerDocument["workflow"] | undefined {
+  if (at === undefined) return workflow;
+  const path = documentOf(at);
+  return Object.hasOwn(inner, path) ? inner[path]?.workflow : undefined;
+}
+
+type Documents = Pick<RunRecord, "workflow" | "inner">;
+
+/** Returns a node of a run or an inner run. Undefined if the record is foreign. */
+export function nodeAt(record: Documents, at: string | undefined, node: string): WorkflowNode | undefined {
+  const nodes = workflowAt(record, at)?.nodes ?? {};
+  return Object.hasOwn(nodes, node) ? nodes[node] : undefined;
+}
+
+/** Returns the display name of a node in a run or an inner run. */
+export function nameOfNode(record: Documents, at: string | undefined, node: string): string {
+  return nodeAt(record, at, node)?.name ?? node;
 }

@@ -12,7 +12,9 @@ export const usageSchema = lazy(() =>
 );
 export type CallUsage = Fitting<typeof usageSchema>;
 
-export const purpose = lazy(() => z.enum(["work", "route", "judge", "reflect"]));
+const purpose = lazy(() => z.enum(["work", "route", "judge", "reflect"]));
+/** Purpose of a model call. Only `work` offers tools. */
+export type Purpose = Fitting<typeof purpose>;
 
 export const part = lazy(() =>
   z.union([
@@ -23,7 +25,7 @@ export const part = lazy(() =>
   ]),
 );
 
-export const stop = lazy(() => z.enum(["end", "length", "refusal"]));
+const stop = lazy(() => z.enum(["end", "length", "refusal"]));
 
 /** Events of model calls. */
 export const modelEvents = lazy(
@@ -69,6 +71,3 @@ export const replySchema = lazy(() =>
     usage: usageSchema().omit({ costUsd: true }).nullable().default(null),
   }),
 );
-
-/** Purpose of a model call. Only `work` offers tools. */
-export type Purpose = "work" | "route" | "judge" | "reflect";

@@ -2,22 +2,13 @@ import * as z from "zod";
 import { type Fitting, lazy } from "../../base/values.ts";
 import { workflowSchema } from "../../document/workflow/workflow.ts";
 import { degradedSchema, RUN_STATUSES, runErrorSchema, unroutedSchema } from "./end.ts";
-import { type About, aboutSchema, type RunRecord, runRecordSchema } from "./record.ts";
+import { aboutSchema, runRecordSchema, settingsSchema } from "./record.ts";
 import { usageSchema } from "./reply.ts";
-import { settingsSchema } from "./settings.ts";
 
 /** The part of a run that a list shows. Only this part of a stored run is validated. */
 export interface SkimmedRun {
   readonly record: RunOutline;
   readonly events: readonly Skimmed[];
-}
-
-export interface RunOutline extends Pick<RunRecord, "run" | "kind" | "at"> {
-  readonly workflow: Pick<RunRecord["workflow"], "id" | "name"> & {
-    readonly nodes: { readonly [id: string]: unknown };
-  };
-  readonly settings: Pick<RunRecord["settings"], "model">;
-  readonly about?: Pick<About, "run" | "question"> | undefined;
 }
 
 const moment = lazy(() => ({ time: z.string(), epoch: z.int(), at: z.string().optional() }));
@@ -67,11 +58,6 @@ export function skimEvent(event: object): Skimmed | undefined {
   return schema.safeParse(event).data;
 }
 
-/** Extracts the summary of a run's record. Returns undefined if it is invalid. */
-export function skimRecord(record: object): RunOutline | undefined {
-  return outlineSchema().safeParse(record).data;
-}
-
 const outlineSchema = lazy(() =>
   z.object({
     ...runRecordSchema().pick({ schema: true, run: true, kind: true, at: true }).shape,
@@ -83,3 +69,9 @@ const outlineSchema = lazy(() =>
     about: aboutSchema().pick({ run: true, question: true }).optional(),
   }),
 );
+export type RunOutline = Fitting<typeof outlineSchema>;
+
+/** Extracts the summary of a run's record. Returns undefined if it is invalid. */
+export function skimRecord(record: object): RunOutline | undefined {
+  return outlineSchema().safeParse(record).data;
+}

@@ -7,7 +7,6 @@ import type { CiteFault, EvidenceCounts, TextFault } from "../event/node-result.
 import {
   type CheckedCite,
   type CheckedClaim,
-  type CheckedRefutation,
   type Cite,
   type ClaimModes,
   citesOf,
@@ -35,15 +34,10 @@ export type Evidence = (
   | { readonly problem: string; readonly code: CiteFault }
 ) & { readonly isTeam: boolean };
 
-export interface Examined {
-  readonly claims: readonly CheckedClaim[];
-  readonly texts: readonly TextFault[];
-  readonly refuted: readonly CheckedRefutation[];
-  /** Reason that there are no claims. */
-  readonly missing?: string;
-  /** Excerpts around the valid quotes, by result. */
-  readonly excerpts: ReadonlyMap<string, string>;
-}
+type Checked = EventOf<"evidence:checked">;
+
+/** Result of a check. `excerpts` are around the valid quotes, by result. */
+type Examined = Pick<Checked, "claims" | "missing" | "excerpts"> & Required<Pick<Checked, "texts" | "refuted">>;
 
 /** Returns the distinct references that the check of an answer needs, valid or not. */
 export function citedRefs(rule: EvidenceRule, data: JsonObject, earlier: readonly EarlierClaim[]): Set<string> {
@@ -79,8 +73,7 @@ interface Examination {
 
 export function examine({ rule, data, evidenceOf, input, earlier, mostOfExcerpt }: Examination): Examined {
   const claims = claimsOf(rule, data);
-  const excerpts: ReadonlyMap<string, string> = new Map();
-  if ("missing" in claims) return { claims: [], texts: [], refuted: [], missing: claims.missing, excerpts };
+  if ("missing" in claims) return { claims: [], texts: [], refuted: [], missing: claims.missing, excerpts: {} };
   const openOf = (cite: Cite): Open => ({ cite, read: readQuote(cite.quote), finds: [] });
   const cited = claims.map((claim) => citesOf(rule, claim).map(openOf));
   const refutations = refutationsOf(rule, data);
@@ -102,7 +95,7 @@ export function examine({ rule, data, evidenceOf, input, earlier, mostOfExcerpt 
     claims: checked,
     texts: checkTexts({ rule, data }, recordsOf([...held, ...quoted]), given),
     refuted: refutations.map((entry, index) => checkRefutation({ entry, opens: refuting[index] ?? [] }, said, given)),
-    excerpts: mostOfExcerpt > 0 ? excerptsOf(cited.flat(), mostOfExcerpt) : excerpts,
+    excerpts: mostOfExcerpt > 0 ? excerptsOf(cited.flat(), mostOfExcerpt) : {},
   };
 }
 
@@ -126,7 +119,7 @@ function checkRefutation(
   { entry, opens }: { readonly entry: Json; readonly opens: readonly Open[] },
   said: ReadonlyMap<string, readonly EarlierClaim[]>,
   given: Given,
-): CheckedRefutation {
+): Examined["refuted"][number] {
   const claim = claimText(entry);
   const nodes = [...new Set(said.get(stringOf(claim))?.map(({ node }) => node))];
   const checked = opens.map((open) => checkCite(open, given));
@@ -236,7 +229,7 @@ function checkCite({ cite, read, finds }: Open, given: Given): CheckedCite & { r
 }
 
 /** Returns the records with valid quotes, by result, up to a number of characters each. */
-function excerptsOf(opens: readonly Open[], most: number): ReadonlyMap<string, string> {
+function excerptsOf(opens: readonly Open[], most: number): Examined["excerpts"] {
   const excerpts = new Map<string, string>();
   for (const { ref, found } of opens.flatMap(({ finds }) => finds)) {
     if (!found || !("records" in found)) continue;
@@ -247,7 +240,7 @@ function excerptsOf(opens: readonly Open[], most: number): ReadonlyMap<string, s
     const shown = cutText(text.slice(at, at + most + 1), most);
     excerpts.set(ref, before === undefined ? shown : cutText(`${before}\n${record.text}`, most));
   }
-  return excerpts;
+  return Object.fromEntries(excerpts);
 }
 
 /** Counts the evidence. `claims` and `cites` include what is removed later. */
@@ -261,38 +254,49 @@ export function countEvidence(
     claims.filter((claim) => isDropped(claim, modes)),
     independent,
   );
-  const partial = claims.filter((claim) => claim.partial).length;
-  const unbound = claims.filter((claim) => claim.unbound).length;
-  return {
+  return countsOf({
     claims: claims.length,
     supported: claims.filter((claim) => claim.supported).length,
     dropped: dropped.length,
     cites: cites.length,
     held: cites.filter(({ problem }) => problem === undefined).length,
+    partial: claims.filter((claim) => claim.partial).length,
+    unbound: claims.filter((claim) => claim.unbound).length,
+    dropped_claims: dropped,
+    texts,
+  });
+}
+
+/** Leaves out the counts and lists that are absent if there is nothing to count. */
+function countsOf({
+  partial = 0,
+  unbound = 0,
+  dropped_claims = [],
+  texts = [],
+  ...counts
+}: EvidenceCounts): EvidenceCounts {
+  return {
+    ...counts,
     ...(partial > 0 ? { partial } : {}),
     ...(unbound > 0 ? { unbound } : {}),
-    ...(dropped.length > 0 ? { dropped_claims: dropped } : {}),
+    ...(dropped_claims.length > 0 ? { dropped_claims } : {}),
     ...(texts.length > 0 ? { texts } : {}),
   };
 }
 
 export function sumEvidence(all: readonly EvidenceCounts[]): EvidenceCounts {
   const sum = (of: (counts: EvidenceCounts) => number) => all.reduce((total, counts) => total + of(counts), 0);
-  const dropped = all.flatMap(({ dropped_claims = [] }) => dropped_claims);
-  const texts = all.flatMap((counts) => counts.texts ?? []);
-  const partial = sum((counts) => counts.partial ?? 0);
-  const unbound = sum((counts) => counts.unbound ?? 0);
-  return {
+  return countsOf({
     claims: sum(({ claims }) => claims),
     supported: sum(({ supported }) => supported),
     dropped: sum(({ dropped }) => dropped),
     cites: sum(({ cites }) => cites),
     held: sum(({ held }) => held),
-    ...(partial > 0 ? { partial } : {}),
-    ...(unbound > 0 ? { unbound } : {}),
-    ...(dropped.length > 0 ? { dropped_claims: dropped } : {}),
-    ...(texts.length > 0 ? { texts } : {}),
-  };
+    partial: sum(({ partial = 0 }) => partial),
+    unbound: sum(({ unbound = 0 }) => unbound),
+    dropped_claims: all.flatMap(({ dropped_claims = [] }) => dropped_claims),
+    texts: all.flatMap(({ texts = [] }) => texts),
+  });
 }
 
 /** Describes the citations that do not hold, with the nearest text. */

@@ -1,7 +1,7 @@
 import { followPath } from "../../base/path.ts";
 import { isObject, type Json, type JsonObject, stringsIn } from "../../base/values.ts";
 import type { EvidenceRule } from "../../document/workflow/evaluator.ts";
-import type { CiteFault } from "../event/node-result.ts";
+import type { EventOf } from "../event/event.ts";
 import { stringOf } from "./folded.ts";
 
 /** Claims of an answer and their citations. */
@@ -12,25 +12,9 @@ export interface Cite {
   readonly quote: string;
 }
 
-export interface CheckedCite extends Cite {
-  /** Reason that the citation does not hold, for people and models. */
-  readonly problem?: string;
-  readonly code?: CiteFault;
-  /** Text of the result that is most like a quote that was not found. */
-  readonly nearest?: string;
-}
-
-export interface CheckedClaim {
-  /** The claim as the model wrote it. */
-  readonly claim: Json;
-  /** True if at least one citation holds. */
-  readonly supported: boolean;
-  /** Set if the claim is supported, but not all of its citations hold. */
-  readonly partial?: true;
-  /** Facts of the claim that no quoted record contains. */
-  readonly unbound?: readonly string[];
-  readonly cites: readonly CheckedCite[];
-}
+type Checked = EventOf<"evidence:checked">;
+export type CheckedClaim = Checked["claims"][number];
+export type CheckedCite = CheckedClaim["cites"][number];
 
 /** Claim that an earlier node made. */
 export interface EarlierClaim {
@@ -38,17 +22,6 @@ export interface EarlierClaim {
   readonly text: string;
   /** Citations that hold, if the claim is supported. */
   readonly cites: readonly Cite[];
-}
-
-/** Refutation of an earlier node's claim. */
-export interface CheckedRefutation {
-  readonly claim: string;
-  /** Earlier nodes with this claim. */
-  readonly nodes: readonly string[];
-  /** True if an earlier node has the claim and all cites hold. */
-  readonly holds: boolean;
-  readonly reason: string;
-  readonly cites: readonly CheckedCite[];
 }
 
 /** Returns the claims in order, or the missing part of the path. */
@@ -133,7 +106,7 @@ export function withoutUnsupported(
     const { supported, partial, unbound, cites } = check;
     const kept = modes.unsupported === "fail" ? claim : keepCites(rule, claim, cites);
     if (!isObject(kept)) return kept;
-    const marks = { ...(partial ? { partial } : {}), ...(unbound ? { unbound: [...unbound] } : {}) };
+    const marks = { ...(partial ? { partial } : {}), ...(unbound ? { unbound } : {}) };
     if (modes.unsupported !== "mark") return { ...kept, ...marks };
     const rejected = cites.flatMap(({ ref, quote, problem }) => (problem ? [{ ref, quote, reason: problem }] : []));
     return { ...kept, supported, ...marks, ...(rejected.length > 0 ? { rejected } : {}) };

@@ -1,3 +1,4 @@
+import { countWhile } from "../../base/values.ts";
 import { stringOf } from "./folded.ts";
 import { isSameMoment, type Moment, momentAt, momentOfEpoch } from "./moments.ts";
 import { matchAt, type Quantity, quantityAt, SIZES, type UnitKind } from "./quantities.ts";
@@ -204,17 +205,9 @@ function linesOfHunk(text: string): (readonly [from: number, until: number])[] {
 /** Reports whether one of the ascending values rounds to a value of this precision. */
 function isWithin(values: readonly number[], value: number, step: number): boolean {
   const half = step / 2 + value * 1e-9;
-  let low = 0;
-  let high = values.length;
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if ((values[middle] ?? 0) < value - half) low = middle + 1;
-    else high = middle;
-  }
-  return (values[low] ?? Number.POSITIVE_INFINITY) <= value + half;
+  return (values[countWhile(values, (each) => each < value - half)] ?? Number.POSITIVE_INFINITY) <= value + half;
 }
 
-/** Characters before a word, and the beginning of what follows it, that make it another word. */
 interface Around {
   readonly before: RegExp;
   readonly after: RegExp;

@@ -1,4 +1,4 @@
-import { isObject, type Json, type JsonObject, parseJson } from "../../base/values.ts";
+import { countWhile, isObject, type Json, type JsonObject, parseJson } from "../../base/values.ts";
 import { Codes, type Folded } from "./folded.ts";
 
 /**
@@ -29,21 +29,18 @@ export interface EvidenceRecord {
 }
 
 /** How strings within JSON are written: as in JSON, without escapes, or without escapes and with their own JSON parsed. */
-type Style = "escaped" | "plain" | "deep";
+const STYLES = ["escaped", "plain", "deep"] as const;
+type Style = (typeof STYLES)[number];
 
 /** Yields the result in each style that makes a difference. */
 export function* formsOf(text: string): Generator<Form> {
-  const first = new FormWriter("escaped");
-  first.result(text);
-  yield first.form(text);
-  if (!first.hasJson || !text.includes("\\")) return;
-  const plain = new FormWriter("plain");
-  plain.result(text);
-  yield plain.form(text);
-  if (!plain.hasInnerJson) return;
-  const deep = new FormWriter("deep");
-  deep.result(text);
-  yield deep.form(text);
+  for (const style of STYLES) {
+    const writer = new FormWriter(style);
+    writer.result(text);
+    yield writer.form(text);
+    const isLast = style === "plain" && !writer.hasInnerJson;
+    if (isLast || !writer.hasJson || !text.includes("\\")) return;
+  }
 }
 
 /** Returns the object or list that a text is, if it is one. */
@@ -91,7 +88,7 @@ class FormWriter {
       hard: this.#hard,
       soft: this.#soft,
       recordAt(start, end) {
-        let region = regions[lastAtMost(regions, start, (each) => each.start)];
+        let region = regions[countWhile(regions, (each) => each.start <= start) - 1];
         while (region && region.end < end) region = region.parent;
         return region?.recordAt(start, end) ?? { text };
       },
@@ -243,19 +240,7 @@ interface Parts {
 
 /** Returns the lines or the hunk with the codes from `start` to `end`. */
 function partsOf({ text, starts, offsets }: Parts, start: number, end: number): EvidenceRecord {
-  const from = offsets[lastAtMost(starts, start, (at) => at)] ?? 0;
-  const next = offsets[lastAtMost(starts, end - 1, (at) => at) + 1] ?? text.length + 1;
+  const from = offsets[countWhile(starts, (at) => at <= start) - 1] ?? 0;
+  const next = offsets[countWhile(starts, (at) => at < end)] ?? text.length + 1;
   return { text: text.slice(from, next - 1), within: { text, at: from } };
-}
-
-/** Returns the index of the last item whose position is at most `most`, or -1. */
-function lastAtMost<Item>(items: readonly Item[], most: number, positionOf: (item: Item) => number): number {
-  let low = 0;
-  let high = items.length;
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if (positionOf(items[middle] as Item) <= most) low = middle + 1;
-    else high = middle;
-  }
-  return low - 1;
 }

@@ -1,3 +1,4 @@
+import { countWhile, groupBy } from "../../base/values.ts";
 import type { Folded } from "./folded.ts";
 import type { Form } from "./records.ts";
 
@@ -15,35 +16,22 @@ export interface Place {
   readonly end: number;
 }
 
-/** Result of the search for one quote. */
-export interface Hits {
-  /** Places of the quote within one record. */
-  readonly places: readonly Place[];
-  /** True if the quote was found, but across records. */
-  readonly crosses: boolean;
-}
-
-/** Finds each quote, whose pieces must follow in order within one record. */
-export function findPlaces(form: Form, quotes: readonly (readonly Folded[])[]): Hits[] {
-  const budget = { left: MOST_LOOKS };
-  const searches = quotes.map((pieces): Search => ({ pieces, places: [], crosses: false }));
-  const distinct = new Map<string, Search[]>();
-  for (const search of searches) {
-    const key = search.pieces.map((piece) => piece.join(",")).join(";");
-    const same = distinct.get(key);
-    if (same) same.push(search);
-    else distinct.set(key, [search]);
-  }
-  const firsts = [...distinct.values()].flatMap(([first]) => first ?? []);
-  eachPlace(form.codes, firsts, budget, (search, start) => placeAt(form, search, start, budget));
-  for (const [first, ...others] of distinct.values()) for (const other of others) Object.assign(other, first);
-  return searches;
-}
-
+/** Search for one quote. `crosses`: it was found, but only across records. */
 interface Search {
   readonly pieces: readonly Folded[];
   readonly places: Place[];
   crosses: boolean;
+}
+
+/** Finds each quote, whose pieces must follow in order within one record. */
+export function findPlaces(form: Form, quotes: readonly (readonly Folded[])[]): readonly Search[] {
+  const budget = { left: MOST_LOOKS };
+  const searches = quotes.map((pieces): Search => ({ pieces, places: [], crosses: false }));
+  const distinct = groupBy(searches, ({ pieces }) => pieces.map((piece) => piece.join(",")).join(";"));
+  const firsts = [...distinct.values()].flatMap(([first]) => first ?? []);
+  eachPlace(form.codes, firsts, budget, (search, start) => placeAt(form, search, start, budget));
+  for (const [first, ...others] of distinct.values()) for (const other of others) Object.assign(other, first);
+  return searches;
 }
 
 /** Notes a quote whose first piece is at `start`. Returns true if no further place is wanted. */
@@ -78,14 +66,7 @@ function isCrossed(separators: readonly number[], start: number, end: number): b
 
 /** Returns the first separator at or after a position, or infinity. */
 function nextAfter(separators: readonly number[], position: number): number {
-  let low = 0;
-  let high = separators.length;
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if ((separators[middle] ?? 0) < position) low = middle + 1;
-    else high = middle;
-  }
-  return separators[low] ?? Number.POSITIVE_INFINITY;
+  return separators[countWhile(separators, (each) => each < position)] ?? Number.POSITIVE_INFINITY;
 }
 
 /** Returns the record with the largest share of the grams of the pieces, by the position of the first of them. */
@@ -161,17 +142,12 @@ function waitingBySlot(text: Folded, searches: readonly Search[], bits: number):
   eachGram(text, bits, (slot) => {
     if (wanted[slot] === 1) counts[slot] = (counts[slot] ?? 0) + 1;
   });
-  const waiting = new Map<number, Waiting[]>();
-  for (const search of searches) {
+  const placed = searches.flatMap((search) => {
     const [piece] = search.pieces;
-    if (!piece) continue;
-    const { slot, offset, count } = rarest(piece, bits, counts);
-    if (count === 0) continue;
-    const others = waiting.get(slot);
-    if (others) others.push({ search, piece, offset });
-    else waiting.set(slot, [{ search, piece, offset }]);
-  }
-  return waiting;
+    const found = piece && rarest(piece, bits, counts);
+    return found && found.count > 0 ? [{ search, piece, ...found }] : [];
+  });
+  return groupBy(placed, ({ slot }) => slot);
 }
 
 function rarest(piece: Folded, bits: number, counts: Uint32Array) {

@@ -1,9 +1,13 @@
+import { shortText } from "../../base/preview.ts";
 import { defined, isObject, type JsonObject } from "../../base/values.ts";
+import { nodePath } from "../../document/inner/place.ts";
 import type { WorkflowNode } from "../../document/workflow/node.ts";
-import type { Shortfall } from "../event/end.ts";
+import type { Degraded, Shortfall } from "../event/end.ts";
 import { callFailure, type EvidenceCounts, type NodeResult, type ToolCall } from "../event/node-result.ts";
 import type { ChangedSkills, RunRecord, SkillRecord } from "../event/record.ts";
 import { OWN_TOOLS } from "../tools/own-tools.ts";
+import type { State } from "./state.ts";
+import type { Visit } from "./visit.ts";
 
 export type Skilled = Pick<RunRecord, "workflow" | "skills" | "inner">;
 
@@ -132,4 +136,45 @@ function lostItems({ items, left }: JsonObject): Shortfall | undefined {
 
 function textOf(error: unknown): string {
   return typeof error === "string" ? error : "failed";
+}
+
+/** Returns the shortfalls of each node's last visit on the path, including its inner runs. */
+export function degradedIn({ run, path, visit }: Pick<State, "run" | "path" | "visit">): Degraded[] {
+  const last = new Map(path.map((step) => [step.node, step.degraded]));
+  if (visit) last.set(visit.node, degradedInside(run, visit));
+  return [...last.values()].flat();
+}
+
+/** Returns the shortfalls of a visit's inner runs, including those still running. */
+export function degradedInside({ inner }: State["run"], { items }: Visit): Degraded[] {
+  if (!items) return [];
+  const open = [...items.running.keys()].flatMap((at) => inner.get(at) ?? []);
+  return distinct([...items.degraded, ...open.flatMap(degradedIn)]);
+}
+
+/** Assigns shortfalls to the outermost node. Reasons from inner runs begin with the path, except for missing skills. */
+export function placed(
+  { inside }: Pick<State, "inside">,
+  node: string,
+  shortfalls: readonly Shortfall[] = [],
+): Degraded[] {
+  const [outer = node] = inside?.at.split(/[[/]/, 1) ?? [];
+  return shortfalls.map(({ reason, ...shortfall }) => {
+    const isPlaced = inside !== undefined && shortfall.skill === undefined;
+    const text = isPlaced ? `${nodePath(inside.at, node)}: ${reason}` : reason;
+    return { node: outer, ...shortfall, reason: shortText(text, LONGEST_REASON) };
+  });
+}
+
+/** Maximum length of a reason. The text is already redacted, so no part of a secret can remain. */
+const LONGEST_REASON = 300;
+
+/** Keeps each missing skill once per node, because all items of a map lack the same ones. */
+function distinct(all: readonly Degraded[]): Degraded[] {
+  const seen = new Set<string>();
+  return all.filter(({ node, skill }) => {
+    if (skill === undefined) return true;
+    const key = JSON.stringify([node, skill]);
+    return !seen.has(key) && seen.add(key);
+  });
 }

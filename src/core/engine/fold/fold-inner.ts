@@ -4,7 +4,7 @@ import type { Envelope, EventOf } from "../event/event.ts";
 import type { EvidenceCounts } from "../event/node-result.ts";
 import { standDecided } from "../plan/standing.ts";
 import { mapMet, mapPut } from "../state/unseen.ts";
-import { degradedIn } from "./degraded-in.ts";
+import { degradedIn } from "./degraded.ts";
 import { isUnder } from "./limits.ts";
 import { changeSkills } from "./redo.ts";
 import { beginInside, type State } from "./state.ts";

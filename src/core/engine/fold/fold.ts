@@ -4,13 +4,12 @@ import type { RunError } from "../event/end.ts";
 import type { EventOf, RunEvent } from "../event/event.ts";
 import type { NodeResult } from "../event/node-result.ts";
 import type { StoredRun } from "../ports.ts";
-import { noteActive } from "./active.ts";
-import { degradedInside, placed } from "./degraded-in.ts";
+import { degradedInside, placed } from "./degraded.ts";
 import { foldApplied, foldAudience, foldCall, foldChange, foldPlanned, foldResult } from "./fold-call.ts";
 import { foldAsked, foldInnerEnd, foldInnerStart, foldMap, foldWord, forgetInner } from "./fold-inner.ts";
 import { addUsage, evaluatorOf, foldModelError, foldRejection, foldReply, foldSwitch } from "./fold-reply.ts";
 import { foldResume, keepResult, markFailed, withdraw } from "./redo.ts";
-import { begin, outermost, prefixOf, type State, withOuter } from "./state.ts";
+import { begin, noteActive, outermost, prefixOf, type State, withOuter } from "./state.ts";
 import type { Lesson, Visit } from "./visit.ts";
 
 /** Updates the state with one event. */

@@ -4,8 +4,7 @@ import type { ValueRule } from "../../document/workflow/rule.ts";
 import type { Workflow } from "../../document/workflow/workflow.ts";
 import type { ToolDescriptor } from "../../skill/skill.ts";
 import type { Prompt, Section } from "../event/prompt.ts";
-import type { ChangedSkills, RunRecord, SkillRecord } from "../event/record.ts";
-import type { Settings } from "../event/settings.ts";
+import type { ChangedSkills, RunRecord, Settings, SkillRecord } from "../event/record.ts";
 import type { Whole } from "./state.ts";
 
 /** Workflow joined with the tool descriptions of its skills. With the run's past, it is all that decisions need. */

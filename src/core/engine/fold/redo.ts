@@ -3,11 +3,11 @@ import { documentOf, nodePath } from "../../document/inner/place.ts";
 import type { EventOf } from "../event/event.ts";
 import type { ContextEntry } from "../event/prompt.ts";
 import { withoutClaim } from "../evidence/claims.ts";
-import { noteActive } from "./active.ts";
 import { isUnder } from "./limits.ts";
 import { shownSteps } from "./shown-results.ts";
 import {
   contextAtStart,
+  noteActive,
   outermost,
   type PathStep,
   type PlacedTouch,

@@ -8,13 +8,12 @@ import type { EventOf } from "../event/event.ts";
 import type { EvidenceCounts, NodeResult } from "../event/node-result.ts";
 import type { Operation } from "../event/operation.ts";
 import type { ContextEntry, RunContext } from "../event/prompt.ts";
-import type { ChangedSkills, RunRecord } from "../event/record.ts";
-import type { Settings } from "../event/settings.ts";
+import type { ChangedSkills, RunRecord, Settings } from "../event/record.ts";
 import type { Application } from "../plan/standing.ts";
-import type { Touch } from "../state/delta.ts";
+import type { Touch } from "../state/entries.ts";
 import { MOST_SHOWN } from "./shown-results.ts";
 import type { SingleStep } from "./step.ts";
-import type { Leaving, Visit } from "./visit.ts";
+import type { Items, Leaving, Visit } from "./visit.ts";
 
 /** State shared by a run and its inner runs, folded from all their events. */
 export interface Whole {
@@ -158,7 +157,7 @@ export interface PathStep {
   /** The shortfalls of the visit and of the runs inside it. */
   degraded: readonly Degraded[];
   /** References that the result's claims cite. */
-  cited?: readonly string[];
+  cited?: string[];
   /** Evidence checks of the answer. */
   checked?: readonly EventOf<"evidence:checked">[];
 }
@@ -307,4 +306,36 @@ export function withOuter(state: State): State[] {
 
 export function outermost(state: State): State {
   return state.inside ? outermost(state.inside.parent) : state;
+}
+
+/** Tracks which inner runs can take steps, and which only wait for an approval. */
+
+/** Updates whether an inner run, and those around it, are active after an event changed it. */
+export function noteActive(state: State): void {
+  const { inside } = state;
+  const items = inside?.parent.visit?.items;
+  if (!inside || !items?.running.has(inside.at)) return;
+  const isActive = !isParked(state);
+  if (items.active.has(inside.at) === isActive) return;
+  if (isActive) items.active.add(inside.at);
+  else items.active.delete(inside.at);
+  noteActive(inside.parent);
+}
+
+/** Checks whether an inner run, and everything inside it, can only wait for an approval. */
+function isParked({ visit, halt }: Pick<State, "visit" | "halt">): boolean {
+  if (!visit || halt || visit.failure) return false;
+  const { items } = visit;
+  if (!items) return isWaiting(visit);
+  return items.running.size > 0 && items.active.size === 0 && !mayBegin(items);
+}
+
+/** Checks whether a visit can do nothing until its approval is answered. */
+export function isWaiting({ asked, failure }: Visit): boolean {
+  return asked !== undefined && asked.word === undefined && failure === undefined;
+}
+
+/** Checks whether a further item may begin, apart from the concurrency limit. */
+export function mayBegin({ all, begun, failed, stopsAtFailure }: Items): boolean {
+  return begun < all.length && !(stopsAtFailure && failed > 0);
 }

@@ -76,3 +76,13 @@ export function standAfter(before: Application, event: RunEvent): Application {
 function isInDoubt({ in_doubt, acted, code }: EventOf<"operation:ended">): boolean {
   return in_doubt === true || (acted === undefined && actedByCode(code) === "unknown");
 }
+
+/** Result of an operation, as `apply` reports it. */
+export type ApplyStatus =
+  | "applied"
+  | "already_applied"
+  | "skipped"
+  | "refused"
+  | "failed"
+  | "in_doubt"
+  | "not_approved";

@@ -2,7 +2,7 @@ import * as z from "zod";
 import { checkedAs, type Fitting, lazy } from "../../base/values.ts";
 import { evidenceCountsSchema } from "../event/node-result.ts";
 import { type RunResult, resultSchema } from "../result/result.ts";
-import { plainRef } from "../tools/results.ts";
+import { plainRef } from "../tools/own-tools.ts";
 
 /** A question about an earlier run, and its checked answer. */
 

@@ -2,8 +2,7 @@ import type { Redactor } from "../../base/redact/redact.ts";
 import { checkedAs, defined, isObject, type Json, type JsonObject, toJson } from "../../base/values.ts";
 import type { EventBody, EventOf } from "../event/event.ts";
 import type { Part } from "../event/prompt.ts";
-import type { ChangedSkills, RunRecord } from "../event/record.ts";
-import type { ResolvedSource } from "../event/resolved-source.ts";
+import type { ChangedSkills, ResolvedSource, RunRecord } from "../event/record.ts";
 import type { Refusal } from "../result/refusal.ts";
 
 /**

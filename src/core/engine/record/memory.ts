@@ -3,14 +3,11 @@ import { sha256 } from "../../base/sha256.ts";
 import { defined, isObject, type Json, type JsonObject, parseDuration } from "../../base/values.ts";
 import type { StateDeclaration, Workflow } from "../../document/workflow/workflow.ts";
 import type { EventOf } from "../event/event.ts";
-import type { RunRecord, Skipped } from "../event/record.ts";
-import type { Settings } from "../event/settings.ts";
-import type { StateEntry } from "../event/state-entry.ts";
+import type { RunRecord, Settings, Skipped, StateEntry } from "../event/record.ts";
 import { touchesOf } from "../fold/redo.ts";
 import type { State } from "../fold/state.ts";
 import type { StateChange, StateChanges, StateDelta, StateLimits, States } from "../ports.ts";
-import { COOL_DOWNS, changesOf, DAYS } from "../state/delta.ts";
-import { keptEntries, timeOf } from "../state/entries.ts";
+import { COOL_DOWNS, changesOf, DAYS, keptEntries, timeOf } from "../state/entries.ts";
 
 /** Memory that a run reads when it begins and saves when it ends, derived from its record and past alone. */
 

@@ -5,8 +5,8 @@ import { parseCondition } from "../../document/condition.ts";
 import type { Workflow } from "../../document/workflow/workflow.ts";
 import type { KnownSkills } from "../../skill/skill-reference.ts";
 import { type EventOf, eventSchema, type RunEvent } from "../event/event.ts";
-import { type RunRecord, runRecordSchema } from "../event/record.ts";
-import { workflowAt } from "../fold/documents.ts";
+import { type RunRecord, runRecordSchema, workflowAt } from "../event/record.ts";
+import type { StoredRun } from "../ports.ts";
 
 /** Fault of a recorded run. Line 1 is the record. */
 interface RecordingFault {
@@ -107,4 +107,13 @@ function describe(error: z.ZodError): string {
   const [issue] = error.issues;
   const place = issue?.path.join(".") ?? "";
   return `${place === "" ? "" : `${place}: `}${issue?.message ?? "it is malformed"}`;
+}
+
+/** Checks whether a run was recorded without digests, so that changes go unnoticed. Ignores runs without events. */
+export function isUnchained({ events: [first] }: StoredRun): boolean {
+  return first !== undefined && first.record === undefined;
+}
+
+export function unchainedWarnings(run: StoredRun): string[] {
+  return isUnchained(run) ? [`run ${run.record.run} is unchained: changes to its record cannot be detected`] : [];
 }

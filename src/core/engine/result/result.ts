@@ -14,8 +14,7 @@ import {
 } from "../event/end.ts";
 import { evidenceCountsSchema, nodeResultSchema } from "../event/node-result.ts";
 import { operationSchema } from "../event/operation.ts";
-import { type RunRecord, skippedSchema } from "../event/record.ts";
-import { resolvedSourceSchema } from "../event/resolved-source.ts";
+import { type RunRecord, resolvedSourceSchema, skippedSchema } from "../event/record.ts";
 import { sumEvidence } from "../evidence/check.ts";
 import { findingOf } from "../finding/finding.ts";
 import { findingJson, findingSchema } from "../finding/json.ts";

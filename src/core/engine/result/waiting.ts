@@ -2,7 +2,7 @@ import { SkillflowError } from "../../base/errors.ts";
 import { defined, nearest } from "../../base/values.ts";
 import type { Waiting } from "../event/end.ts";
 import type { Envelope, EventOf, RunEvent, StepKey } from "../event/event.ts";
-import type { Settings } from "../event/settings.ts";
+import type { Settings } from "../event/record.ts";
 
 /** Approvals that a run waits for, and their answers. */
 

@@ -3,7 +3,7 @@ import { type OptionName, variableOf, WRITES } from "../../base/options.ts";
 import { parseDuration } from "../../base/values.ts";
 import type { Environment, ProjectConfig } from "../../document/config.ts";
 import type { LoadedPolicy } from "../../document/policy.ts";
-import type { Settings } from "../event/settings.ts";
+import type { Settings } from "../event/record.ts";
 
 /** Limits of a run. Files and documents can only tighten them. Flags and variables can loosen them. */
 export interface Bounds {

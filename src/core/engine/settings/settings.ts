@@ -15,7 +15,7 @@ import {
 import type { LoadedPolicy } from "../../document/policy.ts";
 import type { Workflow } from "../../document/workflow/workflow.ts";
 import type { EventBody, RunEvent } from "../event/event.ts";
-import type { Settings } from "../event/settings.ts";
+import type { Settings } from "../event/record.ts";
 import { type BoundChoices, chooseBounds, clampBounds, resumeBounds } from "./bounds.ts";
 
 /** Settings of a run that the command line can set. */

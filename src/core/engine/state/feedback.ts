@@ -1,5 +1,5 @@
 import { isObject, type Json, type JsonObject } from "../../base/values.ts";
-import type { StateEntry } from "../event/state-entry.ts";
+import type { StateEntry } from "../event/record.ts";
 import type { StateDelta } from "../ports.ts";
 
 /** Statements of people about finished runs. They are kept in a state, because the record of a finished run is sealed. */

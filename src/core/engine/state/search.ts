@@ -1,5 +1,5 @@
 import { isObject, jsonOnce } from "../../base/values.ts";
-import type { StateEntry } from "../event/state-entry.ts";
+import type { StateEntry } from "../event/record.ts";
 import { byLastSeen } from "./entries.ts";
 
 /** Search in a state, by key and then by words. It uses no embeddings, so the same query has the same result. */

@@ -1,7 +1,6 @@
 import { deepEqual, isObject, type Json } from "../../base/values.ts";
-import type { StateEntry } from "../event/state-entry.ts";
-import type { Touch } from "./delta.ts";
-import { timeOf } from "./entries.ts";
+import type { StateEntry } from "../event/record.ts";
+import { type Touch, timeOf } from "./entries.ts";
 
 /** Filters the items of a map that earlier runs have already judged (`unseen`). */
 

@@ -1,13 +1,11 @@
 import type { BlobInfo } from "../../base/blobs.ts";
-import { isObject, type Json, type JsonObject, type JsonSchema } from "../../base/values.ts";
-import { EXECUTOR, type ToolDescriptor } from "../../skill/skill.ts";
+import { isObject, type Json, type JsonObject } from "../../base/values.ts";
+import { BLOB_ID } from "./own-tools.ts";
 
-/** Blobs as the model sees them, and the tools that read them. */
-
-const ID = /^blob:[0-9a-f]{32}$/;
+/** Blobs as the model sees them. */
 
 export function isBlobId(text: string): boolean {
-  return ID.test(text);
+  return BLOB_ID.test(text);
 }
 
 /** Accepts a MIME type with or without parameters. */
@@ -63,56 +61,3 @@ function wholeEnd(bytes: Uint8Array): number {
   const length = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : lead >= 0xc0 ? 2 : 1;
   return at + length <= bytes.length ? bytes.length : at;
 }
-
-const blob_id = { type: "string", pattern: ID.source, description: "blob_id from a result" };
-
-const readInput: JsonSchema = {
-  type: "object",
-  properties: {
-    blob_id,
-    line: { type: "integer", minimum: 1, description: "start at this line" },
-    offset: { type: "integer", description: "start at this byte; a negative number counts from the end" },
-    max_bytes: { type: "integer", minimum: 1, maximum: 32_768, description: "maximum number of bytes, default 4000" },
-  },
-  required: ["blob_id"],
-  additionalProperties: false,
-};
-
-const searchInput: JsonSchema = {
-  type: "object",
-  properties: {
-    blob_id,
-    query: { type: "string", minLength: 1, maxLength: 500, description: "text or pattern to find" },
-    regex: { type: "boolean", description: "treat `query` as a JavaScript regular expression" },
-    ignore_case: { type: "boolean" },
-    context: { type: "integer", minimum: 0, maximum: 10, description: "lines shown before and after each match" },
-    max_matches: {
-      type: "integer",
-      minimum: 1,
-      maximum: 200,
-      description: "default 20; `total` in the result counts all",
-    },
-  },
-  required: ["blob_id", "query"],
-  additionalProperties: false,
-};
-
-const own = { skill: EXECUTOR, effect: "read", idempotent: true } as const;
-
-/** The executor's tools for blobs, offered once a run contains a blob. */
-export const BLOB_TOOLS: readonly [ToolDescriptor, ...ToolDescriptor[]] = [
-  {
-    ...own,
-    name: "read_blob",
-    exposed: "read_blob",
-    description: "Reads a part of a large result that is stored as a blob: from a line, a byte, or the end.",
-    input_schema: readInput,
-  },
-  {
-    ...own,
-    name: "search_blob",
-    exposed: "search_blob",
-    description: "Finds the lines of a blob that contain a text or match a pattern, with their line numbers.",
-    input_schema: searchInput,
-  },
-];

@@ -2,9 +2,8 @@ import { isObject, type Json, type JsonObject } from "../../base/values.ts";
 import { type Effect, EXECUTOR, type ToolDescriptor } from "../../skill/skill.ts";
 import type { Call } from "../event/call.ts";
 import type { Section } from "../event/prompt.ts";
-import type { SkillRecord } from "../event/record.ts";
-import type { Settings } from "../event/settings.ts";
-import { READ_SKILL, RUN_SCRIPT } from "./own-tools.ts";
+import type { Settings, SkillRecord } from "../event/record.ts";
+import { ownTool, READ_SKILL, RUN_SCRIPT } from "./own-tools.ts";
 
 /** Progressive disclosure of skills: what the prompt contains, and what the model reads on demand. */
 
@@ -18,21 +17,15 @@ export function readSkillTool(skills: readonly SkillRecord[], mode: Mode): ToolD
     mode === "readOnDemand"
       ? "Reads the instructions of a skill, or a file that the skill bundles. Read a skill before you use it."
       : "Reads a bundled file that a skill's instructions refer to.";
-  const input_schema = {
-    type: "object",
-    properties: {
-      skill_name: { type: "string", enum: readable, description: "The skill's name" },
-      path: {
-        type: "string",
-        description:
-          "A bundled file, relative to the skill's folder. Without it: the instructions and the names of the files",
-      },
+  const properties = {
+    skill_name: { type: "string", enum: readable, description: "The skill's name" },
+    path: {
+      type: "string",
+      description:
+        "A bundled file, relative to the skill's folder. Without it: the instructions and the names of the files",
     },
-    required: ["skill_name"],
-    additionalProperties: false,
   };
-  const name = READ_SKILL;
-  return { skill: EXECUTOR, name, exposed: name, description, input_schema, effect: "read", idempotent: true };
+  return ownTool([READ_SKILL, description], [properties, ["skill_name"]]);
 }
 
 /** Builds `run_script` for the skills whose scripts the node allows. Returns undefined if there are none. */
@@ -41,36 +34,19 @@ export function runScriptTool(skills: readonly SkillRecord[], ceiling: Effect): 
   if (runnable.length === 0) return undefined;
   const description =
     "Runs a bundled script that a skill's instructions refer to, in isolation: it can read the skill's files and use a scratch folder (TMPDIR), and has no network unless the skill declares it.";
-  const input_schema = {
-    type: "object",
-    properties: {
-      skill_name: { type: "string", enum: runnable.map(({ id }) => id), description: "The skill's name" },
-      path: {
-        type: "string",
-        description: "Path of the script relative to the skill's folder, such as scripts/check.py",
-      },
-      args: {
-        type: "array",
-        items: { type: "string" },
-        description: "Command-line arguments of the script",
-      },
-      stdin: { type: "string", description: "Standard input of the script" },
+  const properties = {
+    skill_name: { type: "string", enum: runnable.map(({ id }) => id), description: "The skill's name" },
+    path: {
+      type: "string",
+      description: "Path of the script relative to the skill's folder, such as scripts/check.py",
     },
-    required: ["skill_name", "path"],
-    additionalProperties: false,
+    args: { type: "array", items: { type: "string" }, description: "Command-line arguments of the script" },
+    stdin: { type: "string", description: "Standard input of the script" },
   };
   const readers = runnable.flatMap(({ id, scripts }) => (scripts === "read" ? [id] : []));
   const effect = readers.length === runnable.length ? "read" : "write";
-  return {
-    skill: EXECUTOR,
-    name: RUN_SCRIPT,
-    exposed: RUN_SCRIPT,
-    description,
-    input_schema,
-    effect,
-    idempotent: false,
-    readers,
-  };
+  const facts = { effect, idempotent: false, readers } as const;
+  return ownTool([RUN_SCRIPT, description], [properties, ["skill_name", "path"]], facts);
 }
 
 /** Returns the tool with the effect of one call: it is a read if the scripts of the given skill only read. */

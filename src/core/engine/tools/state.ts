@@ -1,16 +1,12 @@
 import { cutMiddle } from "../../base/preview.ts";
 import { checkedAs, isObject, type Json, type JsonObject } from "../../base/values.ts";
 import { EXECUTOR, type ToolDescriptor } from "../../skill/skill.ts";
-import type { StateEntry } from "../event/state-entry.ts";
-import { type Touch, viewOf } from "../state/delta.ts";
+import type { StateEntry } from "../event/record.ts";
+import { type Touch, viewOf } from "../state/entries.ts";
 import { DEFAULT_FOUND, searchEntries } from "../state/search.ts";
+import { ownTool, STATE_GET, STATE_PUT, STATE_SEARCH, STATE_TOOLS } from "./own-tools.ts";
 
 /** The state tools: they read what earlier runs stored, and store data for later runs. */
-
-export const STATE_GET = "state_get";
-export const STATE_SEARCH = "state_search";
-export const STATE_PUT = "state_put";
-export const STATE_TOOLS: readonly string[] = [STATE_GET, STATE_SEARCH, STATE_PUT];
 
 const MOST_KEY = 200;
 const MOST_DATA = 16 * 1024;
@@ -36,54 +32,37 @@ export function plannedPut(): ToolDescriptor | undefined {
 }
 
 function toolsWith(named: JsonObject): readonly ToolDescriptor[] {
-  const required = Object.keys(named);
-  const tool = (
-    name: string,
-    parts: Pick<ToolDescriptor, "description" | "effect">,
-    properties: JsonObject,
-    needed: string[],
-  ): ToolDescriptor => ({
-    skill: EXECUTOR,
-    name,
-    exposed: name,
-    input_schema: {
-      type: "object",
-      properties: { ...named, ...properties },
-      required: [...required, ...needed],
-      additionalProperties: false,
-    },
-    idempotent: true,
-    origin: "team" as const,
-    ...(parts.effect === "read" ? { reads: "private" as const } : { audience: "team" as const }),
-    ...parts,
-  });
+  const names = Object.keys(named);
+  const reads = { origin: "team", reads: "private" } as const;
   return [
-    tool(
-      STATE_GET,
-      { description: `Reads what earlier runs noted under a key. ${HINT}`, effect: "read" },
-      { key: { ...KEY, description: "The entry's key" } },
-      ["key"],
+    ownTool(
+      [STATE_GET, `Reads what earlier runs noted under a key. ${HINT}`],
+      [{ ...named, key: { ...KEY, description: "The entry's key" } }, [...names, "key"]],
+      reads,
     ),
-    tool(
-      STATE_SEARCH,
-      {
-        description: `Finds notes of earlier runs by key, by the start of a key, or by words. ${HINT}`,
-        effect: "read",
-      },
-      {
-        text: { type: "string", maxLength: 500, description: "A key or words. Without it: the entries seen last" },
-        limit: { type: "integer", minimum: 1, maximum: MOST_FOUND, description: `Default ${DEFAULT_FOUND}` },
-      },
-      [],
+    ownTool(
+      [STATE_SEARCH, `Finds notes of earlier runs by key, by the start of a key, or by words. ${HINT}`],
+      [
+        {
+          ...named,
+          text: { type: "string", maxLength: 500, description: "A key or words. Without it: the entries seen last" },
+          limit: { type: "integer", minimum: 1, maximum: MOST_FOUND, description: `Default ${DEFAULT_FOUND}` },
+        },
+        names,
+      ],
+      reads,
     ),
-    tool(
-      STATE_PUT,
-      { description: "Stores a note under a key for later runs. Replaces an existing note.", effect: "write" },
-      {
-        key: { ...KEY, description: "A stable name for the finding, such as its fingerprint" },
-        data: { description: "What later runs need to know. No secrets, no complete logs" },
-      },
-      ["key", "data"],
+    ownTool(
+      [STATE_PUT, "Stores a note under a key for later runs. Replaces an existing note."],
+      [
+        {
+          ...named,
+          key: { ...KEY, description: "A stable name for the finding, such as its fingerprint" },
+          data: { description: "What later runs need to know. No secrets, no complete logs" },
+        },
+        [...names, "key", "data"],
+      ],
+      { effect: "write", origin: "team", audience: "team" },
     ),
   ];
 }

@@ -7,7 +7,7 @@ import type { WorkflowNode } from "../../document/workflow/node.ts";
 import { callsOf, type NodeStep, type StepCall } from "../../document/workflow/step.ts";
 import type { Workflow } from "../../document/workflow/workflow.ts";
 import { toolNamed } from "../../engine/decide/offer.ts";
-import { BOARD_TOOLS } from "../../engine/tools/board.ts";
+import { BOARD_TOOLS } from "../../engine/tools/own-tools.ts";
 import type { ToolDescriptor } from "../../skill/skill.ts";
 import { alike } from "../../skill/tool-names.ts";
 import { type DeclaredSkill, declaredTools } from "./tools.ts";

@@ -1,12 +1,11 @@
 import { type Finding, isDiagnostic } from "../../base/diagnostic.ts";
-import { isObject } from "../../base/values.ts";
+import { groupBy, isObject } from "../../base/values.ts";
 import { bringsText } from "../../document/inputs.ts";
-import type { WorkflowNode } from "../../document/workflow/node.ts";
+import type { Edge, WorkflowNode } from "../../document/workflow/node.ts";
 import type { Workflow } from "../../document/workflow/workflow.ts";
 import type { Writes } from "../../engine/settings/bounds.ts";
 import { isStatePut, isStateTool } from "../../engine/tools/state.ts";
 import { readsPrivate, type ToolDescriptor } from "../../skill/skill.ts";
-import { spread } from "./spread.ts";
 import { type Fault, stepFaults, type TaintCode, type ToolsAt } from "./step-faults.ts";
 import { type DeclaredSkill, declaredTools, readsStrangers } from "./tools.ts";
 
@@ -190,4 +189,17 @@ function listed(tools: readonly ToolDescriptor[]): string {
   const names = [...new Set(tools.map(({ exposed }) => exposed))];
   const left = names.length - MOST_LISTED;
   return names.slice(0, MOST_LISTED).join(", ") + (left > 0 ? ` and ${left} more` : "");
+}
+
+/**
+ * Computes which nodes can be reached from some starting nodes, because a node reads the results of all nodes before
+ * it. Maps each reachable node to its nearest starting node.
+ */
+export function spread(beginnings: Iterable<string>, edges: readonly Edge[]): ReadonlyMap<string, string> {
+  const targets = groupBy(edges, ({ from }) => from);
+  const reached = new Map([...beginnings].map((node) => [node, node]));
+  for (const [node, beginning] of reached) {
+    for (const { to } of targets.get(node) ?? []) if (!reached.has(to)) reached.set(to, beginning);
+  }
+  return reached;
 }

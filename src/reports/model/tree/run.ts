@@ -1,11 +1,11 @@
 import { formatTime, plural } from "../../../core/base/preview.ts";
 import { groupBy, isObject } from "../../../core/base/values.ts";
+import { unroutedText } from "../../../core/engine/event/end.ts";
 import { numbersInQuote } from "../../../core/engine/evidence/quote.ts";
 import type { EvidenceRecord } from "../../../core/engine/evidence/records.ts";
 import { foundWords, holds } from "../../../core/engine/finding/claims.ts";
 import { type Place, sectionsOf } from "../../../core/engine/finding/sections.ts";
-import type { Answers } from "../../../core/engine/result/signal-command.ts";
-import { unroutedText } from "../../../core/engine/result/unrouted.ts";
+import type { Answers } from "../../../core/engine/result/commands.ts";
 import type { Account } from "../account.ts";
 import type { Deed } from "../deeds.ts";
 import type { Failure } from "../failure.ts";

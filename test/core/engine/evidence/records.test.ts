@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { withoutEchoes } from "../../../../src/core/engine/evidence/echoes.ts";
+import { withoutEchoes } from "../../../../src/core/engine/evidence/question.ts";
 import { readQuote } from "../../../../src/core/engine/evidence/quote.ts";
 import { findQuotes, nearestTo } from "../../../../src/core/engine/evidence/source.ts";
 

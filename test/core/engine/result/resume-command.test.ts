@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { describeVerdict } from "../../../../src/cli/terminal/verdict.ts";
+import { resumeCommand } from "../../../../src/core/engine/result/commands.ts";
 import { describeResult } from "../../../../src/core/engine/result/result.ts";
-import { resumeCommand } from "../../../../src/core/engine/result/resume-command.ts";
 import { summaryMarkdown } from "../../../../src/reports/markdown.ts";
 import {
   type Answer,

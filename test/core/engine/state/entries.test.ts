@@ -1,8 +1,16 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import type { StateEntry } from "../../../../src/core/engine/event/state-entry.ts";
-import { APPLIED, applyDelta, changesOf, type Touch, viewOf } from "../../../../src/core/engine/state/delta.ts";
-import { keptEntries, mergeChanges, parseEntry } from "../../../../src/core/engine/state/entries.ts";
+import type { StateEntry } from "../../../../src/core/engine/event/record.ts";
+import {
+  APPLIED,
+  applyDelta,
+  changesOf,
+  keptEntries,
+  mergeChanges,
+  parseEntry,
+  type Touch,
+  viewOf,
+} from "../../../../src/core/engine/state/entries.ts";
 
 const DAY = 24 * 60 * 60 * 1000;
 const at = (day: number) => new Date(day * DAY).toISOString();

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { StateEntry } from "../../../../src/core/engine/event/state-entry.ts";
+import type { StateEntry } from "../../../../src/core/engine/event/record.ts";
 import { searchEntries } from "../../../../src/core/engine/state/search.ts";
 import { ageText, mapMet, mapPut, unseenItems } from "../../../../src/core/engine/state/unseen.ts";
 

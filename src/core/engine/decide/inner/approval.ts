@@ -1,13 +1,12 @@
 import { defined, parseDuration } from "../../../base/values.ts";
 import type { EventBody } from "../../event/event.ts";
 import { planDigest } from "../../event/operation.ts";
-import { isWaiting } from "../../fold/active.ts";
-import type { State } from "../../fold/state.ts";
+import { isWaiting, type State } from "../../fold/state.ts";
 import type { SingleStep } from "../../fold/step.ts";
 import type { Asked, Visit } from "../../fold/visit.ts";
 import { leave, leaveFailed } from "../leave.ts";
 import { planOf } from "../planning.ts";
-import { unmetRequirement } from "../requirement.ts";
+import { unmetRequirement } from "../route.ts";
 import type { Scene } from "../scene.ts";
 
 /** Approval nodes. */

@@ -7,19 +7,17 @@ import { placeOf } from "../../../document/inner/place.ts";
 import type { MapSettings } from "../../../document/workflow/node.ts";
 import type { EventBody } from "../../event/event.ts";
 import { withRunRoots } from "../../finding/write.ts";
-import { mayBegin } from "../../fold/active.ts";
 import { touchesOf } from "../../fold/redo.ts";
+import { mayBegin } from "../../fold/state.ts";
 import type { SingleStep } from "../../fold/step.ts";
-import type { Item, Items } from "../../fold/visit.ts";
-import { viewOf } from "../../state/delta.ts";
+import { type Item, type Items, itemsData } from "../../fold/visit.ts";
+import { viewOf } from "../../state/entries.ts";
 import { unseenItems } from "../../state/unseen.ts";
 import { evaluate, leaveOrRetry } from "../judging/judgement.ts";
 import { leave, leaveFailed } from "../leave.ts";
 import { foundIn } from "../planning.ts";
-import { unmetRequirement } from "../requirement.ts";
-import { contextFor } from "../route.ts";
+import { contextFor, unmetRequirement } from "../route.ts";
 import type { Scene } from "../scene.ts";
-import { itemsData } from "./outcome.ts";
 
 /** Inner runs of a visit: one for each item of a map, or a single one for a called workflow. */
 

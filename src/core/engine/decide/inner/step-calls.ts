@@ -9,11 +9,10 @@ import { alike } from "../../../skill/tool-names.ts";
 import { plannedAs } from "../../event/operation.ts";
 import { withRunRoots } from "../../finding/write.ts";
 import { skillsNow } from "../../fold/degraded.ts";
-import { newCall, type PendingCall } from "../../fold/visit.ts";
+import { newCall, type PendingCall, stepsData } from "../../fold/visit.ts";
 import { settingsAt, toolNamed, toolsAt } from "../offer.ts";
 import { contextFor, skillsAt } from "../route.ts";
 import { type Scene, toolsHere } from "../scene.ts";
-import { stepsData } from "./outcome.ts";
 
 /** The calls that the steps of a node make, and the skills that they lack. */
 

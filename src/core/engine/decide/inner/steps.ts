@@ -2,14 +2,13 @@ import { deepEqual, defined } from "../../../base/values.ts";
 import type { NodeStep } from "../../../document/workflow/step.ts";
 import type { EventBody } from "../../event/event.ts";
 import type { SingleStep } from "../../fold/step.ts";
-import type { PendingCall } from "../../fold/visit.ts";
+import { type PendingCall, stepsData } from "../../fold/visit.ts";
 import { admit } from "../admit.ts";
 import { evaluate } from "../judging/judgement.ts";
 import { leave, leaveFailed } from "../leave.ts";
-import { unmetRequirement } from "../requirement.ts";
+import { unmetRequirement } from "../route.ts";
 import { type Scene, toolsHere } from "../scene.ts";
 import { perform, runsAlone, sameAs } from "../turn-calls.ts";
-import { stepsData } from "./outcome.ts";
 import { pathsOfStep, turnOf } from "./step-calls.ts";
 
 /** Tool calls of a `steps` node. They follow from the document and the results of earlier steps. */

@@ -2,8 +2,9 @@ import { defined, isObject, type Json, type JsonObject } from "../../../base/val
 import type { Evaluator, EvidenceEvaluator } from "../../../document/workflow/evaluator.ts";
 import { EXECUTOR } from "../../../skill/skill.ts";
 import { alike } from "../../../skill/tool-names.ts";
+import type { RecordedCall, ToolFacts } from "../../event/call.ts";
 import type { EventBody } from "../../event/event.ts";
-import type { EvalResult, EvidenceCounts, RecordedCall, ToolFacts } from "../../event/node-result.ts";
+import type { EvalResult, EvidenceCounts } from "../../event/node-result.ts";
 import { citedRefs, sumEvidence } from "../../evidence/check.ts";
 import { claimText, type EarlierClaim } from "../../evidence/claims.ts";
 import { answerQuestion, type CitedResult } from "../../evidence/question.ts";
@@ -15,8 +16,8 @@ import { CODE } from "../../tools/code.ts";
 import { TOOL_MAKER } from "../../tools/tool-maker.ts";
 import { leave } from "../leave.ts";
 import { toolsAt } from "../offer.ts";
+import { readAnswer } from "../route.ts";
 import { modelsFor, type Scene, toolsHere } from "../scene.ts";
-import { readAnswer } from "./answer.ts";
 import { evalError, evalResult, evaluateByCode, failureLines, parseVerdict, type Verdict } from "./evaluate.ts";
 import { defaultFeedback, type JudgedCalls, judgePrompt, reflectPrompt } from "./judge-prompt.ts";
 

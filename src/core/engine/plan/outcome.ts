@@ -1,9 +1,0 @@
-/** Result of an operation, as `apply` reports it. */
-export type ApplyStatus =
-  | "applied"
-  | "already_applied"
-  | "skipped"
-  | "refused"
-  | "failed"
-  | "in_doubt"
-  | "not_approved";
