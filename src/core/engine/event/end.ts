@@ -64,26 +64,6 @@ export const waitingSchema = lazy(() =>
 );
 export type Waiting = Fitting<typeof waitingSchema>;
 
-/** Events of an approval that do not continue the run. */
-export const approvalEvents = lazy(
-  () =>
-    [
-      z.object({
-        type: z.literal("approval:asked"),
-        node: z.string(),
-        ask: z.string(),
-        timeout_ms: optional(z.number(), "Absent if the run waits forever"),
-        digest: optional(z.string(), "Digest of the plan to approve"),
-      }),
-      z.object({
-        type: z.literal("approval:refused"),
-        node: z.string().describe("Approval in the form that signal accepts"),
-        by: z.string().describe("Person whose decision did not count"),
-        reason: z.string(),
-      }),
-    ] as const,
-);
-
 /** Formats a line for people. `name` is the node's display name. */
 export function unroutedText(name: string, edges: number): string {
   return `ended at ${name}: ${edges === 1 ? "its only edge did not apply" : `none of its ${edges} edges applied`}`;

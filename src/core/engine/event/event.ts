@@ -3,10 +3,10 @@ import { type Fitting, lazy } from "../../base/values.ts";
 import { optional } from "../../skill/field.ts";
 import { bodies } from "./bodies.ts";
 
-const eventBodySchema = lazy(() => z.discriminatedUnion("type", bodies()));
-export type EventBody = Fitting<typeof eventBodySchema>;
-
-export type EventOf<Type extends EventBody["type"]> = Extract<EventBody, { type: Type }>;
+type Bodies = ReturnType<typeof bodies>;
+type BodyOf<Type extends keyof Bodies> = { type: Type } & z.infer<z.ZodObject<Bodies[Type]>>;
+export type EventBody = { [Type in keyof Bodies]: BodyOf<Type> }[keyof Bodies];
+export type EventOf<Type extends keyof Bodies> = Extract<EventBody, { type: Type }>;
 
 const envelope = lazy(() =>
   z.object({
@@ -33,9 +33,10 @@ export type Envelope = Fitting<typeof envelope>;
 export type Entry = EventBody & { readonly key?: StepKey; readonly at?: string | undefined };
 
 export const eventSchema = lazy((): z.ZodType => {
-  const [first, ...others] = bodies();
-  const { shape } = envelope();
-  return z.discriminatedUnion("type", [first.extend(shape), ...others.map((body) => body.extend(shape))]);
+  const of = (type: string, body: z.ZodRawShape) => z.object({ type: z.literal(type), ...body, ...envelope().shape });
+  const { "workflow:start": start, ...others } = bodies();
+  const all = Object.entries(others).map(([type, body]) => of(type, body));
+  return z.discriminatedUnion("type", [of("workflow:start", start), ...all]);
 });
 
 /** An event as observers receive it. */

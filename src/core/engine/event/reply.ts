@@ -28,40 +28,34 @@ export const part = lazy(() =>
 const stop = lazy(() => z.enum(["end", "length", "refusal"]));
 
 /** Events of model calls. */
-export const modelEvents = lazy(
-  () =>
-    [
-      z.object({
-        type: z.literal("model:reply"),
-        node: z.string(),
-        purpose: purpose(),
-        model: z.string(),
-        parts: z.array(part()),
-        stop: stop(),
-        usage: usageSchema().nullable(),
-        prompt: z.string().describe("First 16 hexadecimal digits of the prompt's sha256"),
-      }),
-      z.object({
-        type: z.literal("model:error"),
-        node: z.string(),
-        purpose: purpose(),
-        model: z.string(),
-        code: z.string(),
-        message: z.string(),
-        hint: z.string().optional(),
-      }),
-      z.object({
-        type: z.literal("model:switch"),
-        node: z.string(),
-        visit: z.string().describe("Step key of the visit, such as 3:assess. The switch holds until the visit ends."),
-        from: z.string().describe("Model that could not answer"),
-        to: z.string().describe("Next model of the list"),
-        reason: z.string().describe("Why the model could not answer"),
-        code: z.string().describe("Error code of the failed call"),
-        purpose: purpose(),
-      }),
-    ] as const,
-);
+export const modelEvents = lazy(() => ({
+  "model:reply": {
+    node: z.string(),
+    purpose: purpose(),
+    model: z.string(),
+    parts: z.array(part()),
+    stop: stop(),
+    usage: usageSchema().nullable(),
+    prompt: z.string().describe("First 16 hexadecimal digits of the prompt's sha256"),
+  },
+  "model:error": {
+    node: z.string(),
+    purpose: purpose(),
+    model: z.string(),
+    code: z.string(),
+    message: z.string(),
+    hint: z.string().optional(),
+  },
+  "model:switch": {
+    node: z.string(),
+    visit: z.string().describe("Step key of the visit, such as 3:assess. The switch holds until the visit ends."),
+    from: z.string().describe("Model that could not answer"),
+    to: z.string().describe("Next model of the list"),
+    reason: z.string().describe("Why the model could not answer"),
+    code: z.string().describe("Error code of the failed call"),
+    purpose: purpose(),
+  },
+}));
 
 /** Schema of a model's reply. */
 export const replySchema = lazy(() =>
