@@ -7,12 +7,50 @@ import type { WorkflowNode } from "../../document/workflow/node.ts";
 import { callsOf, type NodeStep, type StepCall } from "../../document/workflow/step.ts";
 import type { Workflow } from "../../document/workflow/workflow.ts";
 import { toolNamed } from "../../engine/decide/offer.ts";
-import { BOARD_TOOLS } from "../../engine/tools/own-tools.ts";
+import { BOARD_TOOLS, OWN_TOOLS } from "../../engine/tools/own-tools.ts";
+import { TOOL_MAKER } from "../../engine/tools/tool-maker.ts";
 import type { ToolDescriptor } from "../../skill/skill.ts";
 import { alike } from "../../skill/tool-names.ts";
 import { type DeclaredSkill, declaredTools } from "./tools.ts";
 
 type Path = Diagnostic["path"];
+
+/** Checks the tools that nodes name. Names of tools that are not all known are not checked. */
+
+/** Reports unknown tool names in filters and evaluators. Skips nodes whose tools are not all known. */
+export function checkToolNames(
+  { nodes }: Pick<Workflow, "nodes">,
+  skills: ReadonlyMap<string, DeclaredSkill>,
+): Diagnostic[] {
+  return Object.entries(nodes).flatMap(([id, node]) => {
+    const named = namedTools(id, node);
+    if (named.length === 0 || node.skills?.includes(TOOL_MAKER)) return [];
+    const { all, unsure } = knownTools(node, skills);
+    if (unsure.length > 0) return [];
+    const known = new Set([...all.flatMap(({ exposed, name }) => [exposed, name]), ...OWN_TOOLS]);
+    return named.flatMap(({ name, path }): Diagnostic[] => {
+      if (known.has(name)) return [];
+      const message = `no tool of node "${id}" is named "${name}"`;
+      return [{ ...error("UNKNOWN_TOOL", path, message, meant(name, known)), severity: "warning" }];
+    });
+  });
+}
+
+interface NamedTool {
+  readonly name: string;
+  readonly path: Diagnostic["path"];
+}
+
+function namedTools(id: string, { tools = {}, eval: evaluators = [] }: WorkflowNode): NamedTool[] {
+  const lists = [
+    ...Object.entries(tools).map(([key, names]) => ({ names, path: ["nodes", id, "tools", key] })),
+    ...evaluators.flatMap((evaluator, index) => {
+      const rules = evaluator.kind === "function" ? Object.entries(evaluator.rule) : [];
+      return rules.map(([key, names]) => ({ names, path: ["nodes", id, "eval", index, "rule", key] }));
+    }),
+  ];
+  return lists.flatMap(({ names = [], path }) => names.map((name, index) => ({ name, path: [...path, index] })));
+}
 
 /** Checks the tools of `steps` nodes: their names, their effects, and their input as far as it is literal. */
 export function checkStepTools(
@@ -26,29 +64,20 @@ export function checkStepTools(
   });
 }
 
+/** Tools of a node without its filters, and the ids of the skills whose tools are all known, or not. */
 interface KnownTools {
   readonly all: readonly ToolDescriptor[];
-  /** Ids of the skills whose tools are all known. */
   readonly sure: readonly string[];
-  /** Ids of the skills whose tools are not known. */
   readonly unsure: readonly string[];
 }
 
 function knownTools(node: WorkflowNode, skills: ReadonlyMap<string, DeclaredSkill>): KnownTools {
-  const listed = (node.skills ?? []).map((id) => ({ id, skill: skills.get(id) }));
-  const sure = listed.flatMap(({ id, skill }) => (skill?.unknown.length === 0 ? [{ id, skill }] : []));
+  const ids = node.skills ?? [];
+  const sure = ids.filter((id) => skills.get(id)?.unknown.length === 0);
   const { tools: _, effects: __, steps: ___, ...unfiltered } = node;
-  const { all } = declaredTools(
-    unfiltered,
-    listed.flatMap(({ skill }) => skill ?? []),
-    "allow",
-  );
-  const known = sure.map(({ id }) => id);
-  return {
-    all: [...all, ...BOARD_TOOLS],
-    sure: known,
-    unsure: listed.flatMap(({ id }) => (known.includes(id) ? [] : id)),
-  };
+  const listed = ids.flatMap((id) => skills.get(id) ?? []);
+  const { all } = declaredTools(unfiltered, listed, "allow");
+  return { all: [...all, ...BOARD_TOOLS], sure, unsure: ids.filter((id) => !sure.includes(id)) };
 }
 
 function checkStep(
@@ -85,9 +114,8 @@ function unknownTool(name: string, path: Path, { all, sure, unsure }: KnownTools
   if (owners.length > 1) {
     return [error("UNKNOWN_TOOL", path, `"${name}" may be any of ${owners.join(", ")}`, "write the whole name")];
   }
-  const near = nearest(name, [...new Set(all.flatMap((tool) => [tool.exposed, tool.name]))]);
-  const message = `none of the node's skills has a tool named "${name}"`;
-  return [error("UNKNOWN_TOOL", path, message, near === undefined ? undefined : `did you mean "${near}"?`)];
+  const hint = meant(name, new Set(all.flatMap((tool) => [tool.exposed, tool.name])));
+  return [error("UNKNOWN_TOOL", path, `none of the node's skills has a tool named "${name}"`, hint)];
 }
 
 /** Compares the literal members of a step's input with the tool's schema. */
@@ -112,11 +140,9 @@ function checkInput({ with: given = {} }: StepCall, tool: ToolDescriptor, at: Pa
         return [found(path, `${tool.exposed} needs \`${name}\`, so it cannot be left out`, `write \`${name}\``)];
       }
       if (!Object.hasOwn(declared, name)) {
-        const near = nearest(name, Object.keys(declared));
-        const hint = near === undefined ? undefined : `did you mean "${near}"?`;
-        return additionalProperties === false
-          ? [found(path, `${tool.exposed} has no parameter \`${name}\``, hint)]
-          : [];
+        if (additionalProperties !== false) return [];
+        const hint = meant(name, Object.keys(declared));
+        return [found(path, `${tool.exposed} has no parameter \`${name}\``, hint)];
       }
       if (pathsIn(value).length > 0) return [];
       return literalProblems(tool.input_schema, name, value).map((problem) => found(path, problem));
@@ -138,6 +164,11 @@ function literalProblems(schema: JsonSchema, name: string, value: Json): readonl
   } catch {
     return [];
   }
+}
+
+function meant(name: string, known: Iterable<string>): string | undefined {
+  const near = nearest(name, known);
+  return near === undefined ? undefined : `did you mean "${near}"?`;
 }
 
 function error(code: DiagnosticCode, path: Path, message: string, hint?: string): Diagnostic {

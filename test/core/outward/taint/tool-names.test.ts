@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { checkToolNames } from "../../../../src/core/outward/taint/tool-names.ts";
+import { checkToolNames } from "../../../../src/core/outward/taint/step-tools.ts";
 import type { DeclaredSkill } from "../../../../src/core/outward/taint/tools.ts";
 import { type NodeParts, skillOf, toolOf, workflowOf } from "../../../harness/harness.ts";
 
