@@ -85,10 +85,10 @@ export function findingOf(state: State, { record, workflow }: Investigated): Fin
   });
   return {
     run: record.run,
-    ...(record.report_url === undefined ? {} : { reportUrl: record.report_url }),
+    ...defined("reportUrl", record.report_url),
     ...found,
-    ...(headline === undefined ? {} : { headline }),
-    ...(verdict === undefined ? {} : { verdict }),
+    ...defined("headline", headline),
+    ...defined("verdict", verdict),
     ...(isUnshown ? { isUnshown } : {}),
     claims,
     counts: countsOf(state, judged),
@@ -224,18 +224,13 @@ function verdictIn(root: JsonObject, { verdict = [] }: Pick<Workflow, "verdict">
 }
 
 function namedIn(root: JsonObject, paths: Paths): Found {
-  const text = (field: Field) => {
-    const path = paths[field];
-    return path === undefined ? undefined : textOf([...valuesAt(path, root)]);
-  };
+  const valuesOf = (field: Field) => (paths[field] === undefined ? undefined : valuesAt(paths[field], root));
+  const text = (field: Field) => textOf([...(valuesOf(field) ?? [])]);
   const around = paths.cause === undefined ? {} : besides(paths.cause, root);
   const cause = causeOf(text("cause"), around);
-  const list = (field: "ruled_out" | "missing_evidence"): readonly Json[] => {
-    const path = paths[field];
-    return path === undefined ? [around[field] ?? null] : valuesAt(path, root);
-  };
   const path = cause ? paths.cause : paths.headline;
-  return { ...collected(text, cause), ...listed(list), node: path === undefined ? undefined : rootOf(path) };
+  const list = (field: Field) => valuesOf(field) ?? [around[field] ?? null];
+  return collected(text, list, { cause, node: path === undefined ? undefined : rootOf(path) });
 }
 
 function rootOf(path: string): string | undefined {
@@ -243,24 +238,21 @@ function rootOf(path: string): string | undefined {
 }
 
 function collected(
-  text: (field: Exclude<Field, "ruled_out" | "missing_evidence">) => string | undefined,
-  cause?: Cause,
-) {
-  const known = (["headline", "severity", "impact", "action"] as const).flatMap((field): [string, string][] => {
-    const value = text(field);
-    return value === undefined ? [] : [[field, value]];
-  });
-  return { ...(Object.fromEntries(known) as Pick<Found, "headline">), ...(cause ? { cause } : {}) };
-}
-
-function listed(
-  list: (field: "ruled_out" | "missing_evidence") => readonly Json[],
-): Pick<Found, "ruledOut" | "missing"> {
+  text: (field: Field) => string | undefined,
+  list: (field: Field) => readonly Json[],
+  { cause, node }: Pick<Found, "cause" | "node">,
+): Found {
   return {
+    ...defined("headline", text("headline")),
+    ...defined("severity", text("severity")),
+    ...defined("impact", text("impact")),
+    ...defined("action", text("action")),
+    ...defined("cause", cause),
     ruledOut: list("ruled_out").flat().flatMap(excludedOf),
     missing: list("missing_evidence")
       .flat()
       .flatMap((item) => textOf(item as Json) ?? []),
+    node,
   };
 }
 
@@ -336,12 +328,11 @@ function guessedIn(speakers: readonly Speaker[]): Found {
   };
   const findText = (field: Field) => find(field, (value) => typeof value !== "object" && textOf(value) !== undefined);
   const cause = findText("cause");
-  const list = (field: Field) => [find(field, (value) => textOf(value) !== undefined)?.value ?? null];
-  return {
-    ...collected((field) => textOf(findText(field)?.value), cause && causeOf(textOf(cause.value), cause.data)),
-    ...listed(list),
-    node: (cause ?? findText("headline"))?.node,
-  };
+  return collected(
+    (field) => textOf(findText(field)?.value),
+    (field) => [find(field, (value) => textOf(value) !== undefined)?.value ?? null],
+    { cause: cause && causeOf(textOf(cause.value), cause.data), node: (cause ?? findText("headline"))?.node },
+  );
 }
 
 /** Returns the data of each node whose last visit succeeded with some. Nodes with evals come first, then the latest. */
