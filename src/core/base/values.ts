@@ -252,6 +252,15 @@ export function stringsIn(value: Json): string[] {
   return typeof value === "object" && value !== null ? Object.values(value).flatMap(stringsIn) : [];
 }
 
+/** Replaces the strings in a value, but not the keys. */
+export function mapStrings(value: Json, change: (text: string) => Json): Json {
+  if (typeof value === "string") return change(value);
+  if (Array.isArray(value)) return value.map((item) => mapStrings(item, change));
+  if (!isObject(value)) return value;
+  const members = Object.entries(value as JsonObject).map(([key, member]) => [key, mapStrings(member, change)]);
+  return Object.fromEntries(members);
+}
+
 /** Casts a value that was checked against its schema to the type that the schema describes. */
 export function checkedAs<Shape>(value: Json): Shape {
   return value as Shape;

@@ -1,5 +1,5 @@
 import type { BlobInfo } from "../../base/blobs.ts";
-import { defined, isObject, type Json, type JsonObject, stringsIn } from "../../base/values.ts";
+import { defined, isObject, type Json, type JsonObject, mapStrings, stringsIn } from "../../base/values.ts";
 import type { EvidenceEvaluator } from "../../document/workflow/evaluator.ts";
 import type { RecordedCall } from "../event/call.ts";
 import type { EventBody } from "../event/event.ts";
@@ -110,16 +110,9 @@ export function sentLines(inputs: readonly Json[]): ReadonlySet<string> {
 /** Replaces the lines of a result that repeat what an earlier write sent. No quote matches the replacement. */
 export function withoutSent(output: Json, sent: ReadonlySet<string>): Json {
   if (sent.size === 0) return output;
-  const left = (value: Json): Json => {
-    if (typeof value === "string") {
-      return value
-        .split("\n")
-        .map((line) => (sent.has(stringOf(line)) ? "[redacted:sent]" : line))
-        .join("\n");
-    }
-    if (Array.isArray(value)) return (value as readonly Json[]).map(left);
-    if (!isObject(value)) return value;
-    return Object.fromEntries(Object.entries(value as JsonObject).map(([key, member]) => [key, left(member)]));
+  const withoutLines = (text: string) => {
+    const lines = text.split("\n").map((line) => (sent.has(stringOf(line)) ? "[redacted:sent]" : line));
+    return lines.join("\n");
   };
-  return left(typeof output === "string" ? (containerOf(output) ?? output) : output);
+  return mapStrings(typeof output === "string" ? (containerOf(output) ?? output) : output, withoutLines);
 }

@@ -1,4 +1,4 @@
-import { isObject, type Json, type JsonObject } from "../../base/values.ts";
+import { type Json, mapStrings } from "../../base/values.ts";
 
 /** Filter for text that becomes public. */
 
@@ -31,14 +31,7 @@ export function forPublic(
     counts.set(kind, (counts.get(kind) ?? 0) + 1);
     return kind === "host" || kind === "ip" ? aliasOf(kind, text) : `[removed:${kind}]`;
   };
-  const clean = (value: Json): Json => {
-    if (typeof value === "string") return cleanText(value, host, remove);
-    if (Array.isArray(value)) return value.map(clean);
-    if (!isObject(value)) return value;
-    const members = Object.entries(value as JsonObject).map(([name, member]) => [name, clean(member)]);
-    return Object.fromEntries(members) as JsonObject;
-  };
-  const cleaned = clean(input);
+  const cleaned = mapStrings(input, (text) => cleanText(text, host, remove));
   return {
     input: cleaned,
     filtered: KINDS.flatMap((kind) => (counts.has(kind) ? { kind, count: counts.get(kind) ?? 0 } : [])),

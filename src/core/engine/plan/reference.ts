@@ -1,4 +1,4 @@
-import { isObject, type Json, type JsonObject, type JsonSchema, stringsIn } from "../../base/values.ts";
+import { isObject, type Json, type JsonObject, type JsonSchema, mapStrings, stringsIn } from "../../base/values.ts";
 
 /** References in an operation's input to results of earlier operations: `${op-3.url}`. */
 
@@ -27,13 +27,7 @@ export function fillReferences(
     if (value === undefined) missing.push(written);
     return value ?? null;
   };
-  const fill = (value: Json): Json => {
-    if (typeof value === "string") return fillText(value, resolve);
-    if (Array.isArray(value)) return value.map(fill);
-    if (!isObject(value)) return value;
-    return Object.fromEntries(Object.entries(value as JsonObject).map(([name, member]) => [name, fill(member)]));
-  };
-  const filled = fill(input);
+  const filled = mapStrings(input, (text) => fillText(text, resolve));
   return missing.length === 0 ? { input: filled } : { missing: [...new Set(missing)] };
 }
 
@@ -67,22 +61,19 @@ function valueAt(value: Json | undefined, path: string): Json | undefined {
   return found;
 }
 
-/**
- * Relaxes a schema so that inputs with open references are valid. A lone reference matches anything. One inside a
- * string satisfies any pattern, format or length.
- */
-export function admitReferences(schema: JsonSchema): JsonSchema {
-  return inside(schema);
-}
-
 const MAPS = ["properties", "patternProperties", "$defs", "definitions", "dependentSchemas"];
 const LISTS = ["allOf", "anyOf", "oneOf", "prefixItems", "items"];
-const SINGLE = ["items", "additionalItems", "additionalProperties", "unevaluatedItems", "unevaluatedProperties"];
-const OTHERS = ["contains", "then", "else"];
+const SINGLE = [
+  ...["items", "additionalItems", "additionalProperties", "unevaluatedItems", "unevaluatedProperties"],
+  ...["contains", "then", "else"],
+];
 const OF_TEXT = ["pattern", "format", "minLength", "maxLength", "contentEncoding", "contentMediaType"];
 
-/** Relaxes the subschemas. `oneOf` becomes `anyOf`, because a reference can match several. */
-function inside(schema: JsonSchema): JsonSchema {
+/**
+ * Relaxes the subschemas of a schema so that inputs with open references are valid. A lone reference matches anything. One
+ * inside a string satisfies any pattern, format or length. `oneOf` becomes `anyOf`, because a reference can match several.
+ */
+export function admitReferences(schema: JsonSchema): JsonSchema {
   const changed: Record<string, Json> = {};
   for (const [key, value] of Object.entries(schema)) {
     if (MAPS.includes(key) && isObject(value)) {
@@ -92,7 +83,7 @@ function inside(schema: JsonSchema): JsonSchema {
       const members = value.map(admitting);
       if (key === "oneOf") changed.allOf = [...((changed.allOf as Json[]) ?? []), { anyOf: members }];
       else changed[key] = key === "allOf" ? [...((changed.allOf as Json[]) ?? []), ...members] : members;
-    } else if (SINGLE.includes(key) || OTHERS.includes(key)) changed[key] = admitting(value);
+    } else if (SINGLE.includes(key)) changed[key] = admitting(value);
     else changed[key] = value;
   }
   return changed;
@@ -100,7 +91,7 @@ function inside(schema: JsonSchema): JsonSchema {
 
 function admitting(schema: Json): Json {
   if (!isObject(schema)) return schema;
-  const relaxed = Object.entries(inside(schema as JsonSchema));
+  const relaxed = Object.entries(admitReferences(schema as JsonSchema));
   const ofText = relaxed.filter(([key]) => OF_TEXT.includes(key));
   const rest = Object.fromEntries(relaxed.filter(([key]) => !OF_TEXT.includes(key))) as JsonSchema;
   const isPart = { type: "string", pattern: WITHIN };

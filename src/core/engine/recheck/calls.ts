@@ -1,4 +1,4 @@
-import { isObject, type Json, type JsonObject } from "../../base/values.ts";
+import { isObject, type Json, type JsonObject, mapStrings } from "../../base/values.ts";
 import type { ToolReach } from "../../skill/skill.ts";
 
 /** Repeats of recorded calls, with their time ranges moved to now. */
@@ -89,8 +89,5 @@ export function widenInput(input: Json, facts: Facts | undefined, schema: Json):
 
 /** Escapes the templates of a step, so that recorded text is passed on as it is. */
 export function literal(value: Json): Json {
-  if (typeof value === "string") return value.replaceAll("{{", "{{{{");
-  if (Array.isArray(value)) return (value as Json[]).map(literal);
-  if (!isObject(value)) return value;
-  return Object.fromEntries(Object.entries(value as JsonObject).map(([key, member]) => [key, literal(member)]));
+  return mapStrings(value, (text) => text.replaceAll("{{", "{{{{"));
 }

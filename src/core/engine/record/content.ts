@@ -10,45 +10,35 @@ import type { Refusal } from "../result/refusal.ts";
  * reads, or the author's own text, and is not searched for secrets.
  */
 
-export function redactRecord(record: RunRecord, { text, value }: Redactor): RunRecord {
-  const sources = Object.entries(record.sources).map(([path, source]) => [
-    path,
-    redactSource(path, source, { text, value }),
-  ]);
+export function redactRecord(record: RunRecord, redactor: Texts): RunRecord {
+  const { text, value } = redactor;
+  const inner = Object.entries(record.inner ?? {}).map(([path, document]) => {
+    return [path, { ...document, sources: redactSources(document.sources, redactor) }];
+  });
   return {
     ...record,
     input: value(record.input),
-    sources: Object.fromEntries(sources),
+    sources: redactSources(record.sources, redactor),
     skills: record.skills.map((skill) =>
       skill.reason === undefined ? skill : { ...skill, reason: text(skill.reason) },
     ),
-    ...(record.inner ? { inner: redactInner(record.inner, { text, value }) } : {}),
+    ...(record.inner ? { inner: Object.fromEntries(inner) } : {}),
     ...(record.states ? { states: checkedAs<NonNullable<RunRecord["states"]>>(value(toJson(record.states))) } : {}),
     ...(record.cooled === undefined ? {} : { cooled: text(record.cooled) }),
     warnings: record.warnings.map(text),
   };
 }
 
-function redactInner(inner: NonNullable<RunRecord["inner"]>, redactor: Pick<Redactor, "text" | "value">) {
-  const documents = Object.entries(inner).map(([path, document]) => {
-    const sources = Object.entries(document.sources).map(([field, source]) => [
-      field,
-      redactSource(field, source, redactor),
-    ]);
-    return [path, { ...document, sources: Object.fromEntries(sources) }];
-  });
-  return Object.fromEntries(documents);
-}
+type Texts = Pick<Redactor, "text" | "value">;
 
-/** Redacts a source. Inline text is the author's and stays, but files and input come from elsewhere. */
-function redactSource(
-  path: string,
-  source: ResolvedSource,
-  { text, value }: Pick<Redactor, "text" | "value">,
-): ResolvedSource {
-  const isInput = path.startsWith("input.");
-  if (source.kind === "inline" && !isInput) return source;
-  return { ...source, content: text(source.content), origin: isInput ? value(source.origin) : source.origin };
+/** Redacts sources. Inline text is the author's and stays, but files and input come from elsewhere. */
+function redactSources(sources: RunRecord["sources"], { text, value }: Texts): RunRecord["sources"] {
+  const redacted = Object.entries(sources).map(([path, source]): [string, ResolvedSource] => {
+    const isInput = path.startsWith("input.");
+    if (source.kind === "inline" && !isInput) return [path, source];
+    return [path, { ...source, content: text(source.content), origin: isInput ? value(source.origin) : source.origin }];
+  });
+  return Object.fromEntries(redacted);
 }
 
 /** Redacts the refusal to start a run. */
@@ -98,7 +88,7 @@ function sameOrNew<Item>(list: Item[], change: (item: Item) => Item): Item[] {
   return changed.every((item, index) => item === list[index]) ? list : changed;
 }
 
-function redactPart(part: Part, { text, value }: Pick<Redactor, "text" | "value">): Part {
+function redactPart(part: Part, { text, value }: Texts): Part {
   switch (part.type) {
     case "text":
     case "broken_call":

@@ -41,30 +41,17 @@ function wordsOf(text: string): string[] {
 const KEY_WEIGHT = 3;
 
 function weigher(entries: readonly StateEntry[], words: readonly string[]): (entry: StateEntry) => number {
-  // Bit masks of the words that each entry contains.
-  const held = new Map<StateEntry, { readonly inKey: number; readonly inData: number }>();
+  /** Weights of the words that each entry contains. Entries without any are left out. */
+  const held = new Map<StateEntry, readonly number[]>();
   const holders = words.map(() => 0);
-  for (const entry of entries) {
-    const inKey = bitsOf(words, entry.key.toLowerCase());
-    const inData = words.length === 0 ? 0 : bitsOf(words, dataText(entry));
-    if ((inKey | inData) === 0) continue;
-    held.set(entry, { inKey, inData });
-    for (const index of words.keys()) if (hasBit(inKey | inData, index)) holders[index] = (holders[index] ?? 0) + 1;
+  for (const entry of words.length === 0 ? [] : entries) {
+    const [key, data] = [entry.key.toLowerCase(), dataText(entry)];
+    const weights = words.map((word) => (key.includes(word) ? KEY_WEIGHT : data.includes(word) ? 1 : 0));
+    if (weights.some((weight) => weight > 0)) held.set(entry, weights);
+    for (const [index, weight] of weights.entries()) if (weight > 0) holders[index] = (holders[index] ?? 0) + 1;
   }
   const rarity = holders.map((count) => Math.log(1 + entries.length / (count + 1)));
-  return (entry) => {
-    const { inKey, inData } = held.get(entry) ?? { inKey: 0, inData: 0 };
-    const weightOf = (index: number) => (hasBit(inKey, index) ? KEY_WEIGHT : hasBit(inData, index) ? 1 : 0);
-    return rarity.reduce((sum, rare, index) => sum + rare * weightOf(index), 0);
-  };
-}
-
-function bitsOf(words: readonly string[], text: string): number {
-  return words.reduce((bits, word, index) => (text.includes(word) ? bits | (1 << index) : bits), 0);
-}
-
-function hasBit(bits: number, index: number): boolean {
-  return ((bits >> index) & 1) === 1;
+  return (entry) => (held.get(entry) ?? []).reduce((sum, weight, index) => sum + weight * (rarity[index] ?? 0), 0);
 }
 
 function dataText({ data }: StateEntry): string {

@@ -1,5 +1,5 @@
 import type { Acted } from "../../base/errors.ts";
-import { isObject, type Json } from "../../base/values.ts";
+import { isObject, type Json, mapStrings } from "../../base/values.ts";
 
 /** Fixtures replace tools: the first row whose `when` matches a call answers it. Rows can be used repeatedly. */
 
@@ -53,10 +53,7 @@ function plain(part: string | undefined): string | undefined {
 
 /** Escapes stars, so that a value matches only itself. */
 export function escapeGlobs(value: Json): Json {
-  if (typeof value === "string") return value.replaceAll("*", "\\*");
-  if (Array.isArray(value)) return value.map(escapeGlobs);
-  if (!isObject(value)) return value;
-  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, escapeGlobs(item as Json)]));
+  return mapStrings(value, (text) => text.replaceAll("*", "\\*"));
 }
 
 interface Nature {
