@@ -3,7 +3,7 @@ import { documentOf, encodeKey, nodePath } from "../../document/inner/place.ts";
 import type { Envelope, EventOf } from "../event/event.ts";
 import type { EvidenceCounts } from "../event/node-result.ts";
 import { standDecided } from "../plan/standing.ts";
-import { mapMet, mapPut } from "../state/unseen.ts";
+import { judgementData } from "../state/unseen.ts";
 import { degradedIn } from "./degraded.ts";
 import { isUnder } from "./limits.ts";
 import { changeSkills } from "./redo.ts";
@@ -16,7 +16,7 @@ export function foldMap({ visit, run, inside }: State, event: EventOf<"map:start
   if (!visit) return;
   const { items, left, state, time: at } = event;
   const met = state === undefined ? [] : items.filter(({ seen }) => seen);
-  for (const { key } of met) run.touches.push({ ...mapMet({ state: state ?? "", key, at }), visit: visit.key });
+  for (const { key } of met) run.touches.push({ state: state ?? "", key, at, visit: visit.key });
   const all = items.map(({ key, index, skipped_reason, error }): Item => {
     if (skipped_reason !== undefined) return { key, index, outcome: { status: "skipped", data: {}, skipped_reason } };
     return { key, index, outcome: error === undefined ? undefined : { status: "failed", data: { error } } };
@@ -78,7 +78,11 @@ export function foldInnerEnd(state: State, event: EventOf<"inner:end"> & Pick<En
   if (!visit?.items || !item) return;
   item.outcome = { status, data, ...defined("skipped_reason", skipped_reason) };
   if (status === "failed") visit.items.failed += 1;
-  if (event.judged && key !== undefined) run.touches.push({ ...putOf(event.judged, key, event), visit: visit.key });
+  if (event.judged && key !== undefined) {
+    const { state: name, values, tainted } = event.judged;
+    const put = judgementData(values, event.time, data.verdict);
+    run.touches.push({ state: name, key, at: event.time, data: put, ...defined("tainted", tainted), visit: visit.key });
+  }
   visit.items.running.delete(at);
   visit.items.active.delete(at);
   const inner = run.inner.get(at);
@@ -106,17 +110,6 @@ export function evidenceOf({ run, inside, results }: State): EvidenceCounts[] {
   const all = new Map([...[...run.traces].map(([at, { evidence }]) => [at, evidence] as const), ...open]);
   const isInside = (at: string) => inside === undefined || at.startsWith(`${inside.at}/`);
   return [...evidenceIn(results), ...[...all].flatMap(([at, counts]) => (isInside(at) ? counts : []))];
-}
-
-type Judged = NonNullable<EventOf<"inner:end">["judged"]>;
-
-function putOf(
-  { state, values, tainted }: Judged,
-  key: string,
-  { time: at, data }: EventOf<"inner:end"> & Pick<Envelope, "time">,
-) {
-  const verdict = typeof data.verdict === "string" ? data.verdict : undefined;
-  return mapPut({ state, key, values, at, verdict, tainted });
 }
 
 function keepTrace({ run, inside, steps, edges, results }: State): void {

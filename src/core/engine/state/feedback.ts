@@ -1,4 +1,5 @@
-import { isObject, type Json, type JsonObject } from "../../base/values.ts";
+import * as z from "zod";
+import { type Fitting, isObject, lazy } from "../../base/values.ts";
 import type { StateEntry } from "../event/record.ts";
 import type { StateDelta } from "../ports.ts";
 
@@ -10,37 +11,39 @@ export const FEEDBACK = "_feedback";
 export const JUDGEMENTS = ["right", "partly", "wrong"] as const;
 export type Judgement = (typeof JUDGEMENTS)[number];
 
+const judgementSchema = lazy(() =>
+  z.object({
+    kind: z.literal("judgement"),
+    run: z.string(),
+    workflow: z.string().describe("Id of the workflow"),
+    judgement: z.enum(JUDGEMENTS),
+    cause: z.string().optional().catch(undefined).describe("True cause, in the person's words"),
+    by: z.string(),
+    at: z.string().describe("ISO 8601"),
+    verdict: z.string().nullable().catch(null).describe("Verdict of the run"),
+  }),
+);
 /** A person's judgement of a run. */
-export interface JudgementLine {
-  readonly kind: "judgement";
-  readonly run: string;
-  /** Id of the workflow. */
-  readonly workflow: string;
-  readonly judgement: Judgement;
-  /** The true cause, in the person's words. */
-  readonly cause?: string;
-  readonly by: string;
-  /** ISO 8601. */
-  readonly at: string;
-  /** Verdict of the run. */
-  readonly verdict: string | null;
-}
+export type JudgementLine = Fitting<typeof judgementSchema>;
 
-/** A line about a run: a judgement, a refused answer, or an operation that was withdrawn. */
-export type FeedbackLine =
-  | JudgementLine
-  | {
-      readonly kind: "refusal" | "withdrawn";
-      readonly run: string;
-      readonly at: string;
-      /** Operation that was withdrawn, or about which a decision was refused. */
-      readonly operation?: string;
-      /** Digest of the operation. */
-      readonly digest?: string;
-      readonly by?: string;
-      /** Why a decision was refused. */
-      readonly reason?: string;
-    };
+const text = () => z.string().optional().catch(undefined);
+
+/** A judgement, a refused answer, or an operation that was withdrawn. Other fields that are not texts are left out. */
+const lineSchema = lazy(() =>
+  z.discriminatedUnion("kind", [
+    judgementSchema(),
+    z.object({
+      kind: z.enum(["refusal", "withdrawn"]),
+      run: z.string(),
+      at: z.string(),
+      operation: text().describe("Operation that was withdrawn, or about which a decision was refused"),
+      digest: text().describe("Digest of the operation"),
+      by: text(),
+      reason: text().describe("Why a decision was refused"),
+    }),
+  ]),
+);
+export type FeedbackLine = Fitting<typeof lineSchema>;
 
 /** Returns the change that appends a line. `id` identifies the line among all lines. */
 export function feedbackDelta(line: FeedbackLine, id: string): StateDelta {
@@ -63,28 +66,11 @@ export function readFeedback(entries: readonly StateEntry[]): {
   const lines: FeedbackLine[] = [];
   const skipped: SkippedLine[] = [];
   for (const [index, { data }] of entries.entries()) {
-    const line = lineOf(data);
+    const line = lineSchema().safeParse(data).data;
     if (line) lines.push(line);
     else skipped.push({ line: index + 1, reason: isObject(data) ? "unknown kind of line" : "the line is not JSON" });
   }
   return { lines, skipped };
-}
-
-function lineOf(data: Json): FeedbackLine | undefined {
-  if (!isObject(data)) return undefined;
-  const { kind, run, workflow, judgement, cause, by, at, verdict } = data as JsonObject;
-  if (typeof run !== "string" || typeof at !== "string") return undefined;
-  if (kind === "refusal" || kind === "withdrawn") {
-    const said = ["operation", "digest", "by", "reason"].map((name) => [name, (data as JsonObject)[name]] as const);
-    return { kind, run, at, ...Object.fromEntries(said.filter(([, value]) => typeof value === "string")) };
-  }
-  const known = JUDGEMENTS.find((one) => one === judgement);
-  if (kind !== "judgement" || !known || typeof workflow !== "string" || typeof by !== "string") return undefined;
-  return {
-    ...{ kind, run, workflow, judgement: known, by, at },
-    ...(typeof cause === "string" ? { cause } : {}),
-    verdict: typeof verdict === "string" ? verdict : null,
-  };
 }
 
 /** Returns the line that withdrew an operation of a run. */

@@ -1,6 +1,6 @@
 import { deepEqual, isObject, type Json } from "../../base/values.ts";
 import type { StateEntry } from "../event/record.ts";
-import { type Touch, timeOf } from "./entries.ts";
+import { timeOf } from "./entries.ts";
 
 /** Filters the items of a map that earlier runs have already judged (`unseen`). */
 
@@ -19,26 +19,23 @@ interface Asked {
   readonly now: number;
 }
 
-export type Verdict =
-  | { readonly key: string; readonly isNew: true }
-  | { readonly key: string; readonly isNew: false; readonly reason: string };
-
-/** Decides for each item, in order, whether it is new. */
-export function unseenItems({ items, entries, withinMs, unlessChanged = [], now }: Asked): readonly Verdict[] {
+/** Returns the items that an earlier run judged, and that are not new since, with the reason by key. */
+export function seenItems({ items, entries, withinMs, unlessChanged = [], now }: Asked): ReadonlyMap<string, string> {
   const wanted = new Set(items.map(({ key }) => key));
   const known = new Map(entries.flatMap((entry) => (wanted.has(entry.key) ? [[entry.key, entry]] : [])));
-  return items.map(({ key, values }): Verdict => {
+  const seen = items.flatMap(({ key, values }): [string, string][] => {
     const judged = judgementIn(known.get(key)?.data);
-    if (!judged) return { key, isNew: true };
+    if (!judged) return [];
     const age = now - judged.at;
     const isOld = withinMs !== undefined && age > withinMs;
     const changed = unlessChanged.some((path) => !deepEqual(own(judged.data, path) ?? null, own(values, path) ?? null));
     // A judgment from the future does not count.
-    if (age < -MOST_AHEAD_MS || isOld || changed) return { key, isNew: true };
+    if (age < -MOST_AHEAD_MS || isOld || changed) return [];
     const same = unlessChanged.length === 0 ? "" : `, ${unlessChanged.join(", ")} unchanged`;
     const was = judged.verdict === undefined ? "" : ` (was: ${judged.verdict})`;
-    return { key, isNew: false, reason: `seen ${ageText(age)} ago${same}${was}` };
+    return [[key, `seen ${ageText(age)} ago${same}${was}`]];
   });
+  return new Map(seen);
 }
 
 /** Tolerates clock differences between machines. */
@@ -69,21 +66,7 @@ export function ageText(ms: number): string {
   return `${Math.max(0, Math.floor(ms / unit))} ${name}`;
 }
 
-interface Judged extends Item {
-  readonly state: string;
-  /** Time of the judgment, ISO 8601. */
-  readonly at: string;
-  readonly verdict?: string | undefined;
-  readonly tainted?: true | undefined;
-}
-
-/** Creates the entry for an item that a map judged. */
-export function mapPut({ state, key, values, at, verdict, tainted }: Judged): Touch {
-  const data = { ...values, judged_at: at, ...(verdict === undefined ? {} : { verdict }) };
-  return { state, key, at, data, ...(tainted ? { tainted } : {}) };
-}
-
-/** Creates the touch for an item that a map skipped. */
-export function mapMet({ state, key, at }: Pick<Touch, "state" | "key" | "at">): Touch {
-  return { state, key, at };
+/** Returns the data of a judgment: the values that it depends on, its time in ISO 8601, and the verdict. */
+export function judgementData(values: Item["values"], at: string, verdict: Json | undefined): Json {
+  return { ...values, judged_at: at, ...(typeof verdict === "string" ? { verdict } : {}) };
 }

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { StateEntry } from "../../../../src/core/engine/event/record.ts";
 import { searchEntries } from "../../../../src/core/engine/state/search.ts";
-import { ageText, mapMet, mapPut, unseenItems } from "../../../../src/core/engine/state/unseen.ts";
+import { ageText, judgementData, seenItems } from "../../../../src/core/engine/state/unseen.ts";
 
 const DAY = 24 * 60 * 60 * 1000;
 const NOW = 100 * DAY;
@@ -48,17 +48,16 @@ describe("searching a state", () => {
 
 describe("the items of a map that were seen", () => {
   const put = (key: string, day: number, values: Record<string, string>, verdict?: string) => {
-    const { data = null } = mapPut({ state: "board", key, values, at: at(day), verdict });
-    return entry(key, data, day);
+    return entry(key, judgementData(values, at(day), verdict), day);
   };
   const level = (value: string) => ({ "issue.level": value });
   const ask = (entries: StateEntry[], items: { key: string; values: Record<string, string> }[]) =>
-    unseenItems({ items, entries, withinMs: 14 * DAY, unlessChanged: ["issue.level"], now: NOW });
+    seenItems({ items, entries, withinMs: 14 * DAY, unlessChanged: ["issue.level"], now: NOW });
 
   test("are skipped, with the reason and what they were judged to be", () => {
-    expect(ask([put("a", 97, level("error"), "noise")], [{ key: "a", values: level("error") }])).toEqual([
-      { key: "a", isNew: false, reason: "seen 3 d ago, issue.level unchanged (was: noise)" },
-    ]);
+    expect(ask([put("a", 97, level("error"), "noise")], [{ key: "a", values: level("error") }])).toEqual(
+      new Map([["a", "seen 3 d ago, issue.level unchanged (was: noise)"]]),
+    );
   });
 
   test.each<[string, StateEntry[], Record<string, string>]>([
@@ -70,31 +69,27 @@ describe("the items of a map that were seen", () => {
     ["was judged at no time", [entry("a", { judged_at: "soon", ...level("error") })], level("error")],
     ["is judged in the future", [put("a", 9999, level("error"))], level("error")],
   ])("are new where one %s", (_, entries, values) => {
-    expect(ask(entries, [{ key: "a", values }])).toEqual([{ key: "a", isNew: true }]);
+    expect(ask(entries, [{ key: "a", values }])).toEqual(new Map());
   });
 
   test("count from the judgement, however often they were met since", () => {
     const judged = { ...put("a", 80, level("error")), last_seen: at(99) };
-    expect(ask([judged], [{ key: "a", values: level("error") }])).toEqual([{ key: "a", isNew: true }]);
+    expect(ask([judged], [{ key: "a", values: level("error") }])).toEqual(new Map());
   });
 
   test("hold for ever, whatever changed, where nothing else is said", () => {
-    const seen = unseenItems({ items: [{ key: "a", values: {} }], entries: [put("a", 1, {})], now: NOW });
-    expect(seen).toEqual([{ key: "a", isNew: false, reason: "seen 99 d ago" }]);
+    const seen = seenItems({ items: [{ key: "a", values: {} }], entries: [put("a", 1, {})], now: NOW });
+    expect(seen).toEqual(new Map([["a", "seen 99 d ago"]]));
   });
 
   test("a path that is called like what objects have is a path", () => {
-    const [found] = unseenItems({
+    const found = seenItems({
       items: [{ key: "a", values: {} }],
       entries: [put("a", 99, {})],
       unlessChanged: ["constructor"],
       now: NOW,
     });
-    expect(found).toMatchObject({ isNew: false });
-  });
-
-  test("what is met is only met", () => {
-    expect(mapMet({ state: "board", key: "a", at: at(1) })).toEqual({ state: "board", key: "a", at: at(1) });
+    expect(found.has("a")).toBe(true);
   });
 
   test.each([
@@ -110,6 +105,6 @@ describe("the items of a map that were seen", () => {
   test("are told of 100,000 entries without looking through them for each item", () => {
     const entries = Array.from({ length: 100_000 }, (_, n) => put(`k${n}`, 97, level("error"), "noise"));
     const items = entries.map(({ key }, n) => ({ key, values: level(n % 2 ? "error" : "fatal") }));
-    expect(ask(entries, items).filter(({ isNew }) => isNew)).toHaveLength(50_000);
+    expect(ask(entries, items).size).toBe(50_000);
   });
 });

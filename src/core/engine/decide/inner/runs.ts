@@ -12,7 +12,7 @@ import { mayBegin } from "../../fold/state.ts";
 import type { SingleStep } from "../../fold/step.ts";
 import { type Item, type Items, itemsData } from "../../fold/visit.ts";
 import { viewOf } from "../../state/entries.ts";
-import { unseenItems } from "../../state/unseen.ts";
+import { seenItems } from "../../state/unseen.ts";
 import { evaluate, leaveOrRetry } from "../judging/judgement.ts";
 import { leave, leaveFailed } from "../leave.ts";
 import { foundIn } from "../planning.ts";
@@ -82,7 +82,7 @@ function seenBy({ program, state }: Scene, map: MapSettings): Seen {
       unlessChanged: unseen.unless_changed,
       now: state.run.lastEvent?.at ?? 0,
     };
-    return new Map(unseenItems(asked).flatMap((each) => (each.isNew ? [] : [[each.key, each.reason]])));
+    return seenItems(asked);
   };
 }
 
