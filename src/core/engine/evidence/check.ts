@@ -1,7 +1,9 @@
+import type { BlobInfo } from "../../base/blobs.ts";
 import { followPath } from "../../base/path.ts";
 import { cutText, shortText } from "../../base/preview.ts";
 import { groupBy, type Json, type JsonObject, stringsIn } from "../../base/values.ts";
-import type { EvidenceRule } from "../../document/workflow/evaluator.ts";
+import type { EvidenceEvaluator, EvidenceRule } from "../../document/workflow/evaluator.ts";
+import type { RecordedCall } from "../event/call.ts";
 import type { EventOf } from "../event/event.ts";
 import type { CiteFault, EvidenceCounts, TextFault } from "../event/node-result.ts";
 import {
@@ -36,8 +38,31 @@ export type Evidence = (
 
 type Checked = EventOf<"evidence:checked">;
 
-/** Result of a check. `excerpts` are around the valid quotes, by result. */
-type Examined = Pick<Checked, "claims" | "missing" | "excerpts"> & Required<Pick<Checked, "texts" | "refuted">>;
+/** Input of the check, except the texts of blobs. */
+export interface EvidenceQuestion {
+  readonly node: string;
+  readonly evaluator: EvidenceEvaluator;
+  readonly data: JsonObject;
+  /** The cited results. Other references are not results of this run. */
+  readonly results: readonly CitedResult[];
+  /** The run's input, which can be cited as `input`. */
+  readonly input: Json;
+  readonly earlier: readonly EarlierClaim[];
+  readonly mostOfExcerpt: number;
+}
+
+export interface CitedResult {
+  readonly call: RecordedCall;
+  readonly isTeam: boolean;
+  readonly isWrite: boolean;
+  /** True if the tool runs code that the model wrote. */
+  readonly isOwnCode: boolean;
+  /** Inputs of earlier writes through the same skill. Text that they sent is not evidence when it is read back. */
+  readonly sent: readonly Json[];
+  /** Fields of the result that repeat the input, if the tool declares them. */
+  readonly echoes?: readonly string[];
+  readonly blobs: readonly BlobInfo[];
+}
 
 /** Returns the distinct references that the check of an answer needs, valid or not. */
 export function citedRefs(rule: EvidenceRule, data: JsonObject, earlier: readonly EarlierClaim[]): Set<string> {
@@ -57,23 +82,15 @@ function quotedIn({ texts }: EvidenceRule, earlier: readonly EarlierClaim[]): re
   return texts ? earlier.flatMap(({ cites }) => cites) : [];
 }
 
-/** The reference of the run's input. */
 export const INPUT_REF = "input";
 
-interface Examination {
-  readonly rule: EvidenceRule;
-  readonly data: JsonObject;
-  readonly evidenceOf: (ref: string) => Evidence;
-  /** The run's input, whose facts count too. */
-  readonly input: Json;
-  /** Claims of earlier nodes. */
-  readonly earlier: readonly EarlierClaim[];
-  readonly mostOfExcerpt: number;
-}
-
-export function examine({ rule, data, evidenceOf, input, earlier, mostOfExcerpt }: Examination): Examined {
+/** Checks the claims. `evidenceOf` returns the evidence of a reference. */
+export function examine(question: EvidenceQuestion, evidenceOf: (ref: string) => Evidence): Checked {
+  const { node, evaluator, data, input, earlier, mostOfExcerpt } = question;
+  const { rule, name } = evaluator;
   const claims = claimsOf(rule, data);
-  if ("missing" in claims) return { claims: [], texts: [], refuted: [], missing: claims.missing, excerpts: {} };
+  const event = { type: "evidence:checked", node, evaluator: name } as const;
+  if ("missing" in claims) return { ...event, claims: [], missing: claims.missing, excerpts: {} };
   const openOf = (cite: Cite): Open => ({ cite, read: readQuote(cite.quote), finds: [] });
   const cited = claims.map((claim) => citesOf(rule, claim).map(openOf));
   const refutations = refutationsOf(rule, data);
@@ -91,17 +108,21 @@ export function examine({ rule, data, evidenceOf, input, earlier, mostOfExcerpt 
   };
   const checked = claims.map((claim, index) => checkClaim(claim, cited[index] ?? [], given));
   const held = checked.flatMap(({ supported }, index) => (supported ? (cited[index] ?? []) : []));
+  const texts = checkTexts({ rule, data }, recordsOf([...held, ...quoted]), given);
+  const refuted = refutations.map((entry, index) => {
+    return checkRefutation({ entry, opens: refuting[index] ?? [] }, said, given);
+  });
   return {
-    claims: checked,
-    texts: checkTexts({ rule, data }, recordsOf([...held, ...quoted]), given),
-    refuted: refutations.map((entry, index) => checkRefutation({ entry, opens: refuting[index] ?? [] }, said, given)),
+    ...{ ...event, claims: checked },
+    ...(texts.length > 0 ? { texts } : {}),
+    ...(refuted.length > 0 ? { refuted } : {}),
     excerpts: mostOfExcerpt > 0 ? excerptsOf(cited.flat(), mostOfExcerpt) : {},
   };
 }
 
 /** Returns the fields of the answer with facts that neither a quoted record nor the input contains. */
 function checkTexts(
-  { rule, data }: Pick<Examination, "rule" | "data">,
+  { rule, data }: { readonly rule: EvidenceRule; readonly data: JsonObject },
   records: readonly string[],
   { facts, input }: Given,
 ): TextFault[] {
@@ -119,7 +140,7 @@ function checkRefutation(
   { entry, opens }: { readonly entry: Json; readonly opens: readonly Open[] },
   said: ReadonlyMap<string, readonly EarlierClaim[]>,
   given: Given,
-): Examined["refuted"][number] {
+): NonNullable<Checked["refuted"]>[number] {
   const claim = claimText(entry);
   const nodes = [...new Set(said.get(stringOf(claim))?.map(({ node }) => node))];
   const checked = opens.map((open) => checkCite(open, given));
@@ -229,7 +250,7 @@ function checkCite({ cite, read, finds }: Open, given: Given): CheckedCite & { r
 }
 
 /** Returns the records with valid quotes, by result, up to a number of characters each. */
-function excerptsOf(opens: readonly Open[], most: number): Examined["excerpts"] {
+function excerptsOf(opens: readonly Open[], most: number): Checked["excerpts"] {
   const excerpts = new Map<string, string>();
   for (const { ref, found } of opens.flatMap(({ finds }) => finds)) {
     if (!found || !("records" in found)) continue;
@@ -329,7 +350,6 @@ export function describeFaults(
   return left > 0 ? [...lines, `and ${left} more`] : lines;
 }
 
-/** Returns the claims with faults, and the reasons. */
 function complaintsOf(claims: readonly CheckedClaim[], independent: boolean) {
   return claims.flatMap((checked) => {
     const reasons = reasonsOf(checked, independent);

@@ -16,7 +16,6 @@ type Checked = EventOf<"evidence:checked">;
 export type CheckedClaim = Checked["claims"][number];
 export type CheckedCite = CheckedClaim["cites"][number];
 
-/** Claim that an earlier node made. */
 export interface EarlierClaim {
   readonly node: string;
   readonly text: string;
@@ -88,7 +87,6 @@ export interface ClaimModes {
   readonly unbound: "drop" | "mark";
 }
 
-/** Tells whether a claim is removed from the answer. */
 export function isDropped({ supported, unbound }: CheckedClaim, modes: ClaimModes): boolean {
   return (modes.unsupported === "drop" && !supported) || (modes.unbound === "drop" && unbound !== undefined);
 }

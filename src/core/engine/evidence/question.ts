@@ -1,48 +1,17 @@
-import type { BlobInfo } from "../../base/blobs.ts";
-import { defined, isObject, type Json, type JsonObject, mapStrings, stringsIn } from "../../base/values.ts";
-import type { EvidenceEvaluator } from "../../document/workflow/evaluator.ts";
-import type { RecordedCall } from "../event/call.ts";
+import { isObject, type Json, type JsonObject, mapStrings, stringsIn } from "../../base/values.ts";
 import type { EventBody } from "../event/event.ts";
 import type { CiteFault } from "../event/node-result.ts";
 import { resultText } from "../event/prompt.ts";
 import { STATE_TOOLS } from "../tools/own-tools.ts";
-import { type Evidence, examine, INPUT_REF } from "./check.ts";
-import type { EarlierClaim } from "./claims.ts";
+import { type CitedResult, type Evidence, type EvidenceQuestion, examine, INPUT_REF } from "./check.ts";
 import { stringOf } from "./folded.ts";
 import { containerOf } from "./records.ts";
 
-/** A check of one answer's claims, and its result. */
-
-/** Input of the check, except the texts of blobs. */
-export interface EvidenceQuestion {
-  readonly node: string;
-  readonly evaluator: EvidenceEvaluator;
-  readonly data: JsonObject;
-  /** The cited results. Other references are not results of this run. */
-  readonly results: readonly CitedResult[];
-  /** The run's input, which can be cited as `input`. */
-  readonly input: Json;
-  readonly earlier: readonly EarlierClaim[];
-  readonly mostOfExcerpt: number;
-}
-
-export interface CitedResult {
-  readonly call: RecordedCall;
-  readonly isTeam: boolean;
-  /** True if the tool writes. */
-  readonly isWrite: boolean;
-  /** True if the tool runs code that the model wrote. */
-  readonly isOwnCode: boolean;
-  /** Inputs of earlier writes through the same skill. Text that they sent is not evidence when it is read back. */
-  readonly sent: readonly Json[];
-  /** Fields of the result that repeat the input, if the tool declares them. */
-  readonly echoes?: readonly string[];
-  readonly blobs: readonly BlobInfo[];
-}
+/** What counts as evidence in a result: neither failures and writes, nor what repeats the input or an earlier write. */
 
 /** Checks the claims. `blobs` are the texts of the cited results' blobs, by id. */
 export function answerQuestion(question: EvidenceQuestion, blobs: ReadonlyMap<string, string>): EventBody {
-  const { node, evaluator, data, results, input, earlier, mostOfExcerpt } = question;
+  const { results, input } = question;
   const byRef = new Map(results.map((result) => [result.call.ref, result]));
   const evidenceOf = (ref: string): Evidence => {
     if (ref === INPUT_REF) return { source: { texts: [resultText(input)] }, isTeam: false };
@@ -50,16 +19,7 @@ export function answerQuestion(question: EvidenceQuestion, blobs: ReadonlyMap<st
     if (result) return evidenceIn(result, blobs);
     return { problem: `${ref || "nothing"} is not a result of this run`, code: "unknown_ref", isTeam: false };
   };
-  const { rule } = evaluator;
-  const found = examine({ rule, data, evidenceOf, input, earlier, mostOfExcerpt });
-  const { claims, texts, refuted, missing, excerpts } = found;
-  return {
-    ...{ type: "evidence:checked", node, evaluator: evaluator.name, claims },
-    ...(texts.length > 0 ? { texts } : {}),
-    ...(refuted.length > 0 ? { refuted } : {}),
-    ...defined("missing", missing),
-    excerpts,
-  };
+  return examine(question, evidenceOf);
 }
 
 /** Returns the evidence in a result. Planned, failed, rejected and unfinished calls and writes are not evidence. */

@@ -10,7 +10,6 @@ export type Quote =
 const LEAST_OF_QUOTE = 8;
 const LEAST_OF_PIECE = 4;
 
-/** Returns the numbers that are written in a quote. */
 export function numbersInQuote(quote: string): ReadonlySet<number> {
   return new Set([...quote.matchAll(/(?<![\w.])-?\d+(?:\.\d+)?(?:e[+-]?\d+)?/gi)].map(([written]) => Number(written)));
 }

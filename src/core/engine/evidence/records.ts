@@ -20,7 +20,6 @@ export interface Form {
 export interface EvidenceRecord {
   /** Lines as written, or JSON. */
   readonly text: string;
-  /** Value of a record in JSON. */
   readonly value?: Json;
   /** The text around a record of lines, and the offset of the record in it. */
   readonly within?: { readonly text: string; readonly at: number };

@@ -2,7 +2,7 @@ import type { Call } from "../event/call.ts";
 import type { Entry, StepKey } from "../event/event.ts";
 import type { Prompt } from "../event/prompt.ts";
 import type { Purpose } from "../event/reply.ts";
-import type { EvidenceQuestion } from "../evidence/question.ts";
+import type { EvidenceQuestion } from "../evidence/check.ts";
 
 /** Parallel steps of inner runs. One record covers them all and takes everything that is finished by then. */
 export interface Together {

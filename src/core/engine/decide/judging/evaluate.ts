@@ -65,7 +65,6 @@ export function parseVerdict(text: string, passWhen = "yes"): Verdict | undefine
   return { pass, reasoning: reasoning || `verdict ${word}` };
 }
 
-/** Builds the error of a node whose evaluators failed. */
 export function evalError(evals: readonly EvalResult[]): string {
   return ["eval failed (policy: all_pass):", ...failureLines(evals).map((line) => `  - ${line}`)].join("\n");
 }

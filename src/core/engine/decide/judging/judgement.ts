@@ -5,9 +5,9 @@ import { alike } from "../../../skill/tool-names.ts";
 import type { RecordedCall, ToolFacts } from "../../event/call.ts";
 import type { EventBody } from "../../event/event.ts";
 import type { EvalResult, EvidenceCounts } from "../../event/node-result.ts";
-import { citedRefs, sumEvidence } from "../../evidence/check.ts";
+import { type CitedResult, citedRefs, sumEvidence } from "../../evidence/check.ts";
 import { claimText, type EarlierClaim } from "../../evidence/claims.ts";
-import { answerQuestion, type CitedResult } from "../../evidence/question.ts";
+import { answerQuestion } from "../../evidence/question.ts";
 import { weigh } from "../../evidence/weigh.ts";
 import { ask } from "../../fold/limits.ts";
 import type { SingleStep } from "../../fold/step.ts";
@@ -116,7 +116,6 @@ function examineStep(
   return { kind: "decide", key, bodies: [answerQuestion(question, new Map())] };
 }
 
-/** Longest excerpt of a result that a judge sees. */
 const MOST_OF_EXCERPT = 4096;
 
 /** Returns the claims of the latest visits of other nodes, with the quotes of those that are supported. */
@@ -139,7 +138,6 @@ function toolOf({ program, state }: Scene, call: RecordedCall): ToolFacts | unde
   return all.find(({ exposed }) => exposed === call.tool);
 }
 
-/** Write that was sent to a service. */
 interface Sent {
   readonly ref: string;
   readonly skill: string;
@@ -237,7 +235,7 @@ export function leaveOrRetry(scene: Scene, shortfall: Shortfall): SingleStep {
   }
   const guide = node.retry.instruction;
   if (isObject(guide) && visit.reflection === undefined) {
-    const instruction = program.instruction(visit.node);
+    const instruction = program.source(visit.node, "instruction");
     const prompt = reflectPrompt({
       ask: "reflect" in guide ? guide.reflect : undefined,
       instruction,
