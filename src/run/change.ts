@@ -2,7 +2,7 @@ import { callCodeOf, messageOf } from "../core/base/errors.ts";
 import type { Redactor } from "../core/base/redact/redact.ts";
 import { checkedAs } from "../core/base/values.ts";
 import type { Call } from "../core/engine/event/call.ts";
-import type { Change } from "../core/engine/event/patch.ts";
+import type { Change, Patch } from "../core/engine/event/patch.ts";
 import { changeProblem } from "../core/engine/plan/proposal.ts";
 import { type Failure, refusedCall } from "../core/skill/skill.ts";
 
@@ -14,13 +14,6 @@ interface CopyChange {
   readonly base: string;
   readonly diff: string;
   readonly files: readonly (Omit<Change["files"][number], "mode"> & { readonly mode: string })[];
-}
-
-/** The texts of the request, as a call's input has them. */
-interface Texts {
-  readonly title?: string;
-  readonly body?: string;
-  readonly labels?: readonly string[];
 }
 
 interface Changing {
@@ -42,7 +35,7 @@ export function createChange({ changeOf, redactor }: Changing): AskChange {
           mode: mode === "100755" ? mode : "100644",
         })),
       };
-      const problem = changeProblem({ ...change, ...checkedAs<Texts>(call.input) }, redactor);
+      const problem = changeProblem({ ...change, ...checkedAs<Partial<Patch>>(call.input) }, redactor);
       return problem === undefined ? change : refusedCall(problem, "input.invalid");
     } catch (error) {
       return refusedCall(redactor.text(messageOf(error)), callCodeOf(error));

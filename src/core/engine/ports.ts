@@ -74,7 +74,6 @@ export interface ProcessMark {
   readonly started: string;
 }
 
-/** A run that was read from a store. */
 export interface StoredRun {
   readonly record: RunRecord;
   readonly events: readonly RunEvent[];
@@ -142,7 +141,6 @@ export interface StateChange {
   readonly add?: Readonly<Record<string, number>>;
 }
 
-/** Changes that a run writes to states. */
 export interface StateDelta {
   /** Id of the run and number of the delta, to recognize a delta that was already applied. */
   readonly id: string;
@@ -168,7 +166,6 @@ export interface StateStore {
   read(names: readonly string[]): Promise<States>;
   /** Returns the entries of the delta's states after the change. */
   apply(delta: StateDelta): Promise<States>;
-  /** Lists the names of the stored states. */
   list(): Promise<readonly string[]>;
   /** Removes entries by key, or all entries of a state. Returns the removed keys. */
   forget(name: string, keys: readonly string[] | "all"): Promise<readonly string[]>;
@@ -197,7 +194,6 @@ export interface Turns {
 
 /** Settings of a queue worker. It drives runs through the store, as any other process does. */
 export interface QueueWorker {
-  /** Maximum number of runs at a time. */
   readonly concurrency: number;
   readonly drive: (run: string) => Promise<void>;
 }
@@ -229,7 +225,6 @@ export interface RunQueue {
   examine(): Promise<QueueState>;
   /** Returns a function that reads a run's new events: all of them at first, then those since its last call. */
   tail(run: string): () => Promise<readonly RunEvent[]>;
-  /** Checks whether a live process drives the run. */
   isDriven(run: string): Promise<boolean>;
   /** Records a run for a worker to drive. Throws `run.exists`. */
   enqueue(record: RunRecord): Promise<void>;

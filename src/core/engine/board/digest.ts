@@ -5,7 +5,6 @@ import { type Json, type JsonObject, memberAt, textAt } from "../../base/values.
 /** Summarizes what a run over a board judged. It reads the judged items only; the others are counted. */
 
 export interface DigestInput {
-  /** Items of the map, as its data has them. */
   readonly items: readonly Json[];
   /** Number of items that the map left for the next run. */
   readonly left?: number;

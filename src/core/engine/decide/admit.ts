@@ -28,7 +28,6 @@ export type Admission =
   | { readonly kind: "refuse"; readonly failure: Failure }
   | { readonly kind: "audience" | "change" | "plan" | "run"; readonly tool: ToolDescriptor };
 
-/** Maximum number of calls in one turn. */
 const MOST_CALLS = 64;
 
 const BEYOND_MOST = refusedCall(

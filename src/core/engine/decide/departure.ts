@@ -218,23 +218,16 @@ interface Ending {
 function end(program: Program, state: State, { status, reason, error, unrouted }: Ending): SingleStep {
   if (state.inside) return endInside(program, state, { inside: state.inside, failure: error });
   const results = Object.fromEntries(state.results);
-  const verdict = verdictOf(program, state);
-  const warnings: EventBody[] =
-    verdict === undefined || typeof verdict === "string"
-      ? []
-      : [
-          {
-            type: "warning",
-            message: `the verdict, ${[program.workflow.verdict].flat().join(" or ")}, is not a string: the run has none`,
-          },
-        ];
-  const said = typeof verdict === "string" ? { verdict } : {};
+  const found = verdictOf(program, state);
+  const verdict = typeof found === "string" ? found : undefined;
+  const message = `the verdict, ${[program.workflow.verdict].flat().join(" or ")}, is not a string: the run has none`;
+  const warnings: EventBody[] = found === verdict ? [] : [{ type: "warning", message }];
   const body: EventBody = {
     type: "workflow:end",
     results,
     status,
     reason,
-    ...said,
+    ...defined("verdict", verdict),
     degraded: degradedWith(program, state),
     ...defined("unrouted", unrouted),
     ...defined("error", error),
@@ -246,13 +239,12 @@ function end(program: Program, state: State, { status, reason, error, unrouted }
   };
 }
 
-interface EndedInside {
-  readonly inside: Inside;
-  readonly failure: RunError | undefined;
-}
-
 /** Ends an inner run. Its node handles the result. An inner run that reached its own limit has failed. */
-function endInside(program: Program, state: State, { inside, failure }: EndedInside): SingleStep {
+function endInside(
+  program: Program,
+  state: State,
+  { inside, failure }: { readonly inside: Inside; readonly failure: RunError | undefined },
+): SingleStep {
   const { node, at: inner, key, parent, prefix } = inside;
   const error = failure && namingLimit(state, failure);
   const verdict = verdictOf(program, state);

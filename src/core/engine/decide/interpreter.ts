@@ -101,7 +101,7 @@ function enter(program: Program, state: State): SingleStep {
     return finishEarly(program, state, `a dry run ends before the ${approval ? "approval" : "steps node"} ${node}`);
   }
   const iteration = (state.iterations.get(node) ?? 0) + 1;
-  const instruction = program.instruction(node);
+  const instruction = program.source(node, "instruction");
   const body: EventBody = { type: "node:enter", node, instruction, iteration };
   return { kind: "decide", key: `${prefixOf(state)}${state.visits + 1}:${node}`, bodies: [body] };
 }

@@ -3,7 +3,6 @@ import { parseCondition } from "../../document/condition.ts";
 import { documentOf } from "../../document/inner/place.ts";
 import type { Edge, WorkflowNode } from "../../document/workflow/node.ts";
 import type { Condition, ValueRule } from "../../document/workflow/rule.ts";
-import type { NodeSources } from "../../document/workflow/source.ts";
 import { callsOf } from "../../document/workflow/step.ts";
 import { EXECUTOR, type ToolDescriptor } from "../../skill/skill.ts";
 import { parseSkillReference } from "../../skill/skill-reference.ts";
@@ -15,7 +14,6 @@ import { READ_SKILL, RUN_SCRIPT } from "../tools/own-tools.ts";
 import { TOOL_MAKER } from "../tools/tool-maker.ts";
 import { citesResults, inOrder, selectTools, stricter } from "./offer.ts";
 
-/** Builds a program from a run's record. */
 export function linkProgram(record: RunRecord): Program {
   const kept = new Map<string, Program>();
   const inside = (at = ""): Program => {
@@ -73,8 +71,10 @@ function link({ record, path, parent, inside }: Linking): Program {
     return found.map((warning) => `node ${id}: ${warning}`);
   };
   const sources = (id: string, field: "rules" | "context", heading: string) => {
-    const contents = ownSources(record, { id, field, own: nodeOf(id)[field] }, shared[field]);
-    return sourceSection(heading, contents, field === "rules");
+    const own = nodeOf(id)[field];
+    const contents = own === undefined ? [] : listOf(record, `nodes.${id}.${field}`);
+    const isAlone = own !== undefined && !Array.isArray(own) && own.only === true;
+    return sourceSection(heading, isAlone ? contents : [...shared[field], ...contents], field === "rules");
   };
   return {
     record,
@@ -88,7 +88,6 @@ function link({ record, path, parent, inside }: Linking): Program {
       ...sources(id, "context", "## Background Context"),
       ...instructions(id, now),
     ],
-    instruction: (id) => contentOf(record, `nodes.${id}.instruction`),
     source: (id, field) => contentOf(record, `nodes.${id}.${field}`),
     parent,
     limits: innerLimits(parent?.node(own).limits),
@@ -235,22 +234,6 @@ function toolWarnings(node: WorkflowNode, skills: readonly SkillRecord[], { sett
 function sourceSection(heading: string, all: readonly string[], trusted: boolean): Section[] {
   const contents = all.filter((content) => content.trim() !== "");
   return contents.length === 0 ? [] : [{ text: `${heading}\n\n${contents.join("\n\n")}`, trusted }];
-}
-
-/** Returns runtime, workflow and node sources. With `only: true`, returns only the node's. */
-function ownSources(
-  record: RunRecord,
-  {
-    id,
-    field,
-    own,
-  }: { readonly id: string; readonly field: "rules" | "context"; readonly own: NodeSources | undefined },
-  shared: readonly string[],
-): readonly string[] {
-  if (own === undefined) return shared;
-  const only = !Array.isArray(own) && own.only === true;
-  const contents = listOf(record, `nodes.${id}.${field}`);
-  return only ? contents : [...shared, ...contents];
 }
 
 function listOf(record: RunRecord, place: string): string[] {

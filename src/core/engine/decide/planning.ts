@@ -102,12 +102,7 @@ function patchFor(
   };
 }
 
-interface Proposed {
-  readonly title: string;
-  readonly body: string;
-  readonly draft?: boolean;
-  readonly labels?: readonly string[];
-}
+type Proposed = Pick<Patch, "title" | "body"> & Partial<Pick<Patch, "draft" | "labels">>;
 
 /** Lists the untrusted text that the node may have read: the input, and calls whose results it could see. */
 export function sourcesOf(reader: Reader): Operation["sources"] {

@@ -82,7 +82,7 @@ function openingHere(scene: Scene, tools: ToolSet): Opening {
     mayCite(scene) ? CITE : undefined,
     scene.node.eval?.some(({ kind }) => kind === "evidence") ? QUOTE : undefined,
   ].filter((note) => note !== undefined);
-  const instruction = { text: [program.instruction(visit.node), ...notes].join("\n\n"), trusted: true };
+  const instruction = { text: [program.source(visit.node, "instruction"), ...notes].join("\n\n"), trusted: true };
   const sections = [...past, ...program.preface(visit.node, offeringOf(program, state)), instruction];
   const opening = { lesson, tools, ...sectioned(sections) };
   openings.set(visit, opening);

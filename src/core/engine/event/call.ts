@@ -20,7 +20,6 @@ export interface Call {
   readonly key: StepKey;
   /** The id that the handler receives. Derived from the run and the key by default. */
   readonly id?: string;
-  /** The reference for its result. */
   readonly ref?: string;
   /** The step of a `steps` node that makes the call. */
   readonly step?: string;

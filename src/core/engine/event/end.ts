@@ -19,7 +19,6 @@ export const runErrorSchema = lazy(() =>
 );
 export type RunError = Fitting<typeof runErrorSchema>;
 
-/** Error of a run as a surface shows it. */
 export const shownErrorSchema = lazy(() => runErrorSchema().extend({ hint: z.string().optional() }));
 
 export const RUN_STATUSES = ["succeeded", "failed", "stopped", "interrupted", "waiting", "skipped"] as const;
@@ -37,7 +36,6 @@ const shortfallSchema = lazy(() =>
 export const shortfallsSchema = lazy(() => z.array(shortfallSchema()));
 export type Shortfall = Fitting<typeof shortfallSchema>;
 
-/** The shortfalls of a run, each with its node. */
 export const degradedSchema = lazy(() => z.array(z.object({ node: z.string(), ...shortfallSchema().shape })));
 export type Degraded = Fitting<typeof degradedSchema>[number];
 
@@ -52,7 +50,6 @@ export const unroutedSchema = lazy(() =>
 );
 export type Unrouted = Fitting<typeof unroutedSchema>;
 
-/** A decision that a run waits for. */
 export const waitingSchema = lazy(() =>
   z.object({
     node: z.string().describe("Node name in the form that signal accepts: ask, top/each[fp-81]/ask"),
@@ -69,7 +66,6 @@ export function unroutedText(name: string, edges: number): string {
   return `ended at ${name}: ${edges === 1 ? "its only edge did not apply" : `none of its ${edges} edges applied`}`;
 }
 
-/** One line for people. */
 export function shortfallText({ skill, reason }: Shortfall): string {
   return skill === undefined ? reason : `without ${skill}: ${reason}`;
 }

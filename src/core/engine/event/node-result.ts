@@ -44,7 +44,6 @@ export function callFailure({ error, output }: Pick<ToolCall, "error" | "output"
 export const FAILURE_CAUSES = ["max_turns", "timeout", "limits", "evals"] as const;
 export type FailureCause = (typeof FAILURE_CAUSES)[number];
 
-/** Reasons for which a citation does not hold. */
 export const CITE_FAULTS = [
   "unknown_ref",
   "no_evidence",

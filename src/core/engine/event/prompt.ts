@@ -5,7 +5,6 @@ import type { part } from "./reply.ts";
 
 /** A prompt: an opening that stays the same during a node, then the turns so far. */
 export interface Prompt {
-  /** The text of all sections, in order. */
   readonly text: string;
   /** Parts of the text, if only some of it is trusted. */
   readonly sections?: readonly Section[];
@@ -13,7 +12,6 @@ export interface Prompt {
   readonly context?: RunContext;
   readonly turns: readonly Turn[];
   readonly tools: readonly { readonly name: string; readonly description: string; readonly input_schema: JsonSchema }[];
-  /** Schema of the structured output that is requested. */
   readonly output?: JsonSchema;
 }
 
@@ -128,7 +126,6 @@ export type ContextEntry = Fitting<typeof contextEntrySchema>;
 /** Result of a step. `ref` is absent for a call that was not started or repeats another one. */
 export type ShownResult = Fitting<typeof shownResultSchema>;
 
-/** Returns a prompt's text together with its sections. */
 export function sectioned(sections: readonly Section[]): Pick<Prompt, "text" | "sections"> {
   return { text: joinTexts(sections), sections };
 }
@@ -227,12 +224,10 @@ function droppedLines({ entries, length }: RunContext): string[] {
   });
 }
 
-/** Joins the text parts of a reply. */
 export function textOf(parts: readonly Part[]): string {
   return parts.map((part) => (part.type === "text" ? part.text : "")).join("");
 }
 
-/** Joins sections with the separator that all prompts use. */
 export function joinSections(sections: readonly string[]): string {
   return sections.join("\n\n---\n\n");
 }

@@ -27,7 +27,6 @@ export const part = lazy(() =>
 
 const stop = lazy(() => z.enum(["end", "length", "refusal"]));
 
-/** Events of model calls. */
 export const modelEvents = lazy(() => ({
   "model:reply": {
     node: z.string(),
@@ -57,7 +56,6 @@ export const modelEvents = lazy(() => ({
   },
 }));
 
-/** Schema of a model's reply. */
 export const replySchema = lazy(() =>
   z.object({
     parts: z.array(part()),

@@ -12,7 +12,6 @@ import { foldResume, keepResult, markFailed, withdraw } from "./redo.ts";
 import { begin, noteActive, outermost, prefixOf, type State, withOuter } from "./state.ts";
 import type { Lesson, Visit } from "./visit.ts";
 
-/** Updates the state with one event. */
 export function fold(run: State, event: RunEvent): State {
   foldTime(run, event);
   const state = event.at === undefined ? run : run.run.inner.get(event.at);
@@ -79,7 +78,6 @@ const FOLDS: { readonly [Type in Folded["type"]]: (state: State, event: Extract<
   "sources:resolved": () => undefined,
 };
 
-/** Returns the state of a stored run. */
 export function stateOf({ record, events }: Pick<StoredRun, "record" | "events">): State {
   return events.reduce(fold, begin(record));
 }

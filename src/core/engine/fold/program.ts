@@ -19,8 +19,7 @@ export interface Program {
   tools(node: string, now: Offering): ToolSet;
   /** Returns the prompt sections before the instruction: rules, context and the available skills. */
   preface(node: string, now: Offering): readonly Section[];
-  instruction(node: string): string;
-  /** Returns the resolved Source of a node's field, such as `approval.ask`. */
+  /** Returns the resolved Source of a node's field, such as `instruction` or `approval.ask`. */
   source(node: string, field: string): string;
   /** Program of the enclosing run. Undefined for the run itself. */
   readonly parent: Program | undefined;

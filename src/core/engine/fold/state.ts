@@ -3,7 +3,7 @@ import type { JsonObject } from "../../base/values.ts";
 import { nodePath } from "../../document/inner/place.ts";
 import type { WorkflowNode } from "../../document/workflow/node.ts";
 import type { MadeTool, RecordedCall } from "../event/call.ts";
-import type { Degraded, RunError, RunStatus, Unrouted, Waiting } from "../event/end.ts";
+import type { Degraded, RunError } from "../event/end.ts";
 import type { EventOf } from "../event/event.ts";
 import type { EvidenceCounts, NodeResult } from "../event/node-result.ts";
 import type { Operation } from "../event/operation.ts";
@@ -72,7 +72,6 @@ export interface Whole {
 export interface InnerTrace {
   readonly steps: readonly TraceStep[];
   readonly edges: readonly TraceEdge[];
-  /** Counts of the checked claims. */
   readonly evidence: readonly EvidenceCounts[];
 }
 
@@ -110,11 +109,9 @@ export interface State {
   /** Reason why the run ends early. */
   halt: Halt | undefined;
   end: End | undefined;
-  /** Error of the last failed model call. */
   modelError: RunError | undefined;
 }
 
-/** Place of an inner run. */
 export interface Inside {
   /** For example `each[fp-81]` or `top/each[fp-81]`. */
   readonly at: string;
@@ -123,7 +120,6 @@ export interface Inside {
   readonly parent: State;
   /** Node of the parent that runs it. */
   readonly node: string;
-  /** Key of a map's item. */
   readonly key: string | undefined;
   /** Value of activeMs when it began, increased by the time that it waited for answers. */
   from: number;
@@ -192,18 +188,11 @@ type Halt =
   | { readonly status: "stopped" | "interrupted"; readonly reason: string; readonly limit?: string }
   | { readonly status: "failed"; readonly reason: string; readonly error: RunError };
 
-interface End {
-  /** ISO 8601. */
+/** How a run ended, and when. `degraded` is empty in older records. */
+type End = Omit<EventOf<"workflow:end">, "type" | "results" | "degraded"> & {
   readonly at: string;
-  readonly status: RunStatus;
-  readonly reason: string;
-  readonly waiting: readonly Waiting[] | undefined;
-  readonly verdict: string | undefined;
-  /** Empty in older records. */
   readonly degraded: readonly Degraded[];
-  readonly unrouted: Unrouted | undefined;
-  readonly error: RunError | undefined;
-}
+};
 
 export function noUsage(): UsageTotals {
   return { modelCalls: 0, inputTokens: 0, cachedTokens: 0, outputTokens: 0, costUsd: 0, unpriced: 0 };

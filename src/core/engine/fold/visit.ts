@@ -3,7 +3,7 @@ import { defined, type Json, type JsonObject } from "../../base/values.ts";
 import type { WorkflowNode } from "../../document/workflow/node.ts";
 import type { Audience, Failure } from "../../skill/skill.ts";
 import type { RecordedCall } from "../event/call.ts";
-import type { Degraded, RunError } from "../event/end.ts";
+import type { Degraded, RunError, Waiting } from "../event/end.ts";
 import type { EventOf } from "../event/event.ts";
 import type { FailureCause, ToolCall } from "../event/node-result.ts";
 import type { Change } from "../event/patch.ts";
@@ -87,33 +87,17 @@ export interface Item {
   outcome: ItemOutcome | undefined;
 }
 
-export interface ItemOutcome {
-  readonly status: "success" | "failed" | "skipped" | "stopped";
-  readonly data: JsonObject;
-  readonly skipped_reason?: string;
-}
+export type ItemOutcome = Pick<EventOf<"inner:end">, "status" | "data" | "skipped_reason">;
 
-/** Requested approval. */
-export interface Asked {
-  readonly ask: string;
-  /** ISO 8601 */
-  readonly since: string;
-  /** ISO 8601. Undefined if it waits indefinitely. */
-  readonly until: string | undefined;
+/** Requested approval. `until` is absent if it waits indefinitely. */
+export interface Asked extends Omit<Waiting, "node"> {
   /** Value of activeMs when it was requested. */
   readonly from: number;
-  /** Digest of the plan to approve. */
-  readonly digest: string | undefined;
   word: Word | undefined;
 }
 
-export interface Word {
-  readonly approved: boolean;
-  readonly by: string;
-  readonly note?: string;
-  /** Set if no answer came in time. */
-  readonly late?: true;
-}
+/** Answer to an approval. `late` is set if no answer came in time. */
+export type Word = Pick<EventOf<"approval:given">, "approved" | "by" | "note" | "late">;
 
 /** Answer of a failed attempt, and feedback for the next one. */
 export interface Lesson {
@@ -172,11 +156,9 @@ export interface Leaving {
   readonly failed: boolean;
   /** Key of the visit, such as `3:assess`. */
   readonly key: string;
-  /** Models that could not answer in this visit. */
   readonly down: readonly string[];
   /** Routing answers since the last resume. Undefined if a call failed. */
   answers: (string | undefined)[];
-  /** Error of the node, if it failed. */
   readonly error: RunError | undefined;
   /** Error of the latest failed routing call. */
   routeError: RunError | undefined;

@@ -1,5 +1,5 @@
 import type { Redactor } from "../../base/redact/redact.ts";
-import type { Change } from "../event/patch.ts";
+import type { Change, Patch } from "../event/patch.ts";
 
 /** Limits of a proposed change. Its title and its body are made harmless. */
 
@@ -7,11 +7,7 @@ const MOST_FILES = 50;
 const MOST_DIFF = 400 * 1024;
 
 /** The change, and the texts of its request. */
-interface Proposal extends Pick<Change, "diff" | "files"> {
-  readonly title?: string;
-  readonly body?: string;
-  readonly labels?: readonly string[];
-}
+type Proposal = Pick<Change, "diff" | "files"> & Partial<Pick<Patch, "title" | "body" | "labels">>;
 
 /** Returns why a change cannot be proposed or applied. Names files and lines, never a secret's value. */
 export function changeProblem({ diff, files, ...texts }: Proposal, redactor: Redactor): string | undefined {

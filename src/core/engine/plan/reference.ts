@@ -13,7 +13,6 @@ export function referencesIn(input: Json): string[] {
   return [...new Set(found)];
 }
 
-/** Returns the result of an operation, or undefined if there is none. */
 type Lookup = (operation: string) => Json | undefined;
 
 /** Replaces the references in an input. Inserted values are not searched for references. */

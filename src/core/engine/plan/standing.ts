@@ -52,7 +52,6 @@ export function standDecided(before: Application, event: EventOf<"approval:given
   return before.standing === "in_doubt" ? { ...before, denied } : { standing: "denied", ...denied, denied };
 }
 
-/** Updates an operation's status with an event. */
 export function standAfter(before: Application, event: RunEvent): Application {
   const { time: at } = event;
   switch (event.type) {

@@ -41,7 +41,6 @@ function redactSources(sources: RunRecord["sources"], { text, value }: Texts): R
   return Object.fromEntries(redacted);
 }
 
-/** Redacts the refusal to start a run. */
 export function redactRefusal(refusal: Refusal, text: Redactor["text"]): Refusal {
   const said = <Finding extends { readonly message: string; readonly hint?: string | undefined }>(
     finding: Finding,

@@ -87,7 +87,6 @@ const MOST_AHEAD_MS = 10 * 60 * 1000;
 
 type Day = NonNullable<RunRecord["day"]>;
 
-/** Checks whether a run has daily limits. */
 export function hasDayLimits({ limits }: Settings): boolean {
   return limits.max_cost_usd_per_day !== undefined || limits.max_runs_per_day !== undefined;
 }
@@ -107,7 +106,6 @@ function dayChange({ workflow }: RunRecord, at: string, add: Readonly<Record<str
   return { changes: [{ key, first: at, last: at, runs: 0, seen: 1, add }], limits: DAYS_LIMITS };
 }
 
-/** Returns what was used on a day. */
 export function dayOf({ workflow }: RunRecord, at: string, entries: readonly StateEntry[]): Day {
   const date = at.slice(0, 10);
   const data = entries.find(({ key }) => key === dayKey(date, workflow.id))?.data;

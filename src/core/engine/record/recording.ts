@@ -8,42 +8,31 @@ import { type EventOf, eventSchema, type RunEvent } from "../event/event.ts";
 import { type RunRecord, runRecordSchema, workflowAt } from "../event/record.ts";
 import type { StoredRun } from "../ports.ts";
 
-/** Fault of a recorded run. Line 1 is the record. */
-interface RecordingFault {
-  readonly line: number;
-  readonly message: string;
-}
-
-/** Checks that a run's file holds a valid run. Readers rely on this check alone. */
-export function faultOfRecording(record: unknown, events: readonly unknown[]): RecordingFault | undefined {
+/** Checks that a run's file holds a valid run. Readers rely on this check alone. Line 1 is the record. */
+export function faultOfRecording(
+  record: unknown,
+  events: readonly unknown[],
+): { readonly line: number; readonly message: string } | undefined {
   const message = faultOfRecord(record);
   if (message !== undefined) return { line: 1, message };
-  const place: Place = { record: record as RunRecord, seq: 0, epoch: 0 };
-  for (const event of events) {
-    const fault = faultOfEvent(place, event);
-    if (fault !== undefined) return { line: place.seq + 2, message: fault };
-    place.seq += 1;
-    place.epoch = (event as RunEvent).epoch;
+  let epoch = 0;
+  for (const [seq, event] of events.entries()) {
+    const fault = faultOfEvent(event, { record: record as RunRecord, seq, epoch });
+    if (fault !== undefined) return { line: seq + 2, message: fault };
+    ({ epoch } = event as RunEvent);
   }
   return undefined;
 }
 
 const ANY_SKILL: KnownSkills = { has: () => true, [Symbol.iterator]: () => [].values() };
 
-/** Position of the next event. */
-interface Place {
-  readonly record: RunRecord;
-  seq: number;
-  epoch: number;
-}
-
-function faultOfShape(kind: "record" | "event", value: unknown): string | undefined {
-  const checked = (kind === "record" ? runRecordSchema() : eventSchema()).safeParse(value);
+function faultOfShape(schema: z.ZodType, value: unknown): string | undefined {
+  const checked = schema.safeParse(value);
   return checked.success ? undefined : describe(checked.error);
 }
 
 function faultOfRecord(record: unknown): string | undefined {
-  const misshapen = faultOfShape("record", record);
+  const misshapen = faultOfShape(runRecordSchema(), record);
   if (misshapen !== undefined) return misshapen;
   const { workflow, at, inner = {} } = record as RunRecord;
   if (Number.isNaN(Date.parse(at))) return "at is not a time";
@@ -69,8 +58,11 @@ function lacking(workflow: Workflow, path: string, inner: NonNullable<RunRecord[
   return undefined;
 }
 
-function faultOfEvent({ record, seq, epoch }: Place, given: unknown): string | undefined {
-  const misshapen = faultOfShape("event", given);
+function faultOfEvent(
+  given: unknown,
+  { record, seq, epoch }: Pick<RunEvent, "seq" | "epoch"> & { readonly record: RunRecord },
+): string | undefined {
+  const misshapen = faultOfShape(eventSchema(), given);
   if (misshapen !== undefined) return misshapen;
   const event = given as RunEvent;
   if (event.seq !== seq) return `seq is ${event.seq}, not ${seq}`;

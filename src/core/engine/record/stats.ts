@@ -48,14 +48,12 @@ export const statsSchema = lazy(() =>
 export type Stats = Fitting<typeof statsSchema>;
 export type StatsRow = Stats["rows"][number];
 
-/** Counts of a run's planned writes. */
 export interface WriteCounts {
   readonly planned: number;
   readonly applied: number;
   readonly rejected: number;
 }
 
-/** A run as it is counted. */
 export interface CountedRun {
   readonly summary: RunSummary;
   readonly writes: WriteCounts;

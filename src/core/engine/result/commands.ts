@@ -5,7 +5,6 @@ import { changedSkillsIn } from "../fold/degraded.ts";
 import { recordedSettings } from "../settings/settings.ts";
 import type { RunResult } from "./result.ts";
 
-/** Commands that answer a waiting approval. */
 export interface Answers {
   readonly approve: string;
   readonly deny: string;
@@ -17,7 +16,6 @@ export function signalCommands(run: Continued, { node }: Pick<Waiting, "node">):
   return { approve: withOptions(`${command} --approve`, run), deny: withOptions(`${command} --deny`, run) };
 }
 
-/** Run that a command continues. */
 export interface Continued {
   readonly record: Pick<RunRecord, "run" | "options">;
   readonly events?: readonly object[];

@@ -3,6 +3,7 @@ import { defined, nearest } from "../../base/values.ts";
 import type { Waiting } from "../event/end.ts";
 import type { Envelope, EventOf, RunEvent, StepKey } from "../event/event.ts";
 import type { Settings } from "../event/record.ts";
+import type { Word } from "../fold/visit.ts";
 
 /** Approvals that a run waits for, and their answers. */
 
@@ -80,8 +81,6 @@ interface Moment {
 function isLate({ until }: Waiting, now: number): boolean {
   return until !== undefined && Date.parse(until) <= now;
 }
-
-type Word = Pick<EventOf<"approval:given">, "approved" | "by" | "note" | "late">;
 
 function recorded(
   events: readonly RunEvent[],

@@ -1,17 +1,11 @@
 import type { Acted } from "../../base/errors.ts";
-import { isObject, type Json, mapStrings } from "../../base/values.ts";
+import { type Fitting, isObject, type Json, mapStrings } from "../../base/values.ts";
+import type { fixture } from "./test-file.ts";
 
 /** Fixtures replace tools: the first row whose `when` matches a call answers it. Rows can be used repeatedly. */
 
-export interface Fixture {
-  /** Pattern for the input. Objects match by the keys given here, strings may use `*`. Default: anything. */
-  readonly when?: Json;
-  readonly output?: Json;
-  /** Error message that the call fails with, instead of `output`. */
-  readonly error?: string;
-  /** Whether the failed write may have happened. */
-  readonly acted?: Acted;
-}
+/** A row. `when` matches the input: objects by the keys given there, strings may use `*`. It gives an output or an error. */
+export type Fixture = Fitting<typeof fixture>;
 
 /** Rows by the tool name that the model sees (`sentry_get_issue`). */
 export type Fixtures = Readonly<Record<string, readonly Fixture[]>>;

@@ -13,7 +13,7 @@ const names = lazy(() => z.array(text()));
 const writes = lazy(() => z.enum(["allow", "plan", "deny"]));
 const live = lazy(() => z.literal("live").describe("Call tools without a fixture for real"));
 
-const fixture = lazy(() =>
+export const fixture = lazy(() =>
   z
     .strictObject({
       when: optional(

@@ -163,7 +163,9 @@ describe("the text of a skill names its tools as the model sees them", () => {
   });
 
   test("the instruction of a node is not read so", () => {
-    expect(link({ skills: ["alpha"], instruction: "Use {{find}}." }, telling).instruction("a")).toBe("Use {{find}}.");
+    expect(link({ skills: ["alpha"], instruction: "Use {{find}}." }, telling).source("a", "instruction")).toBe(
+      "Use {{find}}.",
+    );
   });
 });
 

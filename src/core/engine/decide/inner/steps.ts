@@ -29,7 +29,6 @@ function isOptional({ node }: Scene, id: string | undefined): boolean {
   return node.steps?.find((step) => step.id === id)?.on_error === "skip";
 }
 
-/** Maximum number of reads that run concurrently. */
 const MOST_TOGETHER = 8;
 
 /** Takes the next steps that are not skipped. Steps before the last call have had their turn. */
