@@ -91,16 +91,26 @@ function examine(workflow: Workflow, writes: Writes, toolsAt: ToolsAt): Examined
     const [outside, inside] = [tainted.get(node), isPrivate.get(node)];
     const strangers = () =>
       isTextGiven || outside === undefined ? "the run's input" : giversOf(node, outside, strangersAt(outside));
+    const reaches = () => `, and outside text reaches it: ${strangers()}`;
+    const fault = (isFound: boolean, code: Fault["code"], message: () => string): Fault[] => {
+      return isFound ? [{ code, node, message: message() }] : [];
+    };
+    const holdsWrites = writes === "allow" && writers.length > 0 && !said.steps;
     return [
       ...(said.steps ? stepFaults(node, { workflow, writes, tainted, toolsAt }) : []),
-      ...(outside !== undefined && writes === "allow" && writers.length > 0 && !said.steps
-        ? [writeHeld(node, writers, strangers())]
-        : []),
-      ...(outside !== undefined && writers.length < all.length ? [stateTainted(node, said, strangers())] : []),
-      ...(outside !== undefined && chosen.has(node) && isFree(said) ? [freeTextRoute(node, strangers())] : []),
-      ...(inside !== undefined && publishers.length > 0
-        ? [privateToPublic(node, publishers, giversOf(node, inside, privateAt(inside)))]
-        : []),
+      ...fault(outside !== undefined && holdsWrites, "taint.write_held", () => {
+        return `node "${node}" can write without review (${listed(writers)})${reaches()}`;
+      }),
+      ...fault(outside !== undefined && writers.length < all.length, "taint.state", () => {
+        return `node "${node}" writes ${(said.state ?? []).join(", ")}, which later runs read${reaches()}`;
+      }),
+      ...fault(outside !== undefined && chosen.has(node) && isFree(said), "taint.free_text_route", () => {
+        return `a model chooses the path from node "${node}" by free text${reaches()}`;
+      }),
+      ...fault(inside !== undefined && publishers.length > 0, "taint.private_to_public", () => {
+        const givers = giversOf(node, inside ?? "", privateAt(inside ?? ""));
+        return `node "${node}" can write what the public reads (${listed(publishers)}), and private text reaches it: ${givers}`;
+      }),
     ];
   });
   return { tainted, private: isPrivate, faults };
@@ -157,26 +167,6 @@ function findingOf({ code, node, step, message }: Fault, writes: Writes): Findin
   const path = ["nodes", node, ...(step === undefined ? [] : ["steps", step])];
   const severity = isSeen || code === "taint.text_in_write" ? "note" : "warning";
   return { severity, code, path, message, hint: HINTS[code] };
-}
-
-function writeHeld(node: string, writers: readonly ToolDescriptor[], from: string): Fault {
-  const message = `node "${node}" can write without review (${listed(writers)}), and outside text reaches it: ${from}`;
-  return { code: "taint.write_held", node, message };
-}
-
-function stateTainted(node: string, { state = [] }: WorkflowNode, from: string): Fault {
-  const message = `node "${node}" writes ${state.join(", ")}, which later runs read, and outside text reaches it: ${from}`;
-  return { code: "taint.state", node, message };
-}
-
-function freeTextRoute(node: string, from: string): Fault {
-  const message = `a model chooses the path from node "${node}" by free text, and outside text reaches it: ${from}`;
-  return { code: "taint.free_text_route", node, message };
-}
-
-function privateToPublic(node: string, publishers: readonly ToolDescriptor[], from: string): Fault {
-  const message = `node "${node}" can write what the public reads (${listed(publishers)}), and private text reaches it: ${from}`;
-  return { code: "taint.private_to_public", node, message };
 }
 
 function giversOf(node: string, giver: string, tools: readonly ToolDescriptor[]): string {
