@@ -111,7 +111,7 @@ function badly({ every, visits, finding, evidence: { claims, kept }, failure, re
     ...visits.filter((visit) => statusOf(visit) === "skipped").map(({ name }) => words`${name} was skipped.`),
     ...(lost > 0 ? [words`${plural(lost, "claim")} did not hold.`] : []),
     ...retried.map(({ name, retries }) => words`${name} needed ${plural(retries.length + 1, "attempt")}.`),
-    ...[...new Set([...finding.missing, ...gapsIn(visits)])].map((gap) => words`Not known: ${gap}`),
+    ...[...new Set([...finding.missing_evidence, ...gapsIn(visits)])].map((gap) => words`Not known: ${gap}`),
   ];
 }
 
@@ -125,7 +125,7 @@ function gapsIn(visits: readonly Visit[]): string[] {
 function actions({ finding, deeds, awaited, result, failure }: Account): Item[] {
   const review = command(`apply ${result.run}`);
   return [
-    ...(finding.action === undefined ? [] : [{ words: words`${finding.action}` }]),
+    ...(finding.first_step === undefined ? [] : [{ words: words`${finding.first_step}` }]),
     ...awaited.map(({ name, ask, approve }) => item(words`Answer ${name}: ${ask} (${command(approve)})`)),
     ...deeds.waiting.map(({ text: write, at = "" }) =>
       item(words`Review ${at === "" ? "" : code(at)}: ${write} (${review})`),

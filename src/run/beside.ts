@@ -89,7 +89,7 @@ function isEnding({ type }: EventBody): boolean {
 }
 
 /** Wakes the waiting code when a step finishes. */
-function createSettling() {
+export function createSettling() {
   let wake: (() => void) | undefined;
   return {
     tell: () => wake?.(),

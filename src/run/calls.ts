@@ -3,6 +3,7 @@ import type { Call } from "../core/engine/event/call.ts";
 import type { Entry, StepKey } from "../core/engine/event/event.ts";
 import type { SingleStep } from "../core/engine/fold/step.ts";
 import type { Outcome } from "../core/skill/skill.ts";
+import { createSettling, nextTurn } from "./beside.ts";
 import type { Budget } from "./budget.ts";
 import type { CallTool } from "./call.ts";
 import { Stop } from "./stop.ts";
@@ -18,8 +19,7 @@ export interface Running {
   readonly calls: Map<StepKey, RunningCall>;
   /** Stops all the calls. Replaced after use. */
   stop: Stop;
-  /** Called when one of the calls finishes. */
-  onOver: () => void;
+  readonly settling: ReturnType<typeof createSettling>;
 }
 
 interface RunningCall {
@@ -31,7 +31,7 @@ interface RunningCall {
 }
 
 export function noCalls(): Running {
-  return { calls: new Map(), stop: new Stop(), onOver: () => undefined };
+  return { calls: new Map(), stop: new Stop(), settling: createSettling() };
 }
 
 /** Starts the calls that are not running yet, waits until at least one finishes, and returns all finished ones. */
@@ -72,11 +72,11 @@ export async function performCalls(
 
 function startCall(run: Calling, call: Call, running: Running): void {
   const entry: RunningCall = { call, isBegun: false };
-  const { stop, calls } = running;
+  const { stop, calls, settling } = running;
   calls.set(call.key, entry);
   const over = (how: Pick<RunningCall, "outcome" | "defect">) => {
     Object.assign(entry, how);
-    running.onOver();
+    settling.tell();
   };
   const begun = () => {
     entry.isBegun = true;
@@ -87,20 +87,12 @@ function startCall(run: Calling, call: Call, running: Running): void {
   );
 }
 
-/** Waits for a call, and until the end of that turn of the event loop or for all calls, to record them together. */
-async function oneOver(running: Running): Promise<void> {
-  const entries = [...running.calls.values()];
+/** Waits for a call, and until the end of that turn of the event loop unless all are over, to record them together. */
+async function oneOver({ calls, settling }: Running): Promise<void> {
+  const entries = [...calls.values()];
   const isOver = ({ outcome, defect }: RunningCall) => outcome !== undefined || defect !== undefined;
-  await new Promise<void>((resolve) => {
-    let turn: NodeJS.Immediate | undefined;
-    running.onOver = () => {
-      if (entries.every(isOver)) {
-        clearImmediate(turn);
-        resolve();
-      } else if (entries.some(isOver)) turn ??= setImmediate(resolve);
-    };
-    running.onOver();
-  });
+  await settling.until(() => entries.some(isOver));
+  if (!entries.every(isOver)) await nextTurn();
   const broken = entries.find(({ defect }) => defect);
   if (broken) throw broken.defect?.error;
 }

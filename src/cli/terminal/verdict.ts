@@ -139,11 +139,11 @@ function findings(account: Account, isWhole: boolean): Block[] {
 
 /** Lists what the run found on few lines, without the reasons of what was ruled out. Reports and `runs show` have them. */
 function shortFacts({ finding }: Account): Fact[] {
-  const { ruledOut } = finding;
-  const facts = findingFacts({ finding: { ...finding, ruledOut: [] } });
-  return ruledOut.length === 0
+  const { ruled_out } = finding;
+  const facts = findingFacts({ finding: { ...finding, ruled_out: [] } });
+  return ruled_out.length === 0
     ? facts
-    : [...facts, ["Ruled out", words`${ruledOut.map((one) => one.text).join("; ")}`]];
+    : [...facts, ["Ruled out", words`${ruled_out.map((one) => one.text).join("; ")}`]];
 }
 
 /** Lists what the run dropped, lacked or could not do. */

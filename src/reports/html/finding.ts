@@ -107,7 +107,7 @@ function failureCallout(failure: Failure, headline: string): Section {
 /** Shows the finding, what the run did, and what it cost. */
 export function findingHtml(account: Account): Markup {
   const { finding, deeds } = account;
-  const { action } = finding;
+  const { first_step: action } = finding;
   const rows = findingFacts(account).filter(([term]) => term !== "Verdict" && term !== "First step");
   const first =
     action === undefined

@@ -200,7 +200,6 @@ function seenAbove(
   { program, state, visit }: Scene,
   { call, tool, sound }: { readonly call: PendingCall; readonly tool: ToolDescriptor; readonly sound: PendingCall[] },
 ): string | undefined {
-  if (!isReadSkill(tool)) return undefined;
   const calls = [...visit.calls.filter((earlier) => earlier.error === undefined), ...sound];
   const skills = program.skills(visit.node, state.run.changed);
   return answerFromAbove(tool, call.input, { mode: state.run.settings.context_mode, skills, calls });

@@ -1,4 +1,4 @@
-import { isObject, type Json, type JsonObject, parseJson } from "../../base/values.ts";
+import { deepEqual, isObject, type Json, type JsonObject, parseJson } from "../../base/values.ts";
 import { type Moment, momentAt, momentOfEpoch } from "./moments.ts";
 
 /**
@@ -22,7 +22,7 @@ export function cutLaterText(text: string, asOf: number): string {
   const value = /^\s*[[{]/.test(text) ? parseJson(text) : undefined;
   if (value === undefined) return cutLines(text, { asOf, day: undefined });
   const kept = cutLater(value as Json, asOf);
-  return kept === value ? text : JSON.stringify(kept ?? null);
+  return deepEqual(kept, value) ? text : JSON.stringify(kept ?? null);
 }
 
 function cut(value: Json, limit: Limit): Json | undefined {
@@ -46,7 +46,7 @@ function cutList(items: readonly Json[], limit: Limit): Json | undefined {
     const left = cut(item, limit);
     return left === undefined ? [] : [left];
   });
-  return kept.length === items.length && kept.every((item, index) => item === items[index]) ? (items as Json) : kept;
+  return kept;
 }
 
 function cutObject(object: JsonObject, outer: Limit): Json | undefined {
@@ -60,8 +60,7 @@ function cutObject(object: JsonObject, outer: Limit): Json | undefined {
     const left = cut(member, limit);
     return left === undefined ? [] : [[name, left]];
   });
-  const isSame = kept.length === members.length && kept.every(([name, member]) => member === object[name]);
-  return isSame ? object : Object.fromEntries(kept);
+  return Object.fromEntries(kept);
 }
 
 /** A number is a time only under a name for times, because it may be a size. */

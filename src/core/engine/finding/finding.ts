@@ -9,55 +9,31 @@ import { evidenceOf } from "../fold/fold-inner.ts";
 import type { State } from "../fold/state.ts";
 import type { JudgedRecheck, RecheckedClaim } from "../recheck/answer.ts";
 import { holds, type JudgedClaim, judgeClaims, mergeClaims, type Refutations, refutedIn } from "./claims.ts";
+import type { FindingJson } from "./json.ts";
 import { describeQuotes, type FoundQuote } from "./quotes.ts";
 
-/** Conclusions of a run as far as it has come, after its checks. Independent of the run's status. */
-export interface Finding {
+/**
+ * Conclusions of a run as far as it has come, after its checks. Independent of the run's status. The claims are those that
+ * hold, those of the node with the cause first.
+ */
+export interface Finding extends Omit<FindingJson, "cause" | "claims"> {
   readonly run: string;
   readonly reportUrl?: string;
-  readonly headline?: string;
-  readonly severity?: string;
-  readonly impact?: string;
   readonly cause?: Cause;
-  /** Recommended first step. */
-  readonly action?: string;
-  readonly verdict?: string;
-  readonly ruledOut: readonly Excluded[];
-  readonly missing: readonly string[];
   /** No claim of the node with the cause holds, or the cause or headline repeats a claim that does not. */
   readonly isUnshown?: true;
   /** For a recheck: the claims of the earlier run, and whether their symptoms are gone. */
   readonly rechecked?: readonly RecheckedClaim[];
-  /** Claims that hold, those of the node with the cause first. */
   readonly claims: readonly FoundClaim[];
-  readonly counts: FindingCounts;
 }
 
-export interface Cause {
-  readonly text: string;
-  readonly file?: string;
-  readonly line?: string;
-  readonly commit?: string;
-  readonly confidence?: string;
-}
+export type Cause = Omit<NonNullable<FindingJson["cause"]>, "shown"> & { readonly confidence?: string };
 
 /** A candidate that was ruled out, and the reason. */
-export interface Excluded {
-  readonly text: string;
-  readonly why?: string;
-}
+export type Excluded = FindingJson["ruled_out"][number];
 
 export interface FoundClaim extends JudgedClaim {
   readonly quotes: readonly FoundQuote[];
-}
-
-/** Counts of the claims that the evidence evaluators of the run checked in its final answers. */
-export interface FindingCounts {
-  readonly claims: number;
-  /** Claims that hold. */
-  readonly kept: number;
-  readonly partial: number;
-  readonly unbound: number;
 }
 
 type Paths = NonNullable<Workflow["report"]>;
@@ -104,7 +80,7 @@ export function recheckFinding({ recheck, deciding }: JudgedRecheck, { report_ur
     ...defined("reportUrl", report_url),
     headline: shortText(`${HEADS[answer]}: ${symptoms} (recheck of run ${of})`, MOST_TITLE),
     verdict: answer,
-    ...{ ruledOut: [], missing: [], claims: [], rechecked: claims },
+    ...{ ruled_out: [], missing_evidence: [], claims: [], rechecked: claims },
     counts: { claims: 0, kept: 0, partial: 0, unbound: 0 },
   };
 }
@@ -167,7 +143,7 @@ function rootIn({ results, context }: State): JsonObject {
   return { input: context.input, ...Object.fromEntries([...results].map(([node, { data }]) => [node, data])) };
 }
 
-function countsOf(state: State, judged: readonly JudgedClaim[]): FindingCounts {
+function countsOf(state: State, judged: readonly JudgedClaim[]): Finding["counts"] {
   const all = evidenceOf(state);
   const sum = (of: (counts: (typeof all)[number]) => number | undefined) => {
     return all.reduce((total, counts) => total + (of(counts) ?? 0), 0);
@@ -246,10 +222,10 @@ function collected(
     ...defined("headline", text("headline")),
     ...defined("severity", text("severity")),
     ...defined("impact", text("impact")),
-    ...defined("action", text("action")),
+    ...defined("first_step", text("action")),
     ...defined("cause", cause),
-    ruledOut: list("ruled_out").flat().flatMap(excludedOf),
-    missing: list("missing_evidence")
+    ruled_out: list("ruled_out").flat().flatMap(excludedOf),
+    missing_evidence: list("missing_evidence")
       .flat()
       .flatMap((item) => textOf(item as Json) ?? []),
     node,
@@ -347,4 +323,26 @@ function speakersIn({ path }: State): Speaker[] {
     return hasData ? [{ node, data: result.data, isProven: (result.evals ?? []).length > 0 }] : [];
   });
   return [...gave.filter(({ isProven }) => isProven), ...gave.filter(({ isProven }) => !isProven)];
+}
+
+/** Returns the structured form. Members that are not known are absent. */
+export function findingJson(finding: Finding): FindingJson {
+  const { headline, verdict, severity, impact, cause, first_step, isUnshown, claims } = finding;
+  const { confidence: _, ...where } = cause ?? { text: "" };
+  const members = {
+    headline,
+    verdict,
+    severity,
+    impact,
+    cause: cause && { ...where, shown: !isUnshown },
+    first_step,
+    claims: claims.map(({ text, status, quotes, unbound }) => ({
+      ...{ claim: text, status, missing: unbound },
+      quotes: quotes.map(({ record: _record, ...quote }) => quote),
+    })),
+    ruled_out: finding.ruled_out,
+    missing_evidence: finding.missing_evidence,
+    counts: finding.counts,
+  };
+  return JSON.parse(JSON.stringify(members));
 }

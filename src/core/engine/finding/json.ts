@@ -1,7 +1,6 @@
 import * as z from "zod";
 import { type Fitting, lazy } from "../../base/values.ts";
 import { optional } from "../../skill/field.ts";
-import type { Finding } from "./finding.ts";
 
 /** Structured form of a finding: `finding.json` in templates. */
 
@@ -61,25 +60,3 @@ export const findingSchema = lazy(() =>
 
 /** Structured form of a finding. */
 export type FindingJson = Fitting<typeof findingSchema>;
-
-/** Returns the structured form. Members that are not known are absent. */
-export function findingJson(finding: Finding): FindingJson {
-  const { headline, verdict, severity, impact, cause, action, isUnshown, claims, ruledOut, missing, counts } = finding;
-  const { confidence: _, ...where } = cause ?? { text: "" };
-  const members = {
-    headline,
-    verdict,
-    severity,
-    impact,
-    cause: cause && { ...where, shown: !isUnshown },
-    first_step: action,
-    claims: claims.map(({ text, status, quotes, unbound }) => ({
-      ...{ claim: text, status, missing: unbound },
-      quotes: quotes.map(({ record: _record, ...quote }) => quote),
-    })),
-    ruled_out: ruledOut,
-    missing_evidence: missing,
-    counts,
-  };
-  return JSON.parse(JSON.stringify(members));
-}

@@ -22,11 +22,11 @@ export function sectionsOf(finding: Finding): Section[] {
     verdict,
     impact,
     cause,
-    action,
+    first_step,
     claims,
     rechecked = [],
-    ruledOut,
-    missing,
+    ruled_out,
+    missing_evidence,
     run,
     reportUrl,
   } = finding;
@@ -42,7 +42,7 @@ export function sectionsOf(finding: Finding): Section[] {
     ...fact("Impact", impact),
     ...fact("Cause", causeText(finding), cause ? placesOf(cause) : []),
     ...fact("Confidence", cause?.confidence),
-    ...fact("First step", action),
+    ...fact("First step", first_step),
     ...(claims.length === 0 ? [] : [{ kind: "claims", claims } as const]),
     ...RECHECKED.flatMap(([answer, term]) => {
       const own = rechecked.filter((claim) => claim.answer === answer);
@@ -51,10 +51,10 @@ export function sectionsOf(finding: Finding): Section[] {
         own.map(({ claim, reason }) => ({ text: claim.replace(/\.$/, ""), ...defined("why", reason) })),
       );
     }),
-    ...list("Ruled out", ruledOut),
+    ...list("Ruled out", ruled_out),
     ...list(
       "Missing evidence",
-      missing.map((text) => ({ text })),
+      missing_evidence.map((text) => ({ text })),
     ),
     { kind: "footer", run, checked: checkedWords(finding), url: reportUrl },
   ];

@@ -13,8 +13,7 @@ import { defined, type JsonObject, toJson } from "../../base/values.ts";
 import type { Program } from "../fold/program.ts";
 import type { State } from "../fold/state.ts";
 import { foundWords } from "./claims.ts";
-import { type Finding, type FoundClaim, findingOf, MOST_TITLE } from "./finding.ts";
-import { findingJson } from "./json.ts";
+import { type Finding, type FoundClaim, findingJson, findingOf, MOST_TITLE } from "./finding.ts";
 import type { FoundQuote } from "./quotes.ts";
 import { type Section, sectionsOf } from "./sections.ts";
 

@@ -51,12 +51,8 @@ export function resumeCommand(run: Told): string {
 
 function resumption({ record, events, result }: Told): string {
   const command = `resume ${record.run}`;
-  const {
-    max_cost_usd = 0,
-    max_tokens = 0,
-    max_steps = 0,
-    timeout_ms = 0,
-  } = recordedSettings(record.settings, events).limits;
+  const { limits } = recordedSettings(record.settings, events);
+  const { max_cost_usd = 0, max_tokens = 0, max_steps = 0, timeout_ms = 0 } = limits;
   const { inputTokens, outputTokens, costUsd } = result.usage;
   switch (result.status === "stopped" ? events.findLast((event) => event.type === "limit:reached")?.limit : undefined) {
     case "max_steps":

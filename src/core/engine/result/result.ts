@@ -16,8 +16,8 @@ import { evidenceCountsSchema, nodeResultSchema } from "../event/node-result.ts"
 import { operationSchema } from "../event/operation.ts";
 import { type RunRecord, resolvedSourceSchema, skippedSchema } from "../event/record.ts";
 import { sumEvidence } from "../evidence/check.ts";
-import { findingOf } from "../finding/finding.ts";
-import { findingJson, findingSchema } from "../finding/json.ts";
+import { findingJson, findingOf } from "../finding/finding.ts";
+import { findingSchema } from "../finding/json.ts";
 import { evidenceIn, evidenceOf } from "../fold/fold-inner.ts";
 import type { InnerTrace, State } from "../fold/state.ts";
 

@@ -1,4 +1,4 @@
-import { deepEqual, isObject, type Json } from "../../base/values.ts";
+import { deepEqual, isObject, type Json, memberAt } from "../../base/values.ts";
 import type { StateEntry } from "../event/record.ts";
 import { timeOf } from "./entries.ts";
 
@@ -28,7 +28,9 @@ export function seenItems({ items, entries, withinMs, unlessChanged = [], now }:
     if (!judged) return [];
     const age = now - judged.at;
     const isOld = withinMs !== undefined && age > withinMs;
-    const changed = unlessChanged.some((path) => !deepEqual(own(judged.data, path) ?? null, own(values, path) ?? null));
+    const changed = unlessChanged.some(
+      (path) => !deepEqual(memberAt(judged.data, path) ?? null, memberAt(values, path) ?? null),
+    );
     // A judgment from the future does not count.
     if (age < -MOST_AHEAD_MS || isOld || changed) return [];
     const same = unlessChanged.length === 0 ? "" : `, ${unlessChanged.join(", ")} unchanged`;
@@ -48,10 +50,6 @@ function judgementIn(data: Json | undefined) {
   if (!Number.isFinite(at)) return undefined;
   const verdict = typeof data.verdict === "string" ? data.verdict : undefined;
   return { at, verdict, data };
-}
-
-function own(values: Readonly<Record<string, unknown>>, path: string): unknown {
-  return Object.hasOwn(values, path) ? values[path] : undefined;
 }
 
 const UNITS = [
