@@ -92,7 +92,7 @@ async function oneOver({ calls, settling }: Running): Promise<void> {
   const entries = [...calls.values()];
   const isOver = ({ outcome, defect }: RunningCall) => outcome !== undefined || defect !== undefined;
   await settling.until(() => entries.some(isOver));
-  if (!entries.every(isOver)) await nextTurn();
+  await Promise.race([settling.until(() => entries.every(isOver)), nextTurn()]);
   const broken = entries.find(({ defect }) => defect);
   if (broken) throw broken.defect?.error;
 }

@@ -26,7 +26,7 @@ const envelope = lazy(() =>
     ),
   }),
 );
-/** What an event has besides its body. `record` and `seal` are absent if the store keeps no hash chain. */
+/** Fields of an event besides its body. `record` and `seal` are absent if the store keeps no hash chain. */
 export type Envelope = Fitting<typeof envelope>;
 
 /** An event to record. `key` and `at` name its step and inner run if they differ from the current ones. */

@@ -7,7 +7,7 @@ import { type CitedResult, type Evidence, type EvidenceQuestion, examine, INPUT_
 import { stringOf } from "./folded.ts";
 import { containerOf } from "./records.ts";
 
-/** What counts as evidence in a result: neither failures and writes, nor what repeats the input or an earlier write. */
+/** The evidence in results: neither failures and writes, nor what repeats the input or an earlier write. */
 
 /** Checks the claims. `blobs` are the texts of the cited results' blobs, by id. */
 export function answerQuestion(question: EvidenceQuestion, blobs: ReadonlyMap<string, string>): EventBody {
