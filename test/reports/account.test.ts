@@ -51,7 +51,7 @@ describe("what a run found", () => {
     expect(finding).toMatchObject({
       severity: "SEV1",
       cause: { text: "no release", file: "src/pool.ts", line: "42", confidence: "high" },
-      action: "roll back",
+      first_step: "roll back",
     });
     expect(finding, "what resolves to nothing is left out").not.toHaveProperty("impact");
   });
@@ -62,7 +62,7 @@ describe("what a run found", () => {
       headline: "Checkout fails",
       severity: "SEV1",
       cause: { text: "no release" },
-      action: "roll back",
+      first_step: "roll back",
     });
   });
 
