@@ -1,6 +1,5 @@
 import { isObject } from "../../core/base/values.ts";
-import { parsePlainYaml } from "./plain-yaml.ts";
-import { type Place, parseYaml, type YamlProblem, type YamlText } from "./yaml-text.ts";
+import { type Place, parseYaml, type YamlProblem } from "./yaml-text.ts";
 
 /** Markdown document with YAML frontmatter, as in Agent Skills. */
 export interface Frontmatter {
@@ -30,33 +29,21 @@ export function parseFrontmatter(text: string): Frontmatter | NoFrontmatter {
   const parts = splitFrontmatter(text);
   const start = { line: 1, column: 1 };
   if (!parts) return { message: missingFrontmatter(text), ...start, lacks: "markers", body: text };
-  const { body } = parts;
-  const plain = parsePlainYaml(parts.frontmatter);
-  if (plain) {
-    // Positions need a second parse, so it runs only when a finding asks for one.
-    let read: YamlText | undefined;
-    return document(text, body, {
-      fields: plain,
-      position: (path) => {
-        read ??= parseYaml(parts.frontmatter);
-        return below(read.position(path));
-      },
-    });
-  }
-  const first = parseYaml(parts.frontmatter, METADATA);
+  const { frontmatter, body } = parts;
+  const first = parseYaml(frontmatter, METADATA);
   const [problem] = first.problems;
-  const yaml = problem ? parseYaml(quoteColons(parts.frontmatter), METADATA) : first;
+  const yaml = problem ? parseYaml(quoteColons(frontmatter), METADATA) : first;
   if (problem && yaml.problems.length > 0) return { ...below(problem), lacks: "yaml", body };
   if (!isObject(yaml.value)) {
     return { message: "the frontmatter must be a YAML mapping", ...start, lacks: "mapping", body };
   }
-  const repaired = problem && below(problem);
-  return { ...document(text, body, { fields: yaml.value, position: (path) => below(yaml.position(path)) }), repaired };
-}
-
-function document(text: string, body: string, found: Pick<Frontmatter, "fields" | "position">): Frontmatter {
-  const bodyLine = text.slice(0, text.length - body.length).split("\n").length;
-  return { ...found, body, bodyLine, repaired: undefined };
+  return {
+    fields: yaml.value,
+    body,
+    bodyLine: text.slice(0, text.length - body.length).split("\n").length,
+    repaired: problem && below(problem),
+    position: (path) => below(yaml.position(path)),
+  };
 }
 
 /** Splits a text into frontmatter and body. Returns undefined if it does not begin with frontmatter. */
@@ -66,11 +53,9 @@ export function splitFrontmatter(text: string): { readonly frontmatter: string; 
   return { frontmatter: (match[1] ?? "").replace(/\r?\n$/, ""), body: text.slice(match[0].length) };
 }
 
-/** Lines of the document before the frontmatter's first line. */
-const FIRST_LINE = 1;
-
+/** Converts a place in the frontmatter to one in the document, where the line `---` comes first. */
 function below<Where extends Place>(place: Where): Where {
-  return place.line === undefined ? place : { ...place, line: place.line + FIRST_LINE };
+  return place.line === undefined ? place : { ...place, line: place.line + 1 };
 }
 
 /** Some parsers execute frontmatter in other languages. Here `---js` is not frontmatter. */

@@ -12,13 +12,12 @@ import {
   Lexer,
   LineCounter,
   type Node,
-  type Pair,
   Parser,
   visit,
   type YAMLMap,
 } from "yaml";
 import { messageOf } from "../../core/base/errors.ts";
-import { isNestedBeyond } from "../../core/base/values.ts";
+import { isNestedBeyond, lazy } from "../../core/base/values.ts";
 import { parseQuickYaml, type Spot } from "./quick-yaml.ts";
 
 /** Untrusted YAML 1.2 core or JSON with one document, parsed in about linear time or rejected. */
@@ -43,13 +42,20 @@ const MOST_REFERENCES = 1000;
 
 /** Parses YAML. Below the key `textBelow`, numbers, booleans and null stay text, spelled as written. */
 export function parseYaml(text: string, textBelow?: string): YamlText {
-  const quick = textBelow === undefined ? parseQuickYaml(text) : undefined;
-  if (!quick) return parseWholeYaml(text, textBelow);
+  const quick = parseQuickYaml(text);
+  const kept = textBelow === undefined ? undefined : quick?.members?.get(textBelow);
+  if (!quick || (kept && !isAllText(kept.spot.value))) return parseWholeYaml(text, textBelow);
   const at = createPlaces(text);
-  return { value: quick.value, problems: [], position: (path) => at(quickOffset(quick, path)) };
+  return { value: quick.value, problems: [], position: (path) => at(offsetOf(quick, path)) };
 }
 
-function quickOffset(root: Spot, path: readonly (string | number)[]): number {
+function isAllText(value: unknown): boolean {
+  if (typeof value !== "object" || value === null) return typeof value === "string";
+  return Object.values(value).every(isAllText);
+}
+
+/** Returns the offset of the deepest existing part of a path. */
+function offsetOf(root: Spot, path: readonly (string | number)[]): number {
   let [spot, offset] = [root, root.offset];
   for (const key of path) {
     const member = spot.members?.get(String(key));
@@ -80,16 +86,12 @@ function nextLine(text: string, start: number): number {
 
 /** Parses any YAML, as `parseYaml` does with what its fast parser leaves. */
 export function parseWholeYaml(text: string, textBelow?: string): YamlText {
-  const lines = new LineCounter();
-  const at = (offset: number): Place => {
-    const { line, col } = lines.linePos(offset);
-    return { line, column: col };
-  };
+  const at = createPlaces(text);
   const problem: Complain = (message, offset = 0) => ({ message, ...at(offset) });
   const failed = (...problems: YamlProblem[]): YamlText => ({ value: undefined, problems, position: () => ({}) });
 
-  const composed = composeDocuments(text, lines);
-  if ("message" in composed) return failed(composed);
+  const composed = composeDocuments(text);
+  if ("message" in composed) return failed({ message: composed.message, line: at(composed.offset).line ?? 1 });
   const [document, another] = composed;
   if (!document) return { value: null, problems: [], position: () => ({}) };
   // Most other errors are consequences of the first one. A tab is reported before all others.
@@ -115,12 +117,8 @@ export function parseWholeYaml(text: string, textBelow?: string): YamlText {
     if (isNestedBeyond(MOST_DEPTH, value)) {
       return failed(problem(`nested more than ${MOST_DEPTH} levels deep through aliases`));
     }
-    const findPair = createPairFinder();
-    const position = (path: readonly (string | number)[]): Place => {
-      const offset = offsetOf(document, path, findPair);
-      return offset === undefined ? {} : at(offset);
-    };
-    return { value, problems: [], position };
+    const spot = lazy(() => createSpots(document)(document.contents));
+    return { value, problems: [], position: (path) => at(offsetOf(spot(), path)) };
   } catch (error) {
     return failed(problem(messageOf(error)));
   }
@@ -191,11 +189,10 @@ function keepSpelling(document: Document, key: string): void {
 type Complain = (message: string, offset?: number) => YamlProblem;
 
 /** Parses the documents, or returns the first place beyond a limit before anything recurses or backtracks. */
-function composeDocuments(text: string, lines: LineCounter): Document.Parsed[] | YamlProblem {
-  const parser = new Parser(lines.addNewLine);
+function composeDocuments(text: string): Document.Parsed[] | { readonly message: string; readonly offset: number } {
+  const parser = new Parser();
   const tokens: CST.Token[] = [];
-  const tooMuch = (message: string): YamlProblem => ({ message, line: lines.linePos(parser.offset).line });
-  lines.addNewLine(0);
+  const tooMuch = (message: string) => ({ message, offset: parser.offset });
   let references = 0;
   let before = "";
   for (const lexeme of new Lexer().lex(text)) {
@@ -249,31 +246,21 @@ function badKeys(map: YAMLMap, problem: Complain): YamlProblem[] {
   });
 }
 
-/** Creates a lookup of pairs by key, indexed once per map. */
-function createPairFinder(): (map: YAMLMap, key: string | number) => Pair | undefined {
-  const known = new WeakMap<YAMLMap, ReadonlyMap<string, Pair>>();
-  const pairsOf = (map: YAMLMap) =>
-    new Map(map.items.flatMap((pair) => (isScalar(pair.key) ? [[String(pair.key.value), pair] as const] : [])));
-  return (map, key) => {
-    const pairs = known.get(map) ?? pairsOf(map);
-    known.set(map, pairs);
-    return pairs.get(String(key));
+/** Creates a function that describes nodes as the fast parser does. An alias has the parts of the node that it names. */
+function createSpots(document: Document): (node: unknown) => Spot {
+  const known = new Map<unknown, Omit<Spot, "offset">>();
+  const partsOf = (node: unknown): Omit<Spot, "offset"> => {
+    if (isSeq(node)) return { value: undefined, items: node.items.map(spotOf) };
+    const pairs = (isMap(node) ? node.items : []).flatMap(({ key, value }) =>
+      isScalar(key) ? [[String(key.value), { key: key.range?.[0] ?? 0, spot: spotOf(value) }] as const] : [],
+    );
+    return { value: undefined, members: new Map(pairs) };
   };
-}
-
-type PairFinder = ReturnType<typeof createPairFinder>;
-
-/** Returns the offset of the deepest existing part of a path. */
-function offsetOf(document: Document, path: readonly (string | number)[], findPair: PairFinder): number | undefined {
-  let node: unknown = document.contents;
-  let offset: number | undefined = (node as Node | null)?.range?.[0];
-  for (const key of path) {
-    if (isAlias(node)) node = node.resolve(document);
-    const pair = isMap(node) ? findPair(node, key) : undefined;
-    const child = pair ? pair.value : isSeq(node) ? node.items[Number(key)] : undefined;
-    if (child === undefined && !pair) break;
-    offset = (pair?.key as Node | undefined)?.range?.[0] ?? (child as Node).range?.[0] ?? offset;
-    node = child;
-  }
-  return offset;
+  const spotOf = (node: unknown): Spot => {
+    const named = isAlias(node) ? node.resolve(document) : node;
+    const parts = known.get(named) ?? partsOf(named);
+    known.set(named, parts);
+    return { ...parts, offset: (node as Node | null)?.range?.[0] ?? 0 };
+  };
+  return spotOf;
 }
