@@ -29,7 +29,7 @@ import { createTimeBound } from "../sandbox/time-bound.ts";
 import type { Workspace, WorkspaceOptions } from "./host.ts";
 import { cannotCount, chooseSkills, type NamedSkill, type SkillChoices } from "./skills/choices.ts";
 
-export { nearFile } from "../loaders/documents/near-file.ts";
+export { nearFile } from "../loaders/documents/document-text.ts";
 export type { InlineSkills, SkillEntry, TrustEntry };
 
 import { openRunners } from "./adapters/sandboxes.ts";

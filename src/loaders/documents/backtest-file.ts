@@ -1,6 +1,6 @@
 import { dirname, resolve } from "node:path";
 import type { Diagnostic } from "../../core/base/diagnostic.ts";
-import { isObject, type JsonObject } from "../../core/base/values.ts";
+import { type Fitting, isObject, type JsonObject } from "../../core/base/values.ts";
 import { type BacktestCase, backtestCaseSchema, backtestFileSchema } from "../../core/outward/testing/backtest.ts";
 import { parseDocument } from "./document-text.ts";
 import { describeIssues } from "./schema-findings.ts";
@@ -22,35 +22,31 @@ export function loadBacktestFile(path: string, shownAs: string, root: string): L
   const isList = isObject(value) && "cases" in value;
   const issues = describeIssues(isList ? backtestFileSchema() : backtestCaseSchema(), value);
   if (issues.length > 0) return failed(place(issues));
-  const file = isList ? backtestFileSchema().parse(value) : { cases: [backtestCaseSchema().parse(value)] };
-  const usual = { workflow: undefined, defaults: {}, ...file };
+  const file: Fitting<typeof backtestFileSchema> = isList
+    ? backtestFileSchema().parse(value)
+    : { cases: [backtestCaseSchema().parse(value)] };
+  const { defaults = {} } = file;
   const problems: Diagnostic[] = [];
   const cases = file.cases.map((given, index): BacktestCase => {
     const at = isList ? ["cases", index] : [];
-    const refuse = (key: string, found: Pick<Diagnostic, "code" | "message" | "hint">) =>
-      void problems.push({ severity: "error", ...found, path: [...at, key] });
+    const refuse: Refuse = (key, found) => void problems.push({ severity: "error", ...found, path: [...at, key] });
     const named = (key: "workflow" | "files", name: string | undefined) => {
-      if (name === undefined) return undefined;
-      const found = placeNamed(resolve(dirname(path), name), name, root);
-      if ("path" in found) return found.path;
+      const found = name === undefined ? undefined : placeNamed(resolve(dirname(path), name), name, root);
+      if (!found || "path" in found) return found?.path;
       refuse(key, found);
       return undefined;
     };
-    const files = given.files ?? usual.defaults?.files;
+    const files = given.files ?? defaults.files;
     const copied = Object.entries(typeof files === "string" ? { ".": files } : (files ?? {}));
     const places = copied.map(([to, name]) => [to, named("files", name) ?? name] as const);
-    const workflow = named("workflow", given.workflow ?? usual.defaults?.workflow ?? usual.workflow);
-    const input = inputOf(given.input, { path, root, refuse });
-    const asOf = given.as_of ?? usual.defaults?.as_of;
     return {
-      ...{
-        id: given.id,
-        input,
-        workflow,
-        as_of: asOf,
-        files: files === undefined ? undefined : Object.fromEntries(places),
-      },
-      ...{ path: read.path, truth: given.truth },
+      id: given.id,
+      workflow: named("workflow", given.workflow ?? defaults.workflow ?? file.workflow),
+      input: inputOf(given.input, { path, root, refuse }),
+      as_of: given.as_of ?? defaults.as_of,
+      files: files === undefined ? undefined : Object.fromEntries(places),
+      path: read.path,
+      truth: given.truth,
     };
   });
   const ids = cases.map(({ id }) => id);
@@ -67,13 +63,12 @@ function failed(diagnostics: readonly Diagnostic[]): Loaded {
   return { cases: [], diagnostics };
 }
 
-interface Naming {
-  readonly path: string;
-  readonly root: string;
-  readonly refuse: (key: string, found: Pick<Diagnostic, "code" | "message" | "hint">) => void;
-}
+type Refuse = (key: string, found: Pick<Diagnostic, "code" | "message" | "hint">) => void;
 
-function inputOf(given: JsonObject | string, { path, root, refuse }: Naming): JsonObject {
+function inputOf(
+  given: JsonObject | string,
+  { path, root, refuse }: { readonly path: string; readonly root: string; readonly refuse: Refuse },
+): JsonObject {
   if (typeof given !== "string") return given;
   const named = given.slice(1);
   const found = readValue(resolve(dirname(path), named), named, root);

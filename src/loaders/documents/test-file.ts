@@ -3,14 +3,13 @@ import { basename, dirname, extname, join, resolve } from "node:path";
 import type { Diagnostic } from "../../core/base/diagnostic.ts";
 import { messageOf } from "../../core/base/errors.ts";
 import { parsePath } from "../../core/base/path.ts";
-import { isObject, type Json, parseJson } from "../../core/base/values.ts";
+import { defined, isObject, type Json, parseJson, textAt } from "../../core/base/values.ts";
 import { matcherProblems } from "../../core/outward/testing/matcher.ts";
 import { type Script, scriptSchema } from "../../core/outward/testing/script.ts";
 import { type TestFile, testFileSchema } from "../../core/outward/testing/test-file.ts";
 import { isWithin, readPlainNow } from "../../files/files.ts";
 import { type Place, parseYaml } from "../text/yaml-text.ts";
-import { parseDocument } from "./document-text.ts";
-import { nearFile } from "./near-file.ts";
+import { nearFile, parseDocument } from "./document-text.ts";
 import { describeIssues } from "./schema-findings.ts";
 
 /** Reads test documents and the scripts that they name, and reports all findings with their places. */
@@ -84,41 +83,27 @@ export interface NamedAt {
 
 function sketchOf(value: unknown): TestSketch | undefined {
   if (!isObject(value)) return undefined;
-  const { workflow, model, tools, cases } = value;
-  const listed = (names: unknown, path: Diagnostic["path"]) =>
-    Array.isArray(names) ? names.flatMap((name, n) => nameAt(name, [...path, n])) : [];
-  const keysOf = (map: unknown, path: Diagnostic["path"]) =>
-    (isObject(map) ? Object.keys(map) : []).map((name) => ({ name, path: [...path, name] }));
-  const all = (Array.isArray(cases) ? cases : []).map((each, index) => ({ each, at: ["cases", index] }));
-  const expected = all.flatMap(({ each, at }) =>
-    isObject(each) && isObject(each.expect) ? [{ of: each.expect, at: [...at, "expect"] }] : [],
-  );
-  const planned = expected.flatMap(({ of, at }) =>
-    Array.isArray(of.planned)
-      ? of.planned.flatMap((one, n) => (isObject(one) ? [{ one, at: [...at, "planned", n] }] : []))
-      : [],
-  );
+  const keysAt = (place: string) => partsAt(value, place).map(({ path }) => ({ name: String(path.at(-1)), path }));
+  const namesAt = (place: string) => partsAt(value, place).flatMap(({ value: name, path }) => nameAt(name, path));
   return {
-    workflow: typeof workflow === "string" && workflow !== "" ? workflow : undefined,
-    model: typeof model === "string" && model !== "" ? model : undefined,
+    workflow: textAt(value, "workflow"),
+    model: textAt(value, "model"),
     tools: [
-      ...keysOf(tools, ["tools"]),
-      ...expected.flatMap(({ of, at }) => listed(of.called, [...at, "called"])),
-      ...expected.flatMap(({ of, at }) => listed(of.not_called, [...at, "not_called"])),
-      ...planned.flatMap(({ one, at }) => nameAt(one.tool, [...at, "tool"])),
+      ...keysAt("tools.{}"),
+      ...namesAt("cases.[].expect.called.[]"),
+      ...namesAt("cases.[].expect.not_called.[]"),
+      ...namesAt("cases.[].expect.planned.[].tool"),
     ],
-    steps: expected.flatMap(({ of, at }) => keysOf(of.steps, [...at, "steps"])),
+    steps: keysAt("cases.[].expect.steps.{}"),
     nodes: [
-      ...all.flatMap(({ each, at }) => (isObject(each) ? keysOf(each.approvals, [...at, "approvals"]) : [])),
-      ...expected.flatMap(({ of, at }) => listed(of.path, [...at, "path"])),
-      ...expected.flatMap(({ of, at }) =>
-        (isObject(of.data) ? Object.keys(of.data) : []).flatMap((key) =>
-          nameAt(parsePath(key)?.segments[0]?.key, [...at, "data", key]),
-        ),
-      ),
-      ...planned.flatMap(({ one, at }) => nameAt(one.node, [...at, "node"])),
+      ...keysAt("cases.[].approvals.{}"),
+      ...namesAt("cases.[].expect.path.[]"),
+      ...keysAt("cases.[].expect.data.{}").flatMap(({ name, path }) => nameAt(parsePath(name)?.segments[0]?.key, path)),
+      ...namesAt("cases.[].expect.planned.[].node"),
     ],
-    prompts: expected.flatMap(({ of, at }) => (of.prompts === "unchanged" ? [[...at, "prompts"]] : [])),
+    prompts: partsAt(value, "cases.[].expect.prompts").flatMap((part) =>
+      part.value === "unchanged" ? [part.path] : [],
+    ),
   };
 }
 
@@ -126,78 +111,69 @@ function nameAt(name: unknown, path: Diagnostic["path"]): NamedAt[] {
   return typeof name === "string" ? [{ name, path }] : [];
 }
 
+/** Part of a document that may be malformed elsewhere. */
+interface Part {
+  readonly value: unknown;
+  readonly path: Diagnostic["path"];
+  /** Map or list that contains it. */
+  readonly around: unknown;
+}
+
+/** Returns the parts at a place such as `cases.[].name`, in which `[]` is any item and `{}` any member. */
+function partsAt(root: unknown, place: string, base: Diagnostic["path"] = []): Part[] {
+  const start: Part[] = [{ value: root, path: base, around: undefined }];
+  return place.split(".").reduce((parts, key) => parts.flatMap((part) => below(part, key)), start);
+}
+
+function below({ value: around, path }: Part, key: string): Part[] {
+  if (key === "[]") {
+    return (Array.isArray(around) ? around : []).map((value, index) => ({ value, path: [...path, index], around }));
+  }
+  const members = Object.entries(isObject(around) ? around : {}).filter(([name]) => key === "{}" || key === name);
+  return members.map(([name, value]) => ({ value, path: [...path, name], around }));
+}
+
 /** Reports schema errors, invalid matchers and duplicate names. */
 function shapeFindings(value: unknown): Diagnostic[] {
-  const cases = isObject(value) && Array.isArray(value.cases) ? value.cases : [];
-  const matchers = cases.flatMap((each, index) => {
-    const expected = isObject(each) ? each.expect : undefined;
-    return isObject(expected) ? expectedFindings(expected, ["cases", index, "expect"]) : [];
-  });
+  const matchers = partsAt(value, "cases.[].expect.{}")
+    .flatMap((part) => {
+      const isMap = ["data", "evidence"].includes(String(part.path.at(-1))) && isObject(part.value);
+      return isMap ? partsAt(part.value, "{}", part.path) : [part];
+    })
+    .flatMap(({ value: wanted, path }) => matcherProblems(wanted as Json, path))
+    .map(({ message, hint, path }): Diagnostic => ({ ...wrong(path, message, hint), code: "TEST_MATCHER" }));
   const known = new Set(matchers.map(({ path }) => JSON.stringify(path.slice(0, 4))));
   const shape = describeIssues(testFileSchema(), value).filter(
     ({ path }) => !known.has(JSON.stringify(path.slice(0, 4))),
   );
-  const names = cases.map((each) => (isObject(each) ? each.name : undefined));
-  const twice = names.flatMap((name, index) => {
-    if (typeof name !== "string" || names.indexOf(name) === index) return [];
-    return [wrong(["cases", index, "name"], `an earlier case has the name "${name}"`)];
-  });
-  return [...shape, ...matchers, ...twice];
-}
-
-function expectedFindings(expected: { readonly [key: string]: unknown }, path: Diagnostic["path"]): Diagnostic[] {
-  return Object.entries(expected).flatMap(([key, wanted]) => {
-    const isMap = key === "data" || key === "evidence";
-    const parts: (readonly [(string | number)[], unknown])[] =
-      isMap && isObject(wanted) ? Object.entries(wanted).map(([at, one]) => [[key, at], one]) : [[[key], wanted]];
-    return parts.flatMap(([at, one]) =>
-      matcherProblems(one as Json, [...path, ...at]).map(
-        ({ message, hint, path: place }): Diagnostic => ({
-          ...wrong(place, message, hint),
-          code: "TEST_MATCHER",
-        }),
-      ),
-    );
-  });
+  const names = partsAt(value, "cases.[].name").filter(({ value: name }) => typeof name === "string");
+  const twice = names.filter((part, index) => names.findIndex(({ value: name }) => name === part.value) < index);
+  return [
+    ...shape,
+    ...matchers,
+    ...twice.map(({ value: name, path }) => wrong(path, `an earlier case has the name "${name}"`)),
+  ];
 }
 
 function wrong(path: Diagnostic["path"], message: string, hint?: string): Diagnostic {
-  return { severity: "error", code: "SCHEMA", path, message, ...(hint === undefined ? {} : { hint }) };
+  return { severity: "error", code: "SCHEMA", path, message, ...defined("hint", hint) };
 }
 
 /** Replaces `@file` names in outputs and inputs with the files' content. */
-function fillIn(value: unknown, read: (named: string) => { readonly value: Json; readonly path: string } | Problem) {
+function fillIn(given: unknown, read: (named: string) => { readonly value: Json; readonly path: string } | Problem) {
   const problems: Diagnostic[] = [];
-  const filled = (given: unknown, path: Diagnostic["path"]): unknown => {
-    if (typeof given !== "string" || !/^@./.test(given)) return given;
-    const found = read(given.slice(1));
-    if (!("code" in found)) return found.value;
-    problems.push({ severity: "error", path, ...found });
-    return null;
-  };
-  if (!isObject(value)) return { value, problems };
-  const tools = mapMembers(value.tools, (rows, tool) =>
-    mapItems(rows, (row, index) =>
-      isObject(row) && "output" in row ? { ...row, output: filled(row.output, ["tools", tool, index, "output"]) } : row,
-    ),
-  );
-  const cases = mapItems(value.cases, (each, index) => {
-    if (!isObject(each) || typeof each.input !== "string") return each;
-    const path = ["cases", index, "input"];
-    const input = filled(each.input, path);
-    if (input !== null && !isObject(input)) problems.push(wrong(path, `${each.input} does not contain a map`));
-    return { ...each, input };
-  });
-  return { value: { ...value, ...(value.tools === undefined ? {} : { tools }), cases }, problems };
-}
-
-function mapMembers(value: unknown, change: (member: unknown, key: string) => unknown): unknown {
-  if (!isObject(value)) return value;
-  return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, change(member, key)]));
-}
-
-function mapItems(value: unknown, change: (item: unknown, index: number) => unknown): unknown {
-  return Array.isArray(value) ? value.map(change) : value;
+  const value: unknown = structuredClone(given);
+  const inputs = partsAt(value, "cases.[].input");
+  for (const part of [...partsAt(value, "tools.{}.[].output"), ...inputs]) {
+    const { value: written, path, around } = part;
+    if (typeof written !== "string") continue;
+    const found = /^@./.test(written) ? read(written.slice(1)) : { value: written };
+    if ("code" in found) problems.push({ severity: "error", path, ...found });
+    else if (inputs.includes(part) && !isObject(found.value))
+      problems.push(wrong(path, `${written} does not contain a map`));
+    else (around as Record<string, unknown>)[String(path.at(-1))] = found.value;
+  }
+  return { value, problems };
 }
 
 /** Reads a file that a document names: JSON or YAML by its extension, and otherwise text. */
@@ -241,7 +217,7 @@ export function placeNamed(path: string, named: string, root: string): { readonl
   if (!isWithin(real, nearestReal(path))) return outside;
   if (!existsSync(path)) {
     const hint = nearFile(path, named);
-    return { code: "SOURCE_FILE_NOT_FOUND", message: `there is no file ${named}`, ...(hint ? { hint } : {}) };
+    return { code: "SOURCE_FILE_NOT_FOUND", message: `there is no file ${named}`, ...defined("hint", hint) };
   }
   return { path: realpathSync(path) };
 }

@@ -1,14 +1,13 @@
-import { statSync } from "node:fs";
+import { realpathSync, statSync } from "node:fs";
+import { join } from "node:path";
 import { byPlace, type Diagnostic, type Finding, fieldPath, hasErrors } from "../../core/base/diagnostic.ts";
-import { messageOf } from "../../core/base/errors.ts";
 import { isObject, PARSED_ONCE } from "../../core/base/values.ts";
 import { checkWorkflow } from "../../core/document/check/workflow.ts";
 import { type Workflow, workflowSchema } from "../../core/document/workflow/workflow.ts";
 import type { KnownSkills } from "../../core/skill/skill-reference.ts";
-import { readRegular } from "../../files/files.ts";
+import { isWithin } from "../../files/files.ts";
 import { type Place, parseYaml } from "../text/yaml-text.ts";
-import { parseDocument } from "./document-text.ts";
-import { nearFile } from "./near-file.ts";
+import { parseDocument, readDocument } from "./document-text.ts";
 import { describeAll, type Issue } from "./schema-findings.ts";
 
 export interface LoadedWorkflow {
@@ -23,12 +22,10 @@ export interface LoadedWorkflow {
 
 type Checked = Omit<LoadedWorkflow, "place">;
 
-const MOST_BYTES = 5 * 1024 * 1024;
-
 /** Reads a workflow document and reports all findings with their places. */
 export function loadWorkflow(path: string, knownSkills: KnownSkills, shownAs = path): LoadedWorkflow {
-  const read = readDocument(path, shownAs);
-  if (typeof read !== "string") return unplaced({ workflow: undefined, diagnostics: [{ ...read, file: shownAs }] });
+  const read = readDocument(path, shownAs, "workflow");
+  if (typeof read !== "string") return unplaced({ workflow: undefined, diagnostics: [read] });
   return parseWorkflow(read, knownSkills, shownAs);
 }
 
@@ -43,46 +40,30 @@ function unplaced(checked: Checked): LoadedWorkflow {
 
 /** Returns a function that finds the places of a document's nodes. It finds none if the file is unreadable. */
 export function nodePlaces(path: string): (node: string) => Place {
-  const text = readDocument(path, path);
+  const text = readDocument(path, path, "workflow");
   if (typeof text !== "string") return () => ({});
   const { value, position } = parseYaml(text);
   const nodes = isObject(value) && isObject(value.nodes) ? value.nodes : {};
   return (node) => (Object.hasOwn(nodes, node) ? position(["nodes", node]) : {});
 }
 
-function readDocument(path: string, file: string): string | Diagnostic {
-  const refuse = (message: string, hint?: string): Diagnostic => ({
-    severity: "error",
-    code: "IO",
-    path: [],
-    message,
-    ...(hint === undefined ? {} : { hint }),
-  });
+/** Resolves the path of an inner workflow. Returns a message if it is missing or outside the project. */
+export function locateInner(written: string, baseDir: string, root: string): { readonly real: string } | string {
   try {
-    const stat = statSync(path);
-    if (stat.isDirectory()) return refuse(`${file} is a directory, not a workflow`, "name a workflow's file in it");
-    if (stat.size > MOST_BYTES) {
-      return refuse(`${file} has ${(stat.size / 1024 / 1024).toFixed(1)} MB; a workflow may have 5 MB at most`);
-    }
-    const text = new TextDecoder("utf-8", { fatal: true }).decode(readRegular(path));
-    return text.includes("\0") ? refuse(`${file} is a binary file, not a workflow`) : text;
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    if (code === "ENOENT") return refuse(`there is no file ${file}`, nearFile(path, file));
-    if (code === "ERR_ENCODING_INVALID_ENCODED_DATA") return refuse(`${file} is not UTF-8 text, so not a workflow`);
-    return refuse(`${file} cannot be read: ${messageOf(error)}`);
+    const real = realpathSync(join(baseDir, written));
+    if (!isWithin(realpathSync(root), real)) return `${written} is outside the project`;
+    return statSync(real).isFile() ? { real } : `${written} is not a file`;
+  } catch {
+    return `there is no file ${written}`;
   }
 }
 
 /** Parses a workflow from YAML 1.2 core or JSON. */
 export function parseWorkflow(text: string, knownSkills: KnownSkills, file?: string): LoadedWorkflow {
-  const parsed = parseDocument(text, file);
-  if (parsed.faults.length > 0) return unplaced({ workflow: undefined, diagnostics: parsed.faults });
-  const place: LoadedWorkflow["place"] = (findings) =>
-    findings.map((finding) => ({ ...finding, ...parsed.position(finding.path), ...(file ? { file } : {}) }));
-  const { diagnostics, ...read } = checkValue(parsed.value, knownSkills);
-  const placed = diagnostics.map((found) => (found.path.length === 0 ? { ...found, line: 1, column: 1 } : found));
-  return { ...read, diagnostics: place(placed).sort(byPlace), place };
+  const { value, faults, place } = parseDocument(text, file);
+  if (faults.length > 0) return unplaced({ workflow: undefined, diagnostics: faults });
+  const { diagnostics, ...read } = checkValue(value, knownSkills);
+  return { ...read, diagnostics: place(diagnostics).sort(byPlace), place };
 }
 
 function checkValue(value: unknown, knownSkills: KnownSkills): Checked {
@@ -98,8 +79,11 @@ function checkValue(value: unknown, knownSkills: KnownSkills): Checked {
     ? checkWorkflow(checked.data, knownSkills)
     : checkSketch(value, issues, knownSkills);
   const document = { schema: workflowSchema(), value, insteadOf: sourceFault };
-  const schemaFindings = describeAll(issues, document).filter((found) => !isVerify(found));
-  const diagnostics = [...verifyFindings(value), ...schemaFindings, ...structure];
+  const shape = describeAll(issues, document).map((found) =>
+    isVerify(found) ? { ...VERIFY, path: found.path } : found,
+  );
+  const verify = Object.hasOwn(value, "verify") ? [VERIFY] : [];
+  const diagnostics = [...verify, ...shape, ...structure];
   if (!checked.success) return { workflow: undefined, diagnostics };
   return { workflow: hasErrors(diagnostics) ? undefined : checked.data, draft: checked.data, diagnostics };
 }
@@ -156,27 +140,16 @@ function soundParts(node: unknown): object {
   return { ...(skills ? { skills: node.skills } : {}), ...(isObject(node.output) ? { output: node.output } : {}) };
 }
 
-/** Checks for findings about `verify`, which `verifyFindings` reports. */
+const VERIFY: Diagnostic = {
+  severity: "error",
+  code: "SCHEMA",
+  path: ["verify"],
+  message: '"verify" is not part of the format',
+  hint: "use eval on a node",
+};
+
 function isVerify({ path: [part, , field, ...rest] }: Diagnostic): boolean {
   return part === "nodes" && field === "verify" && rest.length === 0;
-}
-
-function verifyFindings(value: unknown): Diagnostic[] {
-  if (!isObject(value)) return [];
-  const message = '"verify" is not part of the format';
-  const refuse = (path: Diagnostic["path"]): Diagnostic => ({
-    severity: "error",
-    code: "SCHEMA",
-    path,
-    message,
-    hint: "use eval on a node",
-  });
-  const nodes = isObject(value.nodes) ? Object.entries(value.nodes) : [];
-  const onNodes = nodes.filter(([, node]) => isObject(node) && Object.hasOwn(node, "verify"));
-  return [
-    ...(Object.hasOwn(value, "verify") ? [refuse(["verify"])] : []),
-    ...onNodes.map(([id]) => refuse(["nodes", id, "verify"])),
-  ];
 }
 
 const SOURCE_HELP = "must be text, a ./path, an https:// address, or exactly one of {inline}, {file} and {url}";
