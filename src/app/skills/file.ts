@@ -1,4 +1,4 @@
-import { openInside, resolveInside } from "../../loaders/folder/contain.ts";
+import { openInside, resolveInsideNow } from "../../loaders/folder/contain.ts";
 import type { SkillEntry } from "../workspace.ts";
 
 export class FileRefused extends Error {
@@ -15,7 +15,7 @@ const MOST_BYTES = 1024 * 1024;
 export async function readSkillFile({ source, skill }: SkillEntry, path: string): Promise<string> {
   const missing = (why: string) => new FileRefused("missing", `the file ${path} of ${skill.id} ${why}`);
   if (source.path === null) throw missing("does not exist: the skill has no folder");
-  const place = await resolveInside(source.path, path);
+  const place = resolveInsideNow(source.path, path);
   if (!place.inside) throw missing(place.message);
   const opened = await openInside(place);
   if ("inside" in opened) throw missing(opened.message);

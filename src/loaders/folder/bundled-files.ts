@@ -2,7 +2,7 @@ import { type Dirent, existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { inputError } from "../../core/base/errors.ts";
 import { wholeText } from "../../core/engine/tools/blob.ts";
-import { readPlace, resolveInside } from "./contain.ts";
+import { readPlace, resolveInsideNow } from "./contain.ts";
 import { SKIPPED } from "./skill-folder.ts";
 
 /**
@@ -64,7 +64,7 @@ export function hasOwnScripts(directory: string): boolean {
 
 /** Returns the text of a bundled file. Throws if the path or the file is invalid. */
 export async function readBundled(skill: string, directory: string, path: string): Promise<string> {
-  const place = await resolveInside(directory, path);
+  const place = resolveInsideNow(directory, path);
   if (!place.inside) throw inputError(`the file ${path} of ${skill} ${place.message}`);
   if (!bundledIn(entriesOf(directory).map((entry) => entry.name))(place.relative)) {
     throw inputError(`${path} is not a file that ${skill} bundles for reading`);

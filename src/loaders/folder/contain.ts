@@ -25,21 +25,21 @@ export interface Refused {
  * segments, absolute paths outside the root, and links that lead out.
  */
 export async function resolveInside(root: string, path: string): Promise<Inside | Refused> {
-  try {
-    const realRoot = await realpath(root);
-    const wanted = wantedPath({ root, realRoot, path });
-    return typeof wanted === "string" ? placeOf(realRoot, await realpath(wanted)) : wanted;
-  } catch (error) {
-    return failed(error);
-  }
+  return resolveInsideNow(root, path);
 }
 
 /** Resolves a path like `resolveInside`, but synchronously. */
 export function resolveInsideNow(root: string, path: string): Inside | Refused {
   try {
     const realRoot = realpathSync(root);
-    const wanted = wantedPath({ root, realRoot, path });
-    return typeof wanted === "string" ? placeOf(realRoot, realpathSync(wanted)) : wanted;
+    const fault = faultOf(path);
+    if (fault) return outside(fault);
+    const wanted = resolve(root, path);
+    if (![resolve(root), realRoot].some((each) => isWithin(each, wanted)))
+      return outside("is outside of the directory");
+    const real = realpathSync(wanted);
+    if (!isWithin(realRoot, real)) return outside("is a link that leads out of the directory");
+    return { inside: true, root: realRoot, path: real, relative: relative(realRoot, real).split(sep).join("/") };
   } catch (error) {
     return failed(error);
   }
@@ -80,20 +80,6 @@ export async function readPlace(
   } finally {
     await file.close();
   }
-}
-
-/** Checks the text of a path, before any file system access. */
-function wantedPath({ root, realRoot, path }: Record<"root" | "realRoot" | "path", string>): string | Refused {
-  const fault = faultOf(path);
-  if (fault) return outside(fault);
-  const wanted = resolve(root, path);
-  const isInside = isWithin(resolve(root), wanted) || isWithin(realRoot, wanted);
-  return isInside ? wanted : outside("is outside of the directory");
-}
-
-function placeOf(root: string, path: string): Inside | Refused {
-  if (!isWithin(root, path)) return outside("is a link that leads out of the directory");
-  return { inside: true, root, path, relative: relative(root, path).split(sep).join("/") };
 }
 
 function faultOf(path: string): string | undefined {

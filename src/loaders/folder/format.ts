@@ -28,27 +28,12 @@ export interface PackageRuntime {
   readonly export: string;
 }
 
-/** Package with all its metadata. */
+/** Package with what describes it to other programs. */
 export interface SkillPackage extends RunnablePackage {
-  readonly version: string;
-  readonly description: string;
-  readonly kind: "action" | "instruction";
   readonly namespace: string;
   readonly input: JsonSchema;
   /** Manifest as written. */
   readonly manifest: { readonly [key: string]: unknown };
-  readonly document: PackageDocument;
-  /** Problems of the package. It cannot run if one of them is an error. */
-  readonly diagnostics: readonly Diagnostic[];
-}
-
-/** SKILL.md of a package. Unlike in Agent Skills, the name in its frontmatter is a title. */
-export interface PackageDocument {
-  readonly title: string | undefined;
-  readonly shortDescription: string | undefined;
-  readonly tags: readonly string[];
-  readonly frontmatter: { readonly [key: string]: unknown };
-  readonly body: string;
 }
 
 /** Folder format of skills. */

@@ -12,7 +12,7 @@ import {
   type Mount,
   type SandboxLimits,
 } from "../../core/skill/sandbox.ts";
-import { readPlace, resolveInside, resolveInsideNow } from "../folder/contain.ts";
+import { readPlace, resolveInsideNow } from "../folder/contain.ts";
 import type { PackageRuntime, RunnablePackage } from "../folder/format.ts";
 import type { LoaderHost } from "../folder/host.ts";
 import { openPlace, type PackagePlace, type PackagesAhead } from "./package-place.ts";
@@ -218,7 +218,7 @@ const MOST_KIND = 255;
 
 /** Returns undefined if the path is not a file or the file has more than `most` bytes. */
 async function readMade(workspace: string, name: string, most: number): Promise<Buffer | undefined> {
-  const read = await readPlace(await resolveInside(workspace, `${MADE}/${name}`), most);
+  const read = await readPlace(resolveInsideNow(workspace, `${MADE}/${name}`), most);
   return "inside" in read || read.size > most ? undefined : read.bytes;
 }
 

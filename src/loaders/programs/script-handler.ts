@@ -8,7 +8,7 @@ import { codeOfEnding, type ForeignCommand, type ForeignResult, type Mount } fro
 import type { Skill, ToolContext } from "../../core/skill/skill.ts";
 import { isProgram } from "../../files/files.ts";
 import { ownPath } from "../../files/own-files.ts";
-import { resolveInside } from "../folder/contain.ts";
+import { resolveInsideNow } from "../folder/contain.ts";
 import type { LoaderHost } from "../folder/host.ts";
 import type { Contents } from "../folder/skill-contents.ts";
 import { TYPESCRIPT, typescriptFolder } from "./typescript.ts";
@@ -104,7 +104,7 @@ export const SCRIPT_LIMITS = {
 
 /** Resolves the script's path at each call, because the folder may have changed since it was loaded. */
 async function findScript({ directory, file }: Script): Promise<string> {
-  const place = await resolveInside(directory, file);
+  const place = resolveInsideNow(directory, file);
   if (place.inside) return place.path;
   throw new Error(`the script ${file} ${place.message}`);
 }

@@ -4,7 +4,7 @@ import type { JsonObject } from "../../core/base/values.ts";
 import { codeOfEnding, type ForeignCommand } from "../../core/skill/sandbox.ts";
 import type { Effect, Skill, ToolContext } from "../../core/skill/skill.ts";
 import { isProgram } from "../../files/files.ts";
-import { resolveInside } from "../folder/contain.ts";
+import { resolveInsideNow } from "../folder/contain.ts";
 import { readNetwork } from "../folder/declared-network.ts";
 import type { LoaderHost } from "../folder/host.ts";
 import type { Contents } from "../folder/skill-contents.ts";
@@ -40,7 +40,7 @@ export async function runSkillScript(
   context: ToolContext,
 ): Promise<JsonObject> {
   const { directory, frontmatter } = scripts;
-  const place = await resolveInside(directory, path);
+  const place = resolveInsideNow(directory, path);
   if (!place.inside) throw inputError(`the script ${path} of ${skill.id} ${place.message}`);
   if (!place.relative.startsWith("scripts/")) throw inputError(`${path} is not a file in scripts/ of ${skill.id}`);
   scripts.contents.check();

@@ -6,7 +6,7 @@ import { SkillflowError } from "../../../src/core/base/errors.ts";
 import type { ForeignCommand, ForeignResult, Sandbox, Turn } from "../../../src/core/skill/sandbox.ts";
 import type { RunnablePackage } from "../../../src/loaders/folder/format.ts";
 import { openSkillFolder } from "../../../src/loaders/folder/skill-folder.ts";
-import { readPackage } from "../../../src/loaders/formats/skills-protocol/skill-package.ts";
+import { skillPackage } from "../../../src/loaders/formats/skills-protocol/skill-package.ts";
 import { type Later, openPackagesAhead } from "../../../src/loaders/programs/package-place.ts";
 import { type PackageRun, runPackage } from "../../../src/loaders/programs/package-run.ts";
 import { oneOf } from "../../harness/long.ts";
@@ -34,10 +34,10 @@ function makePackage(code = LOOK, more = ""): RunnablePackage {
 
 function openPackage(directory: string): RunnablePackage {
   const folder = openSkillFolder(directory);
-  const found = folder && readPackage(folder);
-  if (!found || "severity" in found) throw new Error("no package");
+  const found = folder && skillPackage.read(folder, foreignHost).loaded;
+  if (!found || "severity" in found || !found.package) throw new Error("no package");
   folder.contents.digest();
-  return found;
+  return found.package;
 }
 
 interface Start {

@@ -2,13 +2,12 @@ import valid from "semver/functions/valid.js";
 import type { Diagnostic } from "../../../core/base/diagnostic.ts";
 import { SkillflowError } from "../../../core/base/errors.ts";
 import { checkJsonSchema } from "../../../core/base/schema/json-schema.ts";
-import { isObject, type JsonObject, type JsonSchema } from "../../../core/base/values.ts";
+import { defined, isObject, type JsonObject, type JsonSchema } from "../../../core/base/values.ts";
 import type { Unavailable } from "../../../core/skill/availability/unavailable.ts";
 import { describeMisfit, readHints, relaxDefaults } from "../../../core/skill/formats/contract.ts";
 import { readReach } from "../../../core/skill/formats/tool-reach.ts";
 import type { Skill, Tool } from "../../../core/skill/skill.ts";
 import { type FolderFormat, type LoadedSkill, strictly } from "../../folder/format.ts";
-import type { LoaderHost } from "../../folder/host.ts";
 import {
   type Fields,
   type Manifest,
@@ -18,10 +17,8 @@ import {
   unreadable,
 } from "../../folder/manifest.ts";
 import { looseParts, openDocument, placeOf, readConfig, type SkillFolder } from "../../folder/skill-folder.ts";
-import { UNCONNECTED } from "../../mcp/call.ts";
 import { mountOf } from "../../programs/package-run.ts";
-import { UNASKED } from "./agent-call.ts";
-import { type Binding, bindContract, bindingConfig, type Carry, codeOf, readBinding } from "./contract-binding.ts";
+import { type Binding, readBinding } from "./contract-binding.ts";
 import { checkBinding, checkDetails } from "./lint.ts";
 
 /** Loads folders with a declarative contract: the interface of a tool, separate from its implementation. */
@@ -37,8 +34,8 @@ export const skillContract: FolderFormat = {
       return { loaded: skippedManifest(manifest), format: "contract", lint: () => [found] };
     }
     const { id } = manifest.value;
-    const read = readBinding(folder);
-    const loaded = isContractId(id) ? loadContract({ folder, host, manifest, read }, id) : refuseId(manifest);
+    const read = readBinding(folder, host);
+    const loaded = isContractId(id) ? loadContract({ folder, manifest, read }, id) : refuseId(manifest);
     const found = "severity" in loaded ? [loaded] : loaded.diagnostics;
     return {
       loaded,
@@ -75,12 +72,7 @@ function refuseId({ value, finding }: Manifest<Fields>): Diagnostic {
 }
 
 function loadContract(
-  {
-    folder,
-    host,
-    manifest,
-    read,
-  }: { folder: SkillFolder; host: LoaderHost; manifest: Manifest<Fields>; read: ReturnType<typeof readBinding> },
+  { folder, manifest, read }: { folder: SkillFolder; manifest: Manifest<Fields>; read: ReturnType<typeof readBinding> },
   id: string,
 ): LoadedSkill {
   const document = readDocument(folder);
@@ -93,44 +85,40 @@ function loadContract(
     output: isObject(output) ? (output as JsonSchema) : {},
     metadata,
   };
+  const { target, handler, server, runs } = binding ?? {};
+  const variables = Object.keys(server?.config.env ?? {}).map((env) => [
+    env,
+    { description: "for its MCP server", env },
+  ]);
   const base: Skill = {
     id,
     name: id,
     description: typeof description === "string" ? description.trim() : "",
     category: "general",
-    config: { ...bindingConfig(binding), ...document.config },
+    config: { ...Object.fromEntries(variables), ...document.config },
     tools: [],
     ...(document.instruction === undefined ? {} : { instruction: document.instruction }),
     ...(typeof version === "string" ? { version } : {}),
   };
-  const carry = fault || !binding ? undefined : bindContract(binding, { folder, host, skill: base });
   return {
-    skill: { ...base, tools: carry ? [contractTool(base, contract, carry)] : [] },
+    skill: { ...base, tools: binding && !fault ? [contractTool(base, contract, binding)] : [] },
     format: "contract",
     kind: "contract",
     frontmatter: manifest.value,
-    runsCode: binding !== undefined && binding.kind !== "tool",
-    ...(binding?.kind === "tool" ? { calls: [binding.skill], boundTo: binding } : {}),
-    ...(binding ? { code: codeOf(binding) } : {}),
-    ...(binding?.kind === "function"
-      ? { mounts: mountOf(id, folder, { file: binding.file, export: binding.export ?? "handler" }) }
-      : {}),
-    ...(binding?.kind === "mcp" ? { server: { config: binding.server, cwd: folder.directory } } : {}),
-    ...whyUnavailable(fault, binding, host),
+    runsCode: binding !== undefined && !target,
+    ...(target ? { calls: [target.skill], boundTo: target } : {}),
+    ...defined("code", runs),
+    ...defined("mounts", handler && mountOf(id, folder, handler)),
+    ...defined("server", server),
+    ...defined("unavailable", whyUnavailable(fault, binding)),
     diagnostics,
   };
 }
 
-function whyUnavailable(
-  fault: Diagnostic | undefined,
-  binding: Binding | undefined,
-  { callMcp, askAgent }: LoaderHost,
-): Pick<LoadedSkill, "unavailable"> {
-  const because = (kind: Unavailable["kind"], reason: string) => ({ unavailable: { kind, reason } });
-  if (fault) return because("invalid", fault.message);
-  if (binding?.kind === "mcp" && !callMcp) return because("unconnected", UNCONNECTED);
-  if (binding?.kind === "a2a" && !askAgent) return because("unconnected", UNASKED);
-  return binding ? {} : because("invalid", "it has no implementation: binding.yml is missing");
+function whyUnavailable(fault: Diagnostic | undefined, binding: Binding | undefined): Unavailable | undefined {
+  if (fault) return { kind: "invalid", reason: fault.message };
+  if (!binding) return { kind: "invalid", reason: "it has no implementation: binding.yml is missing" };
+  return binding.unconnected === undefined ? undefined : { kind: "unconnected", reason: binding.unconnected };
 }
 
 interface Contract {
@@ -140,7 +128,7 @@ interface Contract {
 }
 
 /** Builds the tool. Input is validated after defaults are applied; invalid input never reaches the implementation. */
-function contractTool(skill: Skill, { input, output, metadata }: Contract, carry: Carry): Tool {
+function contractTool(skill: Skill, { input, output, metadata }: Contract, binding: Binding): Tool {
   return {
     name: skill.id,
     description: skill.description,
@@ -151,7 +139,7 @@ function contractTool(skill: Skill, { input, output, metadata }: Contract, carry
       const { fillValue } = await import("../../../core/base/schema/schema.ts");
       const { value, problems } = fillValue(input, given);
       if (problems.length > 0) throw new SkillflowError("input.invalid", describeMisfit("invalid_input", problems));
-      return carry(value as JsonObject, context);
+      return binding.carry(skill, value as JsonObject, context);
     },
   };
 }

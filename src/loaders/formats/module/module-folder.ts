@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { Diagnostic } from "../../../core/base/diagnostic.ts";
 import { messageOf } from "../../../core/base/errors.ts";
 import { readSmall } from "../../../files/files.ts";
-import { resolveInside } from "../../folder/contain.ts";
+import { resolveInsideNow } from "../../folder/contain.ts";
 import type { FolderFormat, LoadedSkill } from "../../folder/format.ts";
 import type { Discovery, SkillLevel } from "../../folder/level.ts";
 import { type Contents, openContents } from "../../folder/skill-contents.ts";
@@ -125,7 +125,7 @@ async function importPlace(
   verify: Contents["verify"],
 ): Promise<LoadedSkill["skill"]> {
   if (path === entry) return importSkill(entry, id, verify);
-  const inside = await resolveInside(path, entry);
+  const inside = resolveInsideNow(path, entry);
   if (!inside.inside) throw new Error(`${entry} ${inside.message}`);
   return importSkill(inside.path, id, verify);
 }

@@ -1,10 +1,10 @@
-import { lstatSync } from "node:fs";
+import { statSync } from "node:fs";
 import { join } from "node:path";
 import { describeNetwork, faultOfHost, parseDeclaredHost } from "../../../core/base/address/declared-host.ts";
 import { type Diagnostic, hasErrors } from "../../../core/base/diagnostic.ts";
 import { SkillflowError } from "../../../core/base/errors.ts";
 import { checkJsonSchema } from "../../../core/base/schema/json-schema.ts";
-import { defined, isObject, type JsonObject } from "../../../core/base/values.ts";
+import { defined, isObject, type JsonObject, type JsonSchema, textAt } from "../../../core/base/values.ts";
 import {
   isPackageName,
   isPackageVersion,
@@ -14,10 +14,10 @@ import {
 } from "../../../core/skill/formats/skill-package.ts";
 import { claimedEffects } from "../../../core/skill/formats/tool-reach.ts";
 import type { Skill, Tool } from "../../../core/skill/skill.ts";
+import { resolveInsideNow } from "../../folder/contain.ts";
 import {
   type FolderFormat,
   type LoadedSkill,
-  type PackageDocument,
   type PackageRuntime,
   type RunnablePackage,
   type SkillPackage,
@@ -28,6 +28,7 @@ import {
   type Fields,
   type Manifest,
   openMapping,
+  type Path,
   skippedManifest,
   type Unreadable,
   unknownKeys,
@@ -50,13 +51,16 @@ export const skillPackage: FolderFormat = {
   format: "skills-protocol",
   recognises: (folder) => folder.names.has(MANIFEST),
   read(folder, host) {
-    const open = openPackage(folder);
-    const found = readOpen(folder, open);
-    const loaded = "severity" in found ? found : packageSkill(found, host);
+    const file = join(folder.directory, MANIFEST);
+    const manifest = folder.isLink(MANIFEST)
+      ? { file, fault: "it is a link", place: {}, isRefused: true as const }
+      : openMapping(folder, MANIFEST, "toml");
+    const open = { manifest, document: openDocument(folder) };
+    const loaded = loadPackage(folder, open, host);
     return {
       loaded,
       format: "skills-protocol",
-      lint: () => lintPackage(folder, open, "severity" in found ? [found] : found.diagnostics),
+      lint: () => lintPackage(folder, open, "severity" in loaded ? [loaded] : loaded.diagnostics),
     };
   },
 };
@@ -68,20 +72,12 @@ interface OpenPackage {
   readonly document: OpenDocument;
 }
 
-function openPackage(folder: SkillFolder): OpenPackage {
-  const file = join(folder.directory, MANIFEST);
-  const manifest = folder.isLink(MANIFEST)
-    ? { file, fault: "it is a link", place: {}, isRefused: true as const }
-    : openMapping(folder, MANIFEST, "toml");
-  return { manifest, document: openDocument(folder) };
-}
-
-/** Reads a folder with a skill.toml. Returns a diagnostic if it is not a package at all. */
-export function readPackage(folder: SkillFolder): SkillPackage | Diagnostic {
-  return readOpen(folder, openPackage(folder));
-}
-
-function readOpen(folder: SkillFolder, { manifest, document: open }: OpenPackage): SkillPackage | Diagnostic {
+/** Reads a package. Returns a diagnostic if it is not one at all. */
+function loadPackage(
+  folder: SkillFolder,
+  { manifest, document: open }: OpenPackage,
+  host: LoaderHost,
+): LoadedSkill | Diagnostic {
   if ("fault" in manifest) return skippedManifest(manifest);
   const { value, finding } = manifest;
   const { name, version, description, kind } = value;
@@ -90,62 +86,43 @@ function readOpen(folder: SkillFolder, { manifest, document: open }: OpenPackage
     const found = finding(["name"], `skipped: ${what}: use lowercase letters, digits and dots`);
     return { ...found, severity: "warning", code: "SKILL_SKIPPED" };
   }
-  const runtime = kind === "action" ? readRuntime(folder, manifest) : undefined;
-  const permissions = readPermissions(manifest);
-  const input = readInput(manifest);
-  const document = readDocument(open);
-  const found = [
-    ...checkFields(manifest),
-    ...(runtime && "findings" in runtime ? runtime.findings : []),
-    ...permissions.findings,
-    ...input.findings,
-    ...document.findings,
-    ...checkImportable(name, runtime, finding),
-  ];
-  return {
+  const found = checkFields(manifest);
+  const refuse: Refuse = (path, message) => void found.push(finding(path, message));
+  const target: SkillPackage = {
     name,
     directory: folder.directory,
     contents: folder.contents,
-    version: isPackageVersion(version) ? version : "0.0.0",
-    description: typeof description === "string" ? description : "",
-    kind: kind === "action" ? "action" : "instruction",
     namespace: namespaceOf(name, value.namespace),
-    runtime: runtime && "language" in runtime ? runtime : undefined,
-    secrets: permissions.secrets,
-    network: permissions.network,
-    input: input.schema,
+    runtime: kind === "action" ? readRuntime(folder, value.runtime, refuse) : undefined,
+    ...readPermissions(value.permissions, refuse),
+    input: readInput(value, refuse),
     manifest: value,
-    document,
-    diagnostics: found,
   };
-}
-
-function packageSkill(found: SkillPackage, host: LoaderHost): LoadedSkill {
-  const { name, version, description, kind, document, diagnostics } = found;
-  const fault = diagnostics.find(({ severity }) => severity === "error");
+  const { title, instruction, frontmatter, findings } = readDocument(open);
+  found.push(...findings, ...checkImportable(target, finding));
+  const fault = found.find(({ severity }) => severity === "error");
+  const base = { id: name, name: title ?? name, description: typeof description === "string" ? description : "" };
   const skill: Skill = {
-    id: name,
-    name: document.title ?? name,
-    description,
+    ...base,
     category: "general",
     config: Object.fromEntries(
-      found.secrets.map((secret) => [secret, { description: "a secret", required: true, env: secret }]),
+      target.secrets.map((secret) => [secret, { description: "a secret", required: true, env: secret }]),
     ),
-    tools: kind === "action" && !fault ? [packageTool(found, host)] : [],
-    version,
-    ...(document.body === "" ? {} : { instruction: document.body }),
+    tools: kind === "action" && !fault ? [packageTool(target, base.description, host)] : [],
+    version: isPackageVersion(version) ? version : "0.0.0",
+    ...defined("instruction", instruction),
   };
   return {
     skill,
     format: "skills-protocol",
-    kind,
-    frontmatter: document.frontmatter,
+    kind: kind === "action" ? "action" : "instruction",
+    frontmatter,
     runsCode: kind === "action",
-    effects: claimedEffects([{ name }], document.frontmatter),
-    ...(found.runtime ? { code: [codeOf(found, found.runtime)] } : {}),
+    effects: claimedEffects([{ name }], frontmatter),
+    ...(target.runtime ? { code: [codeOf(target, target.runtime)] } : {}),
     ...(fault ? { unavailable: { kind: "invalid", reason: fault.message } } : {}),
-    package: found,
-    diagnostics,
+    package: target,
+    diagnostics: found,
   };
 }
 
@@ -156,10 +133,10 @@ function codeOf({ secrets, network }: SkillPackage, { entrypoint }: PackageRunti
 }
 
 /** Builds the tool of a package. Its effects are unknown, so they count as writes. */
-function packageTool(found: SkillPackage, host: LoaderHost): Tool {
+function packageTool(found: SkillPackage, description: string, host: LoaderHost): Tool {
   return {
     name: found.name,
-    description: found.description,
+    description,
     input_schema: found.input,
     effect: "write",
     async handler(args: JsonObject, { config, signal, logger, blobs }) {
@@ -204,115 +181,88 @@ function checkFields({ value, finding }: Manifest<Fields>): Diagnostic[] {
   return found;
 }
 
-interface Faulty {
-  readonly findings: readonly Diagnostic[];
+type Refuse = (path: Path, message: string) => void;
+
+function readRuntime(folder: SkillFolder, runtime: unknown, refuse: Refuse): PackageRuntime | undefined {
+  const { language, entrypoint, export: name } = isObject(runtime) ? runtime : {};
+  const isKnown = language === "python" || language === "javascript";
+  const isNamed = typeof name === "string" && /^[A-Za-z_]\w*$/.test(name);
+  const fault = faultOfEntrypoint(folder, entrypoint);
+  if (!isObject(runtime)) refuse(["runtime"], "needs a [runtime]: an action runs code");
+  else {
+    if (!isKnown) refuse(["runtime", "language"], `needs a language: "python" or "javascript"`);
+    if (!isNamed) refuse(["runtime", "export"], "needs an export: the name of a function");
+    if (fault !== undefined) refuse(["runtime", "entrypoint"], fault);
+  }
+  if (!isKnown || !isNamed || fault !== undefined) return undefined;
+  const path = String(entrypoint).replace(/^\.\//, "");
+  if (ENDINGS[language].test(path)) return { language, entrypoint: path, export: name };
+  refuse(["runtime", "entrypoint"], `has the entrypoint ${path}, not a ${language} file`);
+  return undefined;
 }
 
-function readRuntime(folder: SkillFolder, { value, finding }: Manifest<Fields>): PackageRuntime | Faulty {
-  const { runtime } = value;
-  if (!isObject(runtime)) return { findings: [finding(["runtime"], "needs a [runtime]: an action runs code")] };
-  const { language, entrypoint, export: name } = runtime;
-  const findings: Diagnostic[] = [];
-  if (language !== "python" && language !== "javascript") {
-    findings.push(finding(["runtime", "language"], `needs a language: "python" or "javascript"`));
-  }
-  if (typeof name !== "string" || !/^[A-Za-z_]\w*$/.test(name)) {
-    findings.push(finding(["runtime", "export"], "needs an export: the name of a function"));
-  }
-  const fault = faultOfEntrypoint(folder, entrypoint);
-  if (fault !== undefined) findings.push(finding(["runtime", "entrypoint"], fault));
-  if (findings.length > 0) return { findings };
-  const isPython = language === "python";
-  const path = String(entrypoint).replace(/^\.\//, "");
-  const ending = isPython ? /\.py$/ : /\.m?js$/;
-  if (!ending.test(path)) {
-    return { findings: [finding(["runtime", "entrypoint"], `has the entrypoint ${path}, not a ${language} file`)] };
-  }
-  return { language: isPython ? "python" : "javascript", entrypoint: path, export: String(name) };
-}
+const ENDINGS = { python: /\.py$/, javascript: /\.m?js$/ } as const;
 
 /** Checks the entrypoint at load time as far as possible. It is resolved again at each run. */
 function faultOfEntrypoint(folder: SkillFolder, entrypoint: unknown): string | undefined {
   if (typeof entrypoint !== "string" || entrypoint === "") return "needs an entrypoint: a path in the folder";
   const path = entrypoint.replace(/^\.\//, "");
-  const segments = path.split("/");
-  if (/[\\\0]/.test(path) || segments.some((segment) => ["", ".", ".."].includes(segment))) {
+  if (/[\\\0]/.test(path) || path.split("/").some((segment) => ["", ".", ".."].includes(segment))) {
     return `has an entrypoint ${entrypoint} that is not in the folder`;
   }
-  for (const [index] of segments.entries()) {
-    const part = segments.slice(0, index + 1).join("/");
-    const stats = lstatSync(join(folder.directory, part), { throwIfNoEntry: false });
-    if (!stats) return `names the entrypoint ${entrypoint}, which does not exist`;
-    if (stats.isSymbolicLink()) return `has an entrypoint ${entrypoint} that goes through a link`;
-    if (index === segments.length - 1 && !stats.isFile()) return `has an entrypoint ${entrypoint} that is not a file`;
-  }
-  return undefined;
+  const place = resolveInsideNow(folder.directory, path);
+  if (!place.inside && place.reason !== "outside") return `names the entrypoint ${entrypoint}, which ${place.message}`;
+  if (!place.inside || place.relative !== path) return `has an entrypoint ${entrypoint} that goes through a link`;
+  return statSync(place.path).isFile() ? undefined : `has an entrypoint ${entrypoint} that is not a file`;
 }
 
-type Permissions = Pick<RunnablePackage, "secrets" | "network">;
-
-function readPermissions({ value, finding }: Manifest<Fields>): Permissions & Faulty {
-  const { permissions = {} } = value;
-  const table = isObject(permissions) ? permissions : {};
-  const { secrets = [], network = false } = table;
-  const findings: Diagnostic[] = isObject(permissions)
-    ? []
-    : [finding(["permissions"], "has permissions that are not a table")];
-  const isName = (name: unknown): name is string => typeof name === "string" && /^[A-Za-z_][A-Za-z0-9_]*$/.test(name);
-  const areSecrets = Array.isArray(secrets) && secrets.every(isName);
-  if (!areSecrets)
-    findings.push(finding(["permissions", "secrets"], "has secrets that are not a list of variable names"));
+function readPermissions(permissions: unknown = {}, refuse: Refuse): Pick<RunnablePackage, "secrets" | "network"> {
+  if (!isObject(permissions)) refuse(["permissions"], "has permissions that are not a table");
+  const { secrets = [], network = false } = isObject(permissions) ? permissions : {};
+  const areSecrets = isTexts(secrets) && secrets.every((name) => /^[A-Za-z_][A-Za-z0-9_]*$/.test(name));
+  if (!areSecrets) refuse(["permissions", "secrets"], "has secrets that are not a list of variable names");
   const areHosts = isTexts(network);
   if (!areHosts && network !== false) {
-    findings.push(finding(["permissions", "network"], "has a network that is neither a list of hosts nor false"));
+    refuse(["permissions", "network"], "has a network that is neither a list of hosts nor false");
   }
   const stray = areHosts ? network.find((host) => !parseDeclaredHost(host)) : undefined;
-  if (stray !== undefined) findings.push(finding(["permissions", "network"], `has ${faultOfHost(stray)}`));
-  const declared = areSecrets ? (secrets as readonly string[]) : [];
-  return { secrets: [...new Set(declared)], network: areHosts && network.length > 0 && network, findings };
+  if (stray !== undefined) refuse(["permissions", "network"], `has ${faultOfHost(stray)}`);
+  return { secrets: areSecrets ? [...new Set(secrets)] : [], network: areHosts && network.length > 0 && network };
 }
 
-function readInput({ value, finding }: Manifest<Fields>) {
+function readInput(value: Fields, refuse: Refuse): JsonSchema {
   const key = value.input === undefined ? "inputs" : "input";
   const schema = readInputSchema(value[key]);
-  const refuse = (message: string) => ({ schema: { type: "object" }, findings: [finding([key], message)] });
-  if (!schema) return refuse("has an input that is neither a JSON Schema nor a map of properties");
-  const [first] = checkJsonSchema(schema, [key]);
-  if (first) return refuse(`has an invalid schema: ${first.message}`);
-  if (schema.type !== "object") return refuse("has an input that is not of type object");
-  return { schema, findings: [] };
+  const [first] = schema ? checkJsonSchema(schema, [key]) : [];
+  if (!schema) refuse([key], "has an input that is neither a JSON Schema nor a map of properties");
+  else if (first) refuse([key], `has an invalid schema: ${first.message}`);
+  else if (schema.type !== "object") refuse([key], "has an input that is not of type object");
+  else return schema;
+  return { type: "object" };
 }
 
-function readDocument(document: OpenDocument): PackageDocument & Faulty {
-  const { file } = document;
+/** Reads the SKILL.md of a package. Unlike in Agent Skills, the name in its frontmatter is a title. */
+function readDocument(document: OpenDocument) {
   const finding = (severity: Diagnostic["severity"], message: string): Diagnostic => {
-    return { severity, code: "SKILL_DOCUMENT", path: [], message, file };
+    return { severity, code: "SKILL_DOCUMENT", path: [], message, file: document.file };
   };
   const { fields, body, fault } = looseParts(document);
   if (fault && fault.lacks !== "markers") {
     const message = fault.lacks === "file" ? "a package needs a SKILL.md" : `SKILL.md cannot be read: ${fault.message}`;
-    const nothing = { title: undefined, shortDescription: undefined, tags: [], frontmatter: {}, body: "" };
-    return { ...nothing, findings: [{ ...finding("error", message), ...placeOf(fault) }] };
+    return { frontmatter: {}, findings: [{ ...finding("error", message), ...placeOf(fault) }] };
   }
-  const { name, short_description, tags } = fields;
-  const isTold = typeof short_description === "string" && short_description.trim() !== "";
   return {
-    title: typeof name === "string" && name.trim() !== "" ? name.trim() : undefined,
-    shortDescription: isTold ? short_description.trim() : undefined,
-    tags: Array.isArray(tags) ? tags.filter((tag) => typeof tag === "string") : [],
+    title: textAt(fields, "name")?.trim() || undefined,
     frontmatter: fields,
-    body,
-    findings: isTold ? [] : [finding("warning", "SKILL.md has no short_description")],
+    instruction: body || undefined,
+    findings: textAt(fields, "short_description")?.trim()
+      ? []
+      : [finding("warning", "SKILL.md has no short_description")],
   };
 }
 
-function checkImportable(
-  name: string,
-  runtime: PackageRuntime | Faulty | undefined,
-  finding: Manifest["finding"],
-): Diagnostic[] {
-  const isPython = runtime && "language" in runtime && runtime.language === "python";
-  const segments = isPython ? unimportableSegments(name) : [];
+function checkImportable({ name, runtime }: SkillPackage, finding: Manifest["finding"]): Diagnostic[] {
+  const segments = runtime?.language === "python" ? unimportableSegments(name) : [];
   if (segments.length === 0) return [];
   const message = `has a name that other code cannot import as skills.${name}: ${segments.join(", ")}`;
   return [{ ...finding(["name"], message), severity: "warning", code: "SKILL_NOT_IMPORTABLE" }];

@@ -1,9 +1,8 @@
-import { lstat, mkdtemp, rm, stat, writeFile } from "node:fs/promises";
+import { lstatSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, dirname, join, resolve } from "node:path";
-import { actedOf, callCodeOf, inputError, messageOf, SkillflowError } from "../../../core/base/errors.ts";
-import type { Json, JsonObject } from "../../../core/base/values.ts";
-import { defined } from "../../../core/base/values.ts";
+import { actedOf, attempt, callCodeOf, inputError, messageOf, SkillflowError } from "../../../core/base/errors.ts";
+import { defined, type Json, type JsonObject } from "../../../core/base/values.ts";
 import { wholeText } from "../../../core/engine/tools/blob.ts";
 import { type Allowlist, type DescribedTool, refusedBy } from "../../../core/skill/formats/descriptor.ts";
 import {
@@ -22,7 +21,7 @@ import { addHints, limitLines } from "../../../core/skill/formats/descriptor-out
 import type { Argument, Execution, Helper, SideRead } from "../../../core/skill/formats/descriptor-shapes.ts";
 import { codeOfEnding, type ForeignResult, type Mount } from "../../../core/skill/sandbox.ts";
 import type { Skill, ToolContext } from "../../../core/skill/skill.ts";
-import { type Inside, type Refused, readPlace, resolveInside } from "../../folder/contain.ts";
+import { readPlace, resolveInsideNow } from "../../folder/contain.ts";
 import type { LoaderHost } from "../../folder/host.ts";
 import { declaredEnv } from "../../programs/script-handler.ts";
 
@@ -43,21 +42,21 @@ interface DescriptorCall extends DescriptorHome {
   readonly input: JsonObject;
   readonly context: ToolContext;
   /** Returns a temporary folder for this call, created on first use. */
-  readonly scratch: () => Promise<string>;
+  readonly scratch: () => string;
 }
 
 /** Runs the tool's program with the arguments on its command line. Returns its output or throws the call's error. */
 export async function callDescribedTool(home: DescriptorHome, input: Json, context: ToolContext): Promise<string> {
-  let made: Promise<string> | undefined;
+  let made: string | undefined;
   const scratch = () => {
-    made ??= mkdtemp(join(tmpdir(), "skillflow-call-"));
+    made ??= mkdtempSync(join(tmpdir(), "skillflow-call-"));
     return made;
   };
   const checked = checkArguments(home.tool, input, home.host.options.descriptor);
   try {
     return await runExecution({ ...home, input: checked, context, scratch });
   } finally {
-    if (made) await rm(await made, { recursive: true, force: true });
+    if (made !== undefined) rmSync(made, { recursive: true, force: true });
   }
 }
 
@@ -68,8 +67,10 @@ async function runExecution(call: DescriptorCall): Promise<string> {
   const subcommand = chooseSubcommand(execution, call.input);
   const refusal = refusedBy(allowlist, execution.binary, subcommand);
   if (refusal !== undefined) throw new SkillflowError("call.refused", refusal);
-  const given = readArguments(execution, call.input, profile);
-  const values = (await inOrder(given, (value) => resolveArgument(call, value))).flat();
+  const values: ArgumentValue[] = [];
+  // One after another, so that an error prevents later helpers from starting.
+  for (const given of readArguments(execution, call.input, profile))
+    values.push(...(await resolveArgument(call, given)));
   const { argv, stdin, directory } = buildCommand(execution, subcommand, values, profile);
   const result = await runProgram(call, { argv, stdin, cwd: directory ?? context.workDir });
   const code = result.code ?? 0;
@@ -80,54 +81,38 @@ async function runExecution(call: DescriptorCall): Promise<string> {
   return addSideRead(call, execution.sideRead, { values, output: limitLines(execution, hinted) });
 }
 
-/** Awaits the items one after another, so that an error prevents the later ones from starting. */
-async function inOrder<Item, Result>(items: readonly Item[], work: (item: Item) => Promise<Result>): Promise<Result[]> {
-  const results: Result[] = [];
-  for (const item of items) results.push(await work(item));
-  return results;
-}
-
 // ---- values
 
 async function resolveArgument(call: DescriptorCall, value: ArgumentValue): Promise<readonly ArgumentValue[]> {
   if (value.kind === "boolean" || value.mapping.kind === "literal") return [value];
   const { mapping } = value;
+  const { kind, param, readPath, writePath, unsafePath } = mapping;
+  const { workDir } = call.context;
   const resolved = { ...value, text: await resolveText(call, mapping, value.text) };
-  if (resolved.text === "" && value.text === "" && mapping.optional && isAbsent(call, mapping)) return [];
+  const isAbsent = !Object.hasOwn(call.input, param) || call.input[param] === null;
+  if (resolved.text === "" && value.text === "" && mapping.optional && isAbsent) return [];
   const parts = splitValue(resolved, call.tool.name);
-  if (mapping.kind === "tempfile")
-    return [{ ...resolved, text: await writeScratch(call, mapping.param, resolved.text) }];
-  const isPath = mapping.readPath || mapping.writePath || mapping.kind === "workingdir";
-  if (!isPath && isChecked(call, mapping)) for (const { text } of parts) await refuseLink(call, mapping, text);
-  if (!isPath || mapping.unsafePath) return parts;
-  return inOrder(parts, async (part) => ({
-    ...part,
-    text: await placeInside(call.context.workDir, mapping.param, part.text),
-  }));
-}
-
-/** Writes the value to a temporary file that lasts as long as the call. */
-async function writeScratch({ scratch }: DescriptorCall, param: string, text: string): Promise<string> {
-  const file = join(await scratch(), param.replace(/\W/g, "_"));
-  await writeFile(file, text, { mode: 0o600, flag: "wx" });
-  return file;
-}
-
-function isChecked({ host }: DescriptorCall, { kind, unsafePath }: Argument): boolean {
-  return host.options.descriptor === "current" && !unsafePath && (kind === "positional" || kind === "flag");
+  if (kind === "tempfile") {
+    const file = join(call.scratch(), param.replace(/\W/g, "_"));
+    writeFileSync(file, resolved.text, { mode: 0o600, flag: "wx" });
+    return [{ ...resolved, text: file }];
+  }
+  if (unsafePath) return parts;
+  if (readPath || writePath || kind === "workingdir") {
+    return parts.map((part) => ({ ...part, text: placeInside(workDir, param, part.text) }));
+  }
+  const isChecked = call.host.options.descriptor === "current" && (kind === "positional" || kind === "flag");
+  if (isChecked) for (const { text } of parts) refuseLink(workDir, param, text);
+  return parts;
 }
 
 /** Refuses values that lead out of the working directory through a link, even if they are not declared as paths. */
-async function refuseLink({ context }: DescriptorCall, { param }: Argument, text: string): Promise<void> {
+function refuseLink(workDir: string, param: string, text: string): void {
   let there = text;
-  while (dirname(there) !== there && !(await isThere(resolve(context.workDir, there)))) there = dirname(there);
-  const place = await resolveInside(context.workDir, there);
+  while (dirname(there) !== there && !isThere(resolve(workDir, there))) there = dirname(there);
+  const place = resolveInsideNow(workDir, there);
   if (!place.inside && place.reason === "outside")
     throw inputError(`parameter ${param}: the path ${text} ${place.message}`);
-}
-
-function isAbsent({ input }: DescriptorCall, { param }: Argument): boolean {
-  return !Object.hasOwn(input, param) || input[param] === null;
 }
 
 /** Replaces a value by the output of its resolveCommand. A failure keeps it (seed) or refuses the call (current). */
@@ -143,25 +128,25 @@ async function resolveText(call: DescriptorCall, mapping: Argument, text: string
 }
 
 /** Returns the real path of a value below the working directory. The file itself may not exist yet. */
-async function placeInside(workDir: string, param: string, path: string): Promise<string> {
+function placeInside(workDir: string, param: string, path: string): string {
   const refuse = (why: string) => inputError(`parameter ${param}: the path ${path} ${why}`);
   const missing: string[] = [];
   let wanted = path;
-  let found = await resolveInside(workDir, wanted);
+  let found = resolveInsideNow(workDir, wanted);
   while (!found.inside && found.reason === "missing") {
     // Writing to a dangling link would create its target.
-    if (await isThere(resolve(workDir, wanted))) throw refuse("is a link that leads nowhere");
+    if (isThere(resolve(workDir, wanted))) throw refuse("is a link that leads nowhere");
     if (dirname(wanted) === wanted) break;
     missing.unshift(basename(wanted));
     wanted = dirname(wanted);
-    found = await resolveInside(workDir, wanted);
+    found = resolveInsideNow(workDir, wanted);
   }
   if (!found.inside) throw refuse(found.message);
   return join(found.path, ...missing);
 }
 
-async function isThere(path: string): Promise<boolean> {
-  return (await lstat(path).catch(() => undefined)) !== undefined;
+function isThere(path: string): boolean {
+  return attempt(() => lstatSync(path)) !== undefined;
 }
 
 // ---- helpers: resolveCommand and postProcess
@@ -176,17 +161,15 @@ async function runHelper(
   const profile = host.options.descriptor;
   const args = helperArguments(helper.args, { value, input, profile });
   const { script, binary, subcommand } = helper;
+  const command = { stdin, cwd: context.workDir, ...defined("env", env) };
   if (script !== undefined && host.options.allowScripts) {
-    const file = await findScript(directory, script);
-    return printed(
-      await runScript(call, { argv: ["sh", file, ...args], stdin, cwd: context.workDir, ...defined("env", env) }),
-    );
+    return printed(await runScript(call, { ...command, argv: ["sh", findScript(directory, script), ...args] }));
   }
   if (binary !== undefined && subcommand !== undefined) {
     const refusal = refusedBy(allowlist, binary, subcommand);
     if (refusal !== undefined) throw new SkillflowError("call.refused", refusal);
     const argv = [binary, ...subcommandTokens(subcommand, profile), ...args] as const;
-    return printed(await runProgram(call, { argv, stdin, cwd: context.workDir, ...defined("env", env) }));
+    return printed(await runProgram(call, { ...command, argv }));
   }
   if (script !== undefined)
     context.logger.warn(`the script ${script} does not run unless your own config file sets skills.allowScripts`);
@@ -199,15 +182,15 @@ function printed(result: ForeignResult): string {
 }
 
 /** Finds `scripts/<name>`, or the same name with the extension `.sh`. Its real path must be in the skill's scripts/. */
-async function findScript(directory: string, name: string): Promise<string> {
+function findScript(directory: string, name: string): string {
   const refuse = (why: string) => new Error(`the script ${name} ${why}`);
   if (name === "" || name.includes("..") || /[\\/\0]/.test(name)) throw refuse("must be named by a plain file name");
-  const folder = await resolveInside(directory, "scripts");
+  const folder = resolveInsideNow(directory, "scripts");
   if (!folder.inside) throw new Error(`the skill's folder scripts ${folder.message}`);
   for (const candidate of [name, `${name.replace(/(?<=.)\.[^.]*$/, "")}.sh`]) {
-    const found: Inside | Refused = await resolveInside(folder.path, candidate);
+    const found = resolveInsideNow(folder.path, candidate);
     if (!found.inside && found.reason !== "missing") throw refuse(found.message);
-    if (found.inside && (await stat(found.path)).isFile()) return found.path;
+    if (found.inside && statSync(found.path).isFile()) return found.path;
   }
   throw refuse("does not exist in scripts/");
 }
@@ -247,7 +230,7 @@ async function addSideRead(
     if (seen.has(file)) return output;
     seen.add(file);
   }
-  const read = await readPlace(await resolveInside(context.workDir, file), MOST_SIDE_BYTES);
+  const read = await readPlace(resolveInsideNow(context.workDir, file), MOST_SIDE_BYTES);
   const text = "inside" in read ? "" : wholeText(read.bytes).text;
   if (text.trim() === "") return output;
   const { label = wanted.filename } = wanted;
@@ -267,12 +250,12 @@ interface Command {
 }
 
 /** Runs one of the operator's own programs. */
-async function runProgram(call: DescriptorCall, command: Command): Promise<ForeignResult> {
+function runProgram(call: DescriptorCall, command: Command): Promise<ForeignResult> {
   return started(call, call.host.runProgram, { ...command, mounts: [], network: true });
 }
 
 /** Runs a script of the skill. It can read the skill's folder and the working directory, but write to neither. */
-async function runScript(call: DescriptorCall, command: Command): Promise<ForeignResult> {
+function runScript(call: DescriptorCall, command: Command): Promise<ForeignResult> {
   const mounts = [command.cwd, call.directory].map((path): Mount => ({ source: path, target: path, writable: false }));
   return started(call, call.host.runForeign, { ...command, mounts, network: false });
 }

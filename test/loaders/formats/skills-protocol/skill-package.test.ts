@@ -4,13 +4,12 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { describe, expect } from "vitest";
-import type { Diagnostic } from "../../../../src/core/base/diagnostic.ts";
 import { SkillflowError } from "../../../../src/core/base/errors.ts";
 import type { JsonObject } from "../../../../src/core/base/values.ts";
 import type { SkillPackage } from "../../../../src/loaders/folder/format.ts";
 import type { LoaderHost } from "../../../../src/loaders/folder/host.ts";
 import { openSkillFolder } from "../../../../src/loaders/folder/skill-folder.ts";
-import { readPackage, skillPackage } from "../../../../src/loaders/formats/skills-protocol/skill-package.ts";
+import { skillPackage } from "../../../../src/loaders/formats/skills-protocol/skill-package.ts";
 import { keepMade, type PackageRun, runCode, runPackage } from "../../../../src/loaders/programs/package-run.ts";
 import { firstThatWorks } from "../../../../src/sandbox/choose.ts";
 import { memoryBlobs } from "../../../../src/stores/blobs.ts";
@@ -47,18 +46,18 @@ const DOCUMENT =
 const MAIN = "def main(args):\n    return {'words': len(args['text'].split())}\n";
 const FILES = { "skill.toml": TOML, "SKILL.md": DOCUMENT, "code/main.py": MAIN };
 
-function read(files: Readonly<Record<string, unknown>> | string): SkillPackage | Diagnostic {
+function read(files: Readonly<Record<string, unknown>> | string) {
   const folder = openSkillFolder(typeof files === "string" ? files : makeFolder(files));
   if (!folder) throw new Error("the folder is missing");
   expect(skillPackage.recognises(folder)).toBe(true);
-  return readPackage(folder);
+  return skillPackage.read(folder, host).loaded;
 }
 
 function readSound(files: Readonly<Record<string, unknown>>): SkillPackage {
   const found = read(files);
-  if ("severity" in found) throw new Error(found.message);
+  if ("severity" in found || !found.package) throw new Error("it is not a package");
   expect(found.diagnostics.filter(({ severity }) => severity === "error")).toEqual([]);
-  return found;
+  return found.package;
 }
 
 function load(files: Readonly<Record<string, unknown>>, parts: Partial<LoaderHost> = {}) {
@@ -72,14 +71,11 @@ describe("a package", () => {
   it("is read whole", () => {
     expect(readSound(FILES)).toMatchObject({
       name: "text.count",
-      version: "1.2.0",
-      kind: "action",
       namespace: "text",
       runtime: { language: "python", entrypoint: "code/main.py", export: "main" },
       secrets: ["COUNT_TOKEN"],
       network: false,
       input: { type: "object", required: ["text"] },
-      document: { title: "Word counter", shortDescription: "Counts words", tags: ["text", "count"] },
     });
   });
 
@@ -472,6 +468,6 @@ describe("a package that is no action", () => {
     const directory = makeFolder(FILES);
     mkdirSync(join(directory, "resources"));
     writeFileSync(join(directory, "resources", "data.bin"), "x");
-    expect(read(directory)).toMatchObject({ name: "text.count" });
+    expect(read(directory)).toMatchObject({ package: { name: "text.count" } });
   });
 });
