@@ -1,33 +1,19 @@
 import { inputError, messageOf, SkillflowError } from "../../core/base/errors.ts";
 import { compileSchema } from "../../core/base/schema/schema.ts";
 import type { JsonObject } from "../../core/base/values.ts";
-import type { Environment } from "../../core/document/config.ts";
-import type { McpServerConfig, Tool } from "../../core/skill/skill.ts";
+import type { Tool } from "../../core/skill/skill.ts";
 import { type Auth, openAuth } from "./login/auth.ts";
 import type { AuthPlaces } from "./login/logins.ts";
 import type { Links } from "./offer/links.ts";
-import type { OfferedSkill } from "./offer/offered-skill.ts";
 import { promptReader } from "./offer/prompts.ts";
 import { resourceReader } from "./offer/resources.ts";
 import { readResult } from "./offer/results.ts";
-import { listSkills } from "./offer/skills.ts";
+import { listSkills, type OfferedSkill } from "./offer/skills.ts";
 import { type ListedTool, quote, saidOf } from "./offer/tools.ts";
-import type { Processes } from "./processes.ts";
 import { reach, type Server } from "./server.ts";
-import { httpUrl, openSession, type Session } from "./session.ts";
+import { httpUrl, openSession, type Session, type SessionOptions } from "./session.ts";
 
-export interface McpOptions {
-  /** Id of the skill that the server belongs to. */
-  readonly id: string;
-  readonly config: McpServerConfig;
-  /** Source of the declared variables' values. Other variables do not reach the server. */
-  readonly env: Environment;
-  /** Start directory of a command. */
-  readonly cwd: string;
-  /** Throws if the server's files are no longer those that were trusted. Called before each connection. */
-  readonly check?: () => void;
-  readonly fetch: typeof fetch;
-  readonly processes: Processes;
+export interface McpOptions extends Omit<SessionOptions, "timeoutMs" | "signal" | "auth"> {
   /** Time limit for connecting and listing together. At most 30 s. */
   readonly timeoutMs?: number;
   /** Stops connecting and reconnecting. */
@@ -38,8 +24,6 @@ export interface McpOptions {
   readonly links?: Links;
   /** Storage of tokens and login prompts. Without it, a server with `auth` cannot be used. */
   readonly auth?: AuthPlaces;
-  /** Receives findings as clauses about the server: `lists the tool "a" twice: the first counts`. */
-  readonly onWarning: (message: string) => void;
 }
 
 export interface ServedTool extends Tool, Pick<ListedTool, "digest"> {}

@@ -7,25 +7,27 @@ import { deepEqual, type Fitting, lazy } from "../../core/base/values.ts";
 import type { McpServerConfig } from "../../core/skill/skill.ts";
 import { readPlainNow, replaceFile } from "../../files/files.ts";
 import { parseJsonText } from "../text/json-text.ts";
-import type { OfferedSkill } from "./offer/offered-skill.ts";
+import type { OfferedSkill } from "./offer/skills.ts";
 import { quote } from "./offer/tools.ts";
 
 /** `skillflow.lock`: the tools and skills that MCP servers offered when the file was written. */
 
 export const LOCK_SCHEMA = "skillflow.lock/2";
 const hex = () => z.string().regex(/^[0-9a-f]{64}$/, "it is not a sha256 in hex");
-const pins = () => ({
-  tools: z.record(z.string(), hex()),
-  /** Files of skills by the address of SKILL.md. Absent in version 1. */
-  skills: z.record(z.string(), z.record(z.string(), z.string().regex(/^sha256:[0-9a-f]{64}$/))).optional(),
-});
+const server = () =>
+  z
+    .strictObject({
+      url: z.string().optional(),
+      command: z.string().optional(),
+      tools: z.record(z.string(), hex()),
+      /** Files of skills by the address of SKILL.md. Absent in version 1. */
+      skills: z.record(z.string(), z.record(z.string(), z.string().regex(/^sha256:[0-9a-f]{64}$/))).optional(),
+    })
+    .refine(({ url, command }) => (url === undefined) !== (command === undefined), "needs a url or a command");
 const lockSchema = lazy(() =>
   z.strictObject({
     schema: z.enum(["skillflow.lock/1", LOCK_SCHEMA]),
-    servers: z.record(
-      z.string(),
-      z.union([z.strictObject({ url: z.string(), ...pins() }), z.strictObject({ command: z.string(), ...pins() })]),
-    ),
+    servers: z.record(z.string(), server()),
   }),
 );
 export type Lock = Fitting<typeof lockSchema>;
@@ -42,7 +44,7 @@ export function readLock(root: string): Lock | undefined {
   if (problem) throw broken(path, problem, problem.message);
   const checked = lockSchema().safeParse(value);
   if (checked.success) return checked.data;
-  const issue = deepest(checked.error.issues);
+  const [issue] = checked.error.issues;
   const at = (issue?.path ?? []) as (string | number)[];
   throw broken(path, position(at), [fieldPath(at), issue?.message].filter(Boolean).join(": "));
 }
@@ -53,17 +55,6 @@ function readText(path: string): string {
   } catch (error) {
     throw broken(path, {}, messageOf(error));
   }
-}
-
-type Issue = z.core.$ZodIssue;
-
-/** Returns the most specific issue of a union: the one from the alternative that matched furthest. */
-function deepest(issues: readonly Issue[]): Issue | undefined {
-  const [issue] = issues;
-  if (issue?.code !== "invalid_union") return issue;
-  const inner = issue.errors.map((alternative) => deepest(alternative)).filter((found) => found !== undefined);
-  const furthest = inner.sort((a, b) => b.path.length - a.path.length)[0];
-  return furthest && { ...furthest, path: [...issue.path, ...furthest.path] };
 }
 
 function broken(path: string, { line, column }: { line?: number; column?: number }, what: string): SkillflowError {
@@ -96,18 +87,12 @@ export function lockedPlace({ command, url = "" }: McpServerConfig): { command: 
   return { url: `${origin}${pathname}` };
 }
 
-interface Held<Tool> {
-  /** Tools that match the lock. */
-  readonly tools: readonly Tool[];
-  /** All differences, as clauses about the server. */
-  readonly differences: readonly string[];
-}
-
+/** Returns the tools that match the lock, and all differences, as clauses about the server. */
 export function holdToLock<Tool extends { readonly name: string; readonly digest: string }>(
   offered: readonly Tool[],
   config: McpServerConfig,
   { tools: locked, skills: _, ...place }: LockedServer,
-): Held<Tool> {
+) {
   const lockedDigest = (name: string) => (Object.hasOwn(locked, name) ? locked[name] : undefined);
   const isSame = ({ name, digest }: Tool) => lockedDigest(name) === digest;
   const names = new Set(offered.map(({ name }) => name));

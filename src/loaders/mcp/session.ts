@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { setTimeout as pause } from "node:timers/promises";
 import type { CallToolResult, Client, Transport } from "@modelcontextprotocol/client";
 import type { SkillsClient } from "@modelcontextprotocol/client/ext/skills";
 import { messageOf } from "../../core/base/errors.ts";
@@ -11,23 +12,28 @@ import { challengeError } from "./login/auth-fetch.ts";
 import { anyAnswer, type ListName, NO_TIMEOUT, type Pages, readPages } from "./offer/pages.ts";
 import { isClosed, isRefused, isUntouched, statusOf } from "./offer/results.ts";
 import { type ListedTool, MOST_TOOLS, quote, readListedTools, saidOf } from "./offer/tools.ts";
-import { createServerProcess, MOST_MESSAGE, NotConnected } from "./process.ts";
-import type { Processes } from "./processes.ts";
+import { createServerProcess, MOST_MESSAGE, NotConnected, type Processes } from "./process.ts";
 import { fillVariables, variablesIn } from "./variables.ts";
 
 type Sdk = typeof import("@modelcontextprotocol/client");
 
-interface SessionOptions {
+export interface SessionOptions {
+  /** Id of the skill that the server belongs to. */
   readonly id: string;
   readonly config: McpServerConfig;
+  /** Source of the declared variables' values. Other variables do not reach the server. */
   readonly env: Environment;
+  /** Start directory of a command. */
   readonly cwd: string;
-  readonly check?: (() => void) | undefined;
+  /** Throws if the server's files are no longer those that were trusted. Called before each connection. */
+  readonly check?: () => void;
   readonly fetch: typeof fetch;
   readonly processes: Processes;
   readonly timeoutMs: number;
+  /** Stops connecting and reconnecting. */
   readonly signal: AbortSignal;
   readonly auth?: Auth | undefined;
+  /** Receives findings as clauses about the server: `lists the tool "a" twice: the first counts`. */
   readonly onWarning: (message: string) => void;
 }
 
@@ -377,13 +383,6 @@ const PARTING_MS = 1000;
 
 async function closeTransport(transport: ReturnType<Route["open"]>): Promise<void> {
   const parting = transport.terminateSession?.().catch(() => undefined);
-  if (parting) {
-    let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<void>((resolve) => {
-      timer = setTimeout(resolve, PARTING_MS);
-    });
-    await Promise.race([parting, late]);
-    clearTimeout(timer);
-  }
+  if (parting) await Promise.race([parting, pause(PARTING_MS, undefined, { ref: false })]);
   await transport.close();
 }

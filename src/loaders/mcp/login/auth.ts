@@ -39,7 +39,9 @@ export async function openAuth(options: AuthOptions): Promise<Auth> {
   await checkAuthAddress(options.server, egress);
   const tools = { sdk, egress, fetch: authFetch(egress) };
   const people = { person: options.person, isAsking: false };
-  const grant = grantFor({ ...options, ...tools, people });
+  const { config } = options;
+  const shared = { ...options, ...tools, people };
+  const grant = config.type === "authorization_code" ? loginGrant(shared, config) : clientGrant(shared);
   const seen = new Set<string>();
   let redactor = createRedactor([]);
   const learn = () => {
@@ -99,10 +101,6 @@ interface GrantOptions extends Omit<AuthOptions, "fetch"> {
   readonly egress: AuthEgress;
   readonly fetch: FetchLike;
   readonly people: { person: Person | undefined; isAsking: boolean };
-}
-
-function grantFor(options: GrantOptions): Grant {
-  return options.config.type === "authorization_code" ? loginGrant(options, options.config) : clientGrant(options);
 }
 
 /** Returns the scope to request: the operator's, or else the server's plus the scope of a token that is too narrow. */
@@ -169,7 +167,7 @@ function algorithmOf(name: string, { asymmetricKeyType: type, asymmetricKeyDetai
 // ---- user login
 
 function loginGrant(options: GrantOptions, config: McpAuth & { readonly type: "authorization_code" }): Grant {
-  const { env, server, folder, people } = options;
+  const { sdk, id, env, server, fetch, egress, folder, signal, people } = options;
   const secret = config.secret === undefined ? undefined : heldIn(config.secret, env);
   const client =
     config.clientId === undefined ? undefined : { client_id: config.clientId, ...defined("client_secret", secret) };
@@ -189,23 +187,31 @@ function loginGrant(options: GrantOptions, config: McpAuth & { readonly type: "a
         login = other;
         return;
       }
-      if (login && challenge.wantsMore) throw new Error(tooNarrow(challenge));
+      // A server cannot widen the scope of a login, because the run would stop for the user.
+      if (login && challenge.wantsMore)
+        throw new Error(
+          `it requires more scopes than the login has: name all scopes in its auth, with ${quote(challenge.scope ?? "")}, and log in again`,
+        );
       const renewed = login ? await refresh(options, challenge, login) : "there is no login";
       if (typeof renewed !== "string") return keep(renewed);
       if (!people.person) throw new Error(`${renewed}: log in once with a run in a terminal`);
       people.isAsking = true;
-      await askPerson(options, { config, challenge, client, person: people.person })
-        .then(keep)
-        .finally(() => {
-          people.isAsking = false;
-        });
+      const asking = logIn(sdk, {
+        ...{ id, server, fetch, client, signal, person: people.person },
+        check: (address) => checkAuthAddress(address, egress),
+        checkIssuer(named) {
+          const [wanted = "", given] = [config.issuer, named].map((text) => text?.replace(/\/$/, ""));
+          if (config.issuer === undefined || wanted === given) return;
+          throw new Error(`it names the authorization server ${named}, but its auth names ${config.issuer}`);
+        },
+        scope: scopeOf(config, challenge).scope,
+        resourceMetadataUrl: challenge.resourceMetadataUrl,
+      });
+      await asking.then(keep).finally(() => {
+        people.isAsking = false;
+      });
     },
   };
-}
-
-/** Describes a login whose scope is too narrow. A server cannot widen it, because the run would stop for the user. */
-function tooNarrow({ scope = "" }: Challenge): string {
-  return `it requires more scopes than the login has: name all scopes in its auth, with ${quote(scope)}, and log in again`;
 }
 
 /** Refreshes a login. Returns a message if that fails. */
@@ -234,33 +240,4 @@ async function refresh(
   } catch (error) {
     return `the login has expired (${messageOf(error)})`;
   }
-}
-
-interface Asking {
-  readonly config: McpAuth;
-  readonly challenge: Challenge;
-  readonly client: StoredLogin["client"] | undefined;
-  readonly person: Person;
-}
-
-function askPerson(
-  { sdk, id, server, fetch, egress, signal }: GrantOptions,
-  { config, challenge, client, person }: Asking,
-): Promise<StoredLogin> {
-  return logIn(sdk, {
-    id,
-    server,
-    fetch,
-    person,
-    client,
-    check: (address) => checkAuthAddress(address, egress),
-    checkIssuer(issuer) {
-      const [wanted = issuer, named] = [config.issuer, issuer].map((text) => text?.replace(/\/$/, ""));
-      if (config.issuer === undefined || wanted === named) return;
-      throw new Error(`it names the authorization server ${issuer}, but its auth names ${config.issuer}`);
-    },
-    scope: scopeOf(config, challenge).scope,
-    resourceMetadataUrl: challenge.resourceMetadataUrl,
-    signal,
-  });
 }

@@ -1,8 +1,10 @@
 import { randomBytes } from "node:crypto";
-import { createServer, type Server, type ServerResponse } from "node:http";
+import { once } from "node:events";
+import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { FetchLike, OAuthClientMetadata, OAuthClientProvider } from "@modelcontextprotocol/client";
 import { defined } from "../../../core/base/values.ts";
+import { unlessAborted } from "../../text/bounded.ts";
 import type { Person, StoredLogin } from "./logins.ts";
 
 type Sdk = typeof import("@modelcontextprotocol/client");
@@ -122,12 +124,14 @@ async function listenForCode(state: string): Promise<CodeListener> {
     say(response, 200, "skillflow continues in the terminal. You can close this window.");
     answered(searchParams);
   });
-  await listening(server);
+  await once(server.listen(0, "127.0.0.1"), "listening");
   const { port } = server.address() as AddressInfo;
   return {
     address: `http://127.0.0.1:${port}${PATH}`,
     async code(signal) {
-      const params = await Promise.race([answer, given(signal)]);
+      const params = await unlessAborted(answer, signal).catch((error: unknown) => {
+        throw error instanceof Error && error.name === "TimeoutError" ? new Error("no login within 5 min") : error;
+      });
       const code = params.get("code");
       const iss = params.get("iss");
       if (code !== null) return { authorizationCode: code, ...(iss === null ? {} : { iss }) };
@@ -142,21 +146,6 @@ async function listenForCode(state: string): Promise<CodeListener> {
 }
 
 const PATH = "/callback";
-
-function listening(server: Server): Promise<void> {
-  return new Promise((resolve, reject) => {
-    server.once("error", reject);
-    server.listen(0, "127.0.0.1", resolve);
-  });
-}
-
-function given(signal: AbortSignal): Promise<never> {
-  const why = () => (signal.reason?.name === "TimeoutError" ? new Error("no login within 5 min") : signal.reason);
-  return new Promise((_, reject) => {
-    if (signal.aborted) reject(why());
-    signal.addEventListener("abort", () => reject(why()), { once: true });
-  });
-}
 
 function say(response: ServerResponse, status: number, text: string): void {
   response.writeHead(status, { "content-type": "text/plain; charset=utf-8", connection: "close" }).end(`${text}\n`);

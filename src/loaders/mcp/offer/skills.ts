@@ -4,15 +4,26 @@ import type { ToolContext } from "../../../core/skill/skill.ts";
 import { textOfFile } from "../../folder/bundled-files.ts";
 import { unlessAborted } from "../../text/bounded.ts";
 import { reach, type Server } from "../server.ts";
-import type { OfferedSkill } from "./offered-skill.ts";
 import { NO_TIMEOUT } from "./pages.ts";
 import { quote } from "./tools.ts";
 
-type Context = Pick<ToolContext, "signal">;
-
-interface Listing {
-  readonly signal: AbortSignal;
-  readonly warn: (message: string) => void;
+/** Skill that a server offers by the skills extension of MCP (SEP-2640). Its text is by an untrusted author. */
+export interface OfferedSkill {
+  /** Address of its SKILL.md, which identifies it at the server. */
+  readonly uri: string;
+  /** Last segment of the skill's path. */
+  readonly name: string;
+  readonly description: string;
+  /** Digests of all files, by address. */
+  readonly digests: Readonly<Record<string, string>>;
+  /** Paths of the files other than SKILL.md. */
+  readonly files: readonly string[];
+  /** Reason why the skill is left out. Undefined if it can be used. */
+  readonly fault?: string | undefined;
+  /** Reads the instruction. Throws if it does not match the digest and the frontmatter that the server listed. */
+  instruction(context: Pick<ToolContext, "signal">): Promise<string>;
+  /** Reads another file. Throws if it does not match its digest. */
+  read(path: string, context: Pick<ToolContext, "signal">): Promise<string>;
 }
 
 const MOST_SKILLS = 200;
@@ -26,7 +37,10 @@ const MOST_READ = 256 * 1024;
 const MOST_FAULT = 300;
 
 /** Lists the server's skills. Names an invalid one, and why it is left out, in a warning. */
-export async function listSkills(server: Server, { signal, warn }: Listing): Promise<readonly OfferedSkill[]> {
+export async function listSkills(
+  server: Server,
+  { signal, warn }: { readonly signal: AbortSignal; readonly warn: (message: string) => void },
+): Promise<readonly OfferedSkill[]> {
   const client = await (await server.session()).skills();
   if (!client) return [];
   const asked = client.list({}, { signal, timeout: NO_TIMEOUT });
@@ -70,7 +84,7 @@ function offered(server: Server, entry: Skill, fault: string | undefined): Offer
   const { uri, frontmatter, resources } = entry;
   const listed = resources === "dynamic" || fault !== undefined ? [] : resources;
   const files = new Map(listed.map((file) => [pathOf(file.uri, uri), file.uri]));
-  const fetch = (place: string | undefined, { signal }: Context) =>
+  const fetch = (place: string | undefined, { signal }: Pick<ToolContext, "signal">) =>
     reach(server, {
       context: { signal },
       isReading: true,
