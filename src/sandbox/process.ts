@@ -2,7 +2,7 @@ import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { SkillflowError } from "../core/base/errors.ts";
-import type { ForeignCommand, ForeignResult, Sandbox, Turn } from "../core/skill/sandbox.ts";
+import type { ForeignCommand, Sandbox } from "../core/skill/sandbox.ts";
 import { temporaryName } from "../files/temporary-name.ts";
 import type { SandboxHost } from "./host.ts";
 import { checkCommand } from "./isolation/command.ts";
@@ -19,11 +19,15 @@ export function processSandbox(host: SandboxHost): Sandbox {
     isolates: false,
     run: async (command, turn) => {
       checkCommand(command);
-      checkMounts(command);
-      checkNetwork(command);
+      checkNeeds(command);
       const temporary = mkdtempSync(join(tmpdir(), temporaryName("process", host.self)));
+      const { PATH = "/usr/local/bin:/usr/bin:/bin", HOME = "/", LANG = "C.UTF-8" } = host.env;
+      const env = { PATH, HOME, LANG, ...command.env, TMPDIR: temporary };
+      const limited = needsKernel(command.limits) && existsSync(PRLIMIT);
+      const { argv, explain } = limited ? withLimits(command, []) : withoutLimits(command);
+      const launch = { ...command, program: command.argv[0], argv, env, mark: `TMPDIR=${temporary}` };
       try {
-        return await runIn(host, { command, turn, temporary });
+        return explain(await runTree(host, launch, turn));
       } finally {
         rmSync(temporary, { recursive: true, force: true, maxRetries: 3 });
       }
@@ -31,38 +35,15 @@ export function processSandbox(host: SandboxHost): Sandbox {
   };
 }
 
-/** Throws if a mount moves a file, because without isolation the program sees the user's files in place. */
-function checkMounts({ argv: [program], mounts }: ForeignCommand): void {
+/** Throws if the command needs isolation: without it, files stay in their places, and hosts cannot be limited. */
+function checkNeeds({ argv: [program], mounts, network }: ForeignCommand): void {
   const moved = mounts.find(({ source, target }) => source !== target);
-  if (!moved) return;
-  throw new SkillflowError(
-    "sandbox.failed",
-    `${program} needs ${moved.source} mounted as ${moved.target}, which requires an isolating sandbox`,
-    { hint: "install bubblewrap (apt-get install bubblewrap)" },
-  );
-}
-
-/** Throws if the network is limited to some hosts, because that cannot be enforced here. */
-function checkNetwork({ argv: [program], network }: ForeignCommand): void {
-  if (typeof network === "boolean") return;
-  throw new SkillflowError(
-    "sandbox.failed",
-    `${program} may only reach ${network.join(", ") || "no host"}, which requires an isolating sandbox`,
-    { hint: "install bubblewrap (apt-get install bubblewrap)" },
-  );
-}
-
-interface Starting {
-  readonly command: ForeignCommand;
-  readonly turn: Promise<Turn | undefined> | undefined;
-  readonly temporary: string;
-}
-
-async function runIn(host: SandboxHost, { command, turn, temporary }: Starting): Promise<ForeignResult> {
-  const { PATH = "/usr/local/bin:/usr/bin:/bin", HOME = "/", LANG = "C.UTF-8" } = host.env;
-  const env = { PATH, HOME, LANG, ...command.env, TMPDIR: temporary };
-  const limited = needsKernel(command.limits) && existsSync(PRLIMIT);
-  const { argv, explain } = limited ? withLimits(command, []) : withoutLimits(command);
-  const launch = { ...command, program: command.argv[0], argv, env, mark: `TMPDIR=${temporary}` };
-  return explain(await runTree(host, launch, turn));
+  if (!moved && typeof network === "boolean") return;
+  const hosts = typeof network === "boolean" ? [] : network;
+  const need = moved
+    ? `needs ${moved.source} mounted as ${moved.target}`
+    : `may only reach ${hosts.join(", ") || "no host"}`;
+  throw new SkillflowError("sandbox.failed", `${program} ${need}, which requires an isolating sandbox`, {
+    hint: "install bubblewrap (apt-get install bubblewrap)",
+  });
 }

@@ -1,5 +1,7 @@
 import { existsSync, realpathSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
+import { toJson } from "../../core/base/values.ts";
+import { canonicalJson } from "../../core/engine/event/operation.ts";
 import type { McpServerConfig } from "../../core/skill/skill.ts";
 import { isWithin } from "../../files/files.ts";
 import { projectRoot } from "../documents/project-config.ts";
@@ -10,15 +12,7 @@ import { type Contents, openContents } from "../folder/skill-contents.ts";
  * that declares the server, unless that is a skill.
  */
 export function openServerContents(config: McpServerConfig, cwd: string, path = cwd): Contents {
-  return openContents({ path, instead: { text: canonical(config), files: () => namedFiles(config, cwd) } });
-}
-
-/** Serializes a value with sorted keys. */
-function canonical(value: unknown): string {
-  return JSON.stringify(value, (_, inner: unknown) => {
-    const isMap = typeof inner === "object" && inner !== null && !Array.isArray(inner);
-    return isMap ? Object.fromEntries(Object.entries(inner).sort(([a], [b]) => (a < b ? -1 : 1))) : inner;
-  });
+  return openContents({ path, instead: { text: canonicalJson(toJson(config)), files: () => namedFiles(config, cwd) } });
 }
 
 /** Lists the files of the checkout that the command line names, directly or through a package manager or `-m`. */

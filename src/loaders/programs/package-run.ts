@@ -57,13 +57,6 @@ export interface PackageRun extends RunParts {
   readonly ahead?: PackagesAhead;
 }
 
-interface CodeRun extends RunParts {
-  /** Python source. */
-  readonly code: string;
-  /** The function to call. */
-  readonly entrypoint: string;
-}
-
 /** Result of a run. `logs` is what the code printed. */
 export type RunOutcome =
   | CompletedRun
@@ -113,8 +106,8 @@ export async function runPackage(run: PackageRun): Promise<RunOutcome> {
   return run.ahead && isBare ? runAhead(run, program, run.ahead) : runRequest(run, program);
 }
 
-/** Runs Python that was written for this run, without secrets or network. */
-export function runCode(run: CodeRun): Promise<RunOutcome> {
+/** Runs a function of Python source that was written for this run, without secrets or network. */
+export function runCode(run: RunParts & { readonly code: string; readonly entrypoint: string }): Promise<RunOutcome> {
   const { code, entrypoint } = run;
   const request = { target: null, code, entrypoint };
   return runRequest(run, { packages: run.mounts, language: "python", env: {}, network: false, request });
@@ -182,9 +175,11 @@ async function runIn(place: PackagePlace, run: RunParts, program: Program): Prom
     if (!(error instanceof SkillflowError)) return failed("RuntimeError", messageOf(error));
     const message = [error.message, ...(error.hint ? [error.hint] : [])].join("; ");
     const code = callCodeOf(error);
-    if (error.acted !== "no") return failed("SandboxError", message, { code, acted: "unknown" });
-    const told = { type: "SandboxError", message, code, acted: "no", notStarted: true } as const;
-    return { status: "failed", output: null, logs: "", error: told };
+    const isNothing = error.acted === "no";
+    return failed("SandboxError", message, {
+      code,
+      ...(isNothing ? { acted: "no", notStarted: true } : { acted: "unknown" }),
+    });
   }
 }
 
@@ -229,8 +224,14 @@ function commandOf(run: RunParts, program: Program, place: PackagePlace): Foreig
   for (const { contents } of packages) contents.check();
   const modules = packages.filter((known) => known.runtime?.language === language).map(moduleOf);
   const readOnly = (source: string, target: string): Mount => ({ source, target, writable: false });
+  const odd = run.blobs.find(({ id }) => !/^[A-Za-z0-9:_-]+$/.test(id));
+  if (odd) throw new Error(`${JSON.stringify(odd.id)} is not the handle of a blob`);
   return {
-    argv: runnerOf(language, { mark: place.mark, nodePath: run.host.nodePath }),
+    // -B stops Python from writing bytecode to the package's folder.
+    argv:
+      language === "python"
+        ? ["python3", "-u", "-B", "-X", "utf8", `${RUNNERS}/package.py`, place.mark]
+        : [run.host.nodePath, `${RUNNERS}/package.mjs`, place.mark],
     stdin: JSON.stringify({ ...request, args: run.args, packages: Object.fromEntries(modules) }),
     env,
     mounts: [
@@ -238,7 +239,7 @@ function commandOf(run: RunParts, program: Program, place: PackagePlace): Foreig
       ...packages.map(({ name, directory, contents }) =>
         readOnly(contents.sourceOf(directory, run.host), `/skills/${name}`),
       ),
-      ...run.blobs.map(({ id, file }) => readOnly(file, `/blobs/${checkHandle(id)}`)),
+      ...run.blobs.map(({ id, file }) => readOnly(file, `/blobs/${id}`)),
       { source: place.workspace, target: "/workspace", writable: true, disposable: true },
     ],
     cwd: "/workspace",
@@ -246,11 +247,6 @@ function commandOf(run: RunParts, program: Program, place: PackagePlace): Foreig
     limits: { ...LIMITS, ...run.limits },
     signal: run.signal,
   };
-}
-
-function checkHandle(id: string): string {
-  if (/^[A-Za-z0-9:_-]+$/.test(id)) return id;
-  throw new Error(`${JSON.stringify(id)} is not the handle of a blob`);
 }
 
 /** Returns the path of a package's code inside the sandbox. Resolved at each run because the folder may change. */
@@ -262,20 +258,8 @@ function moduleOf({ name, directory, runtime }: RunnablePackage): [name: string,
   return [name, `/skills/${name}/${entrypoint}`];
 }
 
-interface Runner {
-  readonly mark: string;
-  readonly nodePath: string;
-}
-
 /** Path of the runners inside the sandbox. It hides their path on this machine. */
 const RUNNERS = "/runtime";
-
-/** Returns the command line of the runner. -B stops Python from writing bytecode to the package's folder. */
-function runnerOf(language: PackageRuntime["language"], { mark, nodePath }: Runner): ForeignCommand["argv"] {
-  return language === "python"
-    ? ["python3", "-u", "-B", "-X", "utf8", `${RUNNERS}/package.py`, mark]
-    : [nodePath, `${RUNNERS}/package.mjs`, mark];
-}
 
 function outcomeOf(result: ForeignResult, mark: string, limits: SandboxLimits): RunOutcome {
   // The mark counts only at the start of a line: text in the JSON result never contains a newline.
@@ -315,12 +299,14 @@ const ENDINGS: Readonly<Record<Exclude<ForeignResult["ended"], "exit">, Ending>>
   aborted: () => ["AbortError", "the run was canceled"],
 };
 
-interface Failing {
-  readonly logs?: string;
-  readonly code?: CallCode;
-  readonly acted?: Acted;
-}
-
-function failed(type: string, message: string, { logs = "", code = "tool.failed", ...rest }: Failing = {}): RunOutcome {
+function failed(
+  type: string,
+  message: string,
+  {
+    logs = "",
+    code = "tool.failed",
+    ...rest
+  }: Partial<Pick<RunError, "code" | "acted" | "notStarted">> & { logs?: string } = {},
+): RunOutcome {
   return { status: "failed", output: null, logs, error: { type, message, code, ...rest } };
 }

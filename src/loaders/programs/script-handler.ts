@@ -46,7 +46,10 @@ export interface ScriptCall {
  *   aborted, throws the signal's reason.
  */
 export async function callScript(host: LoaderHost, script: Script, input: JsonObject, call: ScriptCall): Promise<Json> {
-  const path = await findScript(script);
+  // The folder may have changed since it was loaded.
+  const place = resolveInsideNow(script.directory, script.file);
+  if (!place.inside) throw new Error(`the script ${script.file} ${place.message}`);
+  const { path } = place;
   const mark = `skillflow-result-${randomUUID()}:`;
   const runner = runnerOf(script, path, { mark, nodePath: host.nodePath });
   const { env, workDir, signal, network = false } = call;
@@ -65,11 +68,14 @@ export async function callScript(host: LoaderHost, script: Script, input: JsonOb
     limits: SCRIPT_LIMITS,
     signal,
   };
-  const result = await start(host, command, { file: script.file, program: runner.program }).catch((error: unknown) => {
-    if (!hasCode(error, "sandbox.missing") || !/\.m?js$/.test(path)) throw error;
-    return undefined;
-  });
-  if (!result) return interpretScript(host, { ...script, path }, command);
+  let result: ForeignResult;
+  try {
+    result = await host.runForeign(command);
+  } catch (error) {
+    if (hasCode(error, "sandbox.missing") && /\.m?js$/.test(path))
+      return interpretScript(host, { ...script, path }, command);
+    throw error instanceof SkillflowError ? notRun(error, script.file, runner.program) : error;
+  }
   if (result.ended === "aborted") throw signal.reason;
   try {
     return resultOf(result, script.file, mark);
@@ -101,13 +107,6 @@ export const SCRIPT_LIMITS = {
   fileBytes: 1024 * MEGABYTE,
   processes: 128,
 } as const;
-
-/** Resolves the script's path at each call, because the folder may have changed since it was loaded. */
-async function findScript({ directory, file }: Script): Promise<string> {
-  const place = resolveInsideNow(directory, file);
-  if (place.inside) return place.path;
-  throw new Error(`the script ${file} ${place.message}`);
-}
 
 interface Runner {
   /** Program named in the error message if it cannot be started. */
@@ -193,32 +192,27 @@ async function interpretScript(
   throw new SkillflowError(codeOfEnding(end.ended), `the script ${script.file} ${ENDINGS[end.ended]}`, { acted: "no" });
 }
 
-async function start(
-  host: LoaderHost,
-  command: ForeignCommand,
-  { file, program }: { readonly file: string; readonly program: string },
-): Promise<ForeignResult> {
-  try {
-    return await host.runForeign(command);
-  } catch (error) {
-    if (!(error instanceof SkillflowError)) throw error;
-    const what = error.code === "sandbox.failed" ? `could not be run with ${program}` : "was not run";
-    const hint = error.hint === undefined ? "" : `; ${error.hint}`;
-    throw new SkillflowError(error.code, `the script ${file} ${what}: ${error.message}${hint}`, {
-      cause: error,
-      acted: error.acted,
-    });
-  }
+function notRun(error: SkillflowError, file: string, program: string): SkillflowError {
+  const { code, hint, acted } = error;
+  const what = code === "sandbox.failed" ? `could not be run with ${program}` : "was not run";
+  const advice = hint === undefined ? "" : `; ${hint}`;
+  return new SkillflowError(code, `the script ${file} ${what}: ${error.message}${advice}`, { cause: error, acted });
 }
 
 function resultOf(result: ForeignResult, file: string, mark: string): Json {
   const marked = result.stdout.lastIndexOf(mark);
-  const outcome = marked === -1 ? undefined : outcomeOf(result.stdout.slice(marked + mark.length));
+  // The runner's line: `{"result": …}` or `{"error": "…", "code": "EROFS"}`.
+  const line = marked === -1 ? "" : (result.stdout.slice(marked + mark.length).split("\n")[0] ?? "");
+  const outcome = parseJson(line);
   const ended = (how: ForeignResult["ended"]) => {
     return new SkillflowError(codeOfEnding(how), `the script ${file} ${ENDINGS[how] ?? "was ended"}`);
   };
   if (result.ended !== "exit") throw ended(result.ended);
-  if (outcome) return settle(outcome, result.stderr);
+  if (isObject(outcome)) {
+    const { error, code, acted, result: value } = outcome as JsonObject;
+    if (typeof error !== "string") return value ?? null;
+    throw Object.assign(reportedError(withRefusals(error, result.stderr), acted), { code });
+  }
   if (result.truncated) throw ended("output");
   if (marked !== -1) throw invalidOutput(`the script ${file} returned a result that is nested too deeply`);
   if (result.code !== 0) throw failureOf(result, file);
@@ -232,17 +226,6 @@ const ENDINGS: Readonly<Record<string, string>> = {
   disk: "wrote too much to disk and was ended",
   output: `printed more than ${SCRIPT_LIMITS.outputBytes / MEGABYTE} MB`,
 };
-
-/** Parses a runner's line: `{"result": …}` or `{"error": "…", "code": "EROFS"}`. Undefined if it is incomplete. */
-function outcomeOf(text: string): JsonObject | undefined {
-  const outcome = parseJson(text.split("\n")[0] ?? "");
-  return isObject(outcome) ? (outcome as JsonObject) : undefined;
-}
-
-function settle({ error, code, acted, result }: JsonObject, stderr: string): Json {
-  if (typeof error === "string") throw Object.assign(reportedError(withRefusals(error, stderr), acted), { code });
-  return result ?? null;
-}
 
 /** Adds the sandbox's network refusals to an error message such as "fetch failed". */
 export function withRefusals(error: string, stderr: string): string {

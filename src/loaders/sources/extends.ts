@@ -88,7 +88,11 @@ function readCommitted(named: string, sha256: string, means: Means & { readonly 
   }
   const content = fetchFile({ url, commit, path }, env, refuse);
   // A cache that cannot be written only costs time.
-  if (kept && digestOf(content) === sha256) attempt(() => keep(kept, content));
+  if (kept && digestOf(content) === sha256)
+    attempt(() => {
+      mkdirSync(dirname(kept), { recursive: true, mode: 0o700 });
+      writeFileSync(kept, content, { mode: 0o600 });
+    });
   return content;
 }
 
@@ -112,18 +116,11 @@ function hostOf(address: string): string | undefined {
   return (host ?? scp)?.toLowerCase();
 }
 
-function keep(path: string, content: Buffer): void {
-  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-  writeFileSync(path, content, { mode: 0o600 });
-}
-
-interface Place {
-  readonly url: string;
-  readonly commit: string;
-  readonly path: string;
-}
-
-function fetchFile({ url, commit, path }: Place, env: Environment, refuse: Refuse): Buffer {
+function fetchFile(
+  { url, commit, path }: Record<"url" | "commit" | "path", string>,
+  env: Environment,
+  refuse: Refuse,
+): Buffer {
   const root = mkdtempSync(join(tmpdir(), "skillflow-extends-"));
   const run = (...args: string[]) => git({ root, env, reaches: true }, args);
   try {

@@ -4,13 +4,7 @@ import { basename, dirname, isAbsolute, join, relative, resolve } from "node:pat
 import { type Diagnostic, fieldPath } from "../../core/base/diagnostic.ts";
 import type { Hint } from "../../core/base/options.ts";
 import type { Json, JsonObject } from "../../core/base/values.ts";
-import {
-  parseSource,
-  type SourceField,
-  type SourceForm,
-  type SourceProblem,
-  sourceFields,
-} from "../../core/document/check/sources.ts";
+import { parseSource, type SourceField, type SourceProblem, sourceFields } from "../../core/document/check/sources.ts";
 import type { Workflow } from "../../core/document/workflow/workflow.ts";
 import type { ResolvedSource } from "../../core/engine/event/record.ts";
 import { isWithin, PLAIN_FILE } from "../../files/files.ts";
@@ -67,9 +61,11 @@ async function loadFields(fields: readonly SourceField[], options: SourceOptions
   fields.forEach(({ path }, index) => {
     const outcome = outcomes[index];
     if (!outcome) return;
-    if (!("content" in outcome)) diagnostics.push(toDiagnostic(path, outcome));
-    else if (path.at(-1) === "instruction" && outcome.content.trim() === "") diagnostics.push(blankInstruction(path));
-    else sources.push([fieldPath(path), outcome]);
+    const field = fieldPath(path);
+    const isBlank = path.at(-1) === "instruction" && "content" in outcome && outcome.content.trim() === "";
+    if (isBlank) diagnostics.push({ severity: "error", code: "SCHEMA", path, message: `${field} must not be empty` });
+    else if ("content" in outcome) sources.push([field, outcome]);
+    else diagnostics.push({ severity: "error", ...outcome, message: `${field}: ${outcome.message}`, path });
   });
   return { sources: Object.fromEntries(sources), diagnostics };
 }
@@ -110,14 +106,6 @@ async function mapSome<Item, Value extends object>(
   return outcomes;
 }
 
-function toDiagnostic(path: Diagnostic["path"], { code, message, hint }: SourceProblem): Diagnostic {
-  return { severity: "error", code, message: `${fieldPath(path)}: ${message}`, path, hint };
-}
-
-function blankInstruction(path: Diagnostic["path"]): Diagnostic {
-  return { severity: "error", code: "SCHEMA", path, message: `${fieldPath(path)} must not be empty` };
-}
-
 type Outcome = ResolvedSource | SourceProblem;
 
 function resolveSource(field: SourceField, outside: Outside): Outcome | Promise<Outcome> {
@@ -132,10 +120,7 @@ function resolved(content: string, rest: Omit<ResolvedSource, "content" | "hash"
   return { content, hash: createHash("sha256").update(content, "utf8").digest("hex").slice(0, 16), ...rest };
 }
 
-type FileForm = Extract<SourceForm, { kind: "file" }>;
-type UrlForm = Extract<SourceForm, { kind: "url" }>;
-
-async function resolveUrl(field: SourceField, { url }: UrlForm, outside: Outside): Promise<Outcome> {
+async function resolveUrl(field: SourceField, { url }: { readonly url: string }, outside: Outside): Promise<Outcome> {
   if (outside.options.offline) {
     const hint: Hint = ["Run without ", { option: "offline" }, ", or keep a copy as a file."];
     return { code: "SOURCE_OFFLINE_REQUIRES_FETCH", message: `${url} is not fetched while offline`, hint };
@@ -146,7 +131,7 @@ async function resolveUrl(field: SourceField, { url }: UrlForm, outside: Outside
   return resolved(content, { kind: "url", resolver: "fetch", origin: field.value as Json, fetchedAt });
 }
 
-async function resolveFile(field: SourceField, form: FileForm, outside: Outside): Promise<Outcome> {
+async function resolveFile(field: SourceField, form: { readonly path: string }, outside: Outside): Promise<Outcome> {
   const { baseDir, workDir } = outside.options;
   const from = field.from === "input" ? workDir : baseDir;
   const sourcePath = resolve(from, form.path);
@@ -180,14 +165,12 @@ async function locate(path: string): Promise<Location> {
   }
 }
 
-interface Named {
-  readonly sourcePath: string;
-  readonly realPath: string;
-  readonly written: string;
-}
-
 /** Explains why a file is refused, without revealing whether it exists. */
-async function refusal({ from }: SourceField, named: Named, outside: Outside): Promise<SourceProblem | undefined> {
+async function refusal(
+  { from }: SourceField,
+  named: Record<"sourcePath" | "realPath" | "written", string>,
+  outside: Outside,
+): Promise<SourceProblem | undefined> {
   const { documentRoot, inputRoot } = outside.options;
   const root = from === "input" ? (inputRoot ?? outside.options.workDir) : documentRoot;
   const { realPath: realRoot } = await outside.locate(root);

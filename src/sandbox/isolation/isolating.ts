@@ -2,7 +2,7 @@ import { chmodSync, mkdtempSync, readdirSync, rmdirSync, unlinkSync } from "node
 import { constants, release, tmpdir } from "node:os";
 import { join } from "node:path";
 import { SkillflowError } from "../../core/base/errors.ts";
-import type { ForeignCommand, ForeignResult, Mount, Sandbox, Turn } from "../../core/skill/sandbox.ts";
+import type { ForeignCommand, ForeignResult, Sandbox, Turn } from "../../core/skill/sandbox.ts";
 import { temporaryName } from "../../files/temporary-name.ts";
 import type { SandboxHost } from "../host.ts";
 import { withLimits } from "../limits.ts";
@@ -10,11 +10,10 @@ import { type Channel, type Launch, runTree, type TreeEnd } from "../tree.ts";
 import { checkCommand } from "./command.ts";
 import { watchDisk } from "./disk.ts";
 import { type Egress, openEgress } from "./egress.ts";
-import { chooseKernelUser, giveDisposable, type KernelUser, prefixFor } from "./kernel-user.ts";
+import { chooseKernelUser, giveDisposable, prefixFor } from "./kernel-user.ts";
 import { protectNames } from "./protection.ts";
 import { hostsOf, relayPrefix, withRelay } from "./relay.ts";
-import { describeView } from "./view.ts";
-import type { ViewStep } from "./view-step.ts";
+import { describeView, type ViewStep } from "./view.ts";
 
 /** Launcher command that sets up a view and then runs the arguments that follow it. */
 export interface Enclosure {
@@ -44,93 +43,46 @@ export function isolatingSandbox(
     isolates: true,
     run: async (asked, turn) => {
       checkCommand(asked);
-      const network = hostsOf(asked)?.length === 0 ? false : asked.network;
+      const hosts = hostsOf(asked);
+      const network = hosts?.length === 0 ? false : asked.network;
       const command = { ...asked, network, limits: { ...DEFAULT_LIMITS, ...asked.limits } };
       // If we are root, another user must be able to reach the folder, so use /tmp.
       const folder = mkdtempSync(join(host.uid === 0 ? "/tmp" : tmpdir(), temporaryName("box", host.self)));
+      const egress = hosts && network ? openEgress({ hosts }) : undefined;
       try {
         chmodSync(folder, 0o755);
-        return await withEgress(command, (egress) =>
-          withProtection(host, command, folder, (kept) => {
-            const { user, before, view } = prepare(host, command, { folder, kept });
-            const enclosure = enclose({ command, view, folder });
-            return runIn({ host, command, turn, user, before, enclosure, egress });
-          }),
-        );
+        // Protected names stay read-only until the program is gone.
+        const { mounts, release } = protectNames(host, command, folder);
+        try {
+          const view = describeView(host, { ...command, mounts: [...command.mounts, ...mounts] }, folder);
+          return await runIn({ host, command, turn, egress, view, folder, enclose });
+        } finally {
+          release();
+        }
       } finally {
+        await egress?.close();
         removeFolder(folder);
       }
     },
   };
 }
 
-/** Runs a proxy while a command that names hosts runs. Appends its refusals to stderr. */
-async function withEgress(
-  command: ForeignCommand,
-  work: (egress: Egress | undefined) => Promise<ForeignResult>,
-): Promise<ForeignResult> {
-  const hosts = hostsOf(command);
-  if (!hosts) return work(undefined);
-  const egress = openEgress({ hosts });
-  try {
-    const result = await work(egress);
-    const between = result.stderr === "" || result.stderr.endsWith("\n") ? "" : "\n";
-    const report = egress.report();
-    return report === "" ? result : { ...result, stderr: `${result.stderr}${between}${report}` };
-  } finally {
-    await egress.close();
-  }
-}
-
-/** Keeps protected names read-only until the program is gone. */
-async function withProtection(
-  host: SandboxHost,
-  command: ForeignCommand,
-  folder: string,
-  work: (kept: readonly Mount[]) => Promise<ForeignResult>,
-): Promise<ForeignResult> {
-  const { mounts, release } = protectNames(host, command, folder);
-  try {
-    return await work(mounts);
-  } finally {
-    release();
-  }
-}
-
-interface Surroundings {
-  readonly folder: string;
-  readonly kept: readonly Mount[];
-}
-
-interface Prepared {
-  readonly user: KernelUser | undefined;
-  /** Prefix that runs the launcher as that user. */
-  readonly before: readonly string[];
-  readonly view: readonly ViewStep[];
-}
-
-function prepare(host: SandboxHost, command: ForeignCommand, { folder, kept }: Surroundings): Prepared {
-  const view = describeView(host, { ...command, mounts: [...command.mounts, ...kept] }, folder);
-  const user = chooseKernelUser(host, command);
-  if (!user) return { user, before: [], view };
-  giveDisposable(user, command);
-  const prefix = prefixFor(user, view, folder);
-  return { user, before: prefix.argv, view: prefix.view };
-}
-
-interface Launched extends Pick<Prepared, "user" | "before"> {
+interface Launching extends EncloseParts {
   readonly host: SandboxHost;
-  readonly command: ForeignCommand;
   readonly turn: Promise<Turn | undefined> | undefined;
-  readonly enclosure: Enclosure;
-  /** Undefined if the command names no hosts. */
+  /** Proxy for a command that names hosts. */
   readonly egress: Egress | undefined;
+  readonly enclose: (parts: EncloseParts) => Enclosure;
 }
 
-async function runIn({ host, command, turn, user, before, enclosure, egress }: Launched): Promise<ForeignResult> {
+async function runIn({ host, command, turn, egress, view, folder, enclose }: Launching): Promise<ForeignResult> {
+  const user = chooseKernelUser(host, command);
+  if (user) giveDisposable(user, command);
+  const prefix = user ? prefixFor(user, view, folder) : { argv: [], view };
+  const enclosure = enclose({ command, view: prefix.view, folder });
   const limited = withLimits(command, ["--core=0", ...processLimit(command, user?.uid ?? host.uid)]);
   const relay = egress ? relayPrefix(host) : [];
-  const [launcher, ...rest] = [...before, ...enclosure.argv, ...relay, ...limited.argv];
+  const [launcher, ...rest] = [...prefix.argv, ...enclosure.argv, ...relay, ...limited.argv];
   const [program] = command.argv;
   const written = command.mounts.filter(({ writable }) => writable).map(({ source }) => source);
   const launch: Launch = {
@@ -147,7 +99,10 @@ async function runIn({ host, command, turn, user, before, enclosure, egress }: L
   };
   const end = await runTree(host, launch, turn);
   if (end.ended === "exit" && !enclosure.hasBegun()) throw notBegun(program, end);
-  return limited.explain(fromInside(end));
+  const result = limited.explain(fromInside(end));
+  const report = egress?.report() ?? "";
+  const between = result.stderr === "" || result.stderr.endsWith("\n") ? "" : "\n";
+  return report === "" ? result : { ...result, stderr: `${result.stderr}${between}${report}` };
 }
 
 /** Default limits for foreign code: enough for normal work, too little to exhaust the machine. */

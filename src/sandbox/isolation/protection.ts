@@ -32,10 +32,16 @@ export function protectNames(
     const path = join(realpathSync(mount.source), name);
     const target = join(mount.target, name);
     const found = lstatSync(path, { throwIfNoEntry: false });
-    if (found?.isSymbolicLink()) throw isLink(program, mount, name);
+    if (found?.isSymbolicLink()) {
+      // It could point elsewhere by the time of the mount.
+      const message = `${program} was not run: ${mount.target} cannot be made writable, because ${name} in it is a link`;
+      throw new SkillflowError("sandbox.failed", message, { hint: "replace the link with a folder or a file" });
+    }
     if (found && !isPlaceholder(path, found)) return { source: path, target, writable: false };
     held.push(hold(host, path));
-    return { source: emptyFolder(folder), target, writable: false };
+    const empty = join(folder, "nothing");
+    mkdirSync(empty, { recursive: true });
+    return { source: empty, target, writable: false };
   };
   try {
     const kept = mounts.flatMap((mount) => (mount.protect ?? []).map((name) => protect(mount, name)));
@@ -44,18 +50,6 @@ export function protectNames(
     release();
     throw error;
   }
-}
-
-/** Explains the refusal of links: a link could point elsewhere by the time of the mount. */
-function isLink(program: string, { target }: Mount, name: string): SkillflowError {
-  const message = `${program} was not run: ${target} cannot be made writable, because ${name} in it is a link`;
-  return new SkillflowError("sandbox.failed", message, { hint: "replace the link with a folder or a file" });
-}
-
-function emptyFolder(folder: string): string {
-  const path = join(folder, "nothing");
-  mkdirSync(path, { recursive: true });
-  return path;
 }
 
 interface Held {

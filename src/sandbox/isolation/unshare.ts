@@ -6,8 +6,7 @@ import { livingProcesses } from "../processes.ts";
 import { type EncloseParts, type Enclosure, isolatingSandbox } from "./isolating.ts";
 import { hostsOf } from "./relay.ts";
 import { filterLoader, seccompFilter } from "./seccomp.ts";
-import { INNER_ID, innerEnvironment, SHM_BYTES } from "./view.ts";
-import type { ViewStep } from "./view-step.ts";
+import { INNER_ID, innerEnvironment, SHM_BYTES, type ViewStep } from "./view.ts";
 
 /**
  * Creates a sandbox with util-linux tools, which every Linux has. It is slower than bubblewrap. Perl or Python loads

@@ -81,15 +81,10 @@ function checkTools(entries: readonly unknown[], checkScript: CheckScript) {
   return { tools: [...tools.values()], findings };
 }
 
-interface ToolSurroundings {
-  /** Earlier tools by name. */
-  readonly before: ReadonlyMap<string, ToolDeclaration>;
-  readonly checkScript: CheckScript;
-}
-
+/** Reads one tool. `before` are the earlier ones by name. */
 function checkTool(
   entry: unknown,
-  { before, checkScript }: ToolSurroundings,
+  { before, checkScript }: { before: ReadonlyMap<string, ToolDeclaration>; checkScript: CheckScript },
 ): { readonly tool?: ToolDeclaration; readonly findings: readonly ToolFinding[] } {
   if (!isObject(entry)) return { findings: [skippedTool([], "a tool must be an object", "TOOLS_SHAPE")] };
   const { name, description, script, parameters = {} } = entry;

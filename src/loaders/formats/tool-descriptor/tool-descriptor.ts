@@ -44,7 +44,7 @@ export const toolDescriptor: FolderFormat = {
     const loaded = loadDescriptor(folder, host, { document, open });
     const found = "severity" in loaded ? [loaded] : loaded.diagnostics;
     // A descriptor that is not even recognisable is probably meant as Skill Tools.
-    if (!open.isWhole && !open.isList) return lintAsTools({ loaded, found }, folder, host);
+    if (!open.isWhole && !open.isList) return lintAsTools(loaded, found, { folder, host });
     return {
       loaded,
       format: "tool-descriptor",
@@ -53,13 +53,12 @@ export const toolDescriptor: FolderFormat = {
   },
 };
 
-interface Loaded {
-  readonly loaded: LoadedSkill | Diagnostic;
-  readonly found: readonly Diagnostic[];
-}
-
-/** Lints the folder as Skill Tools, whose rules say more about its tools.json. */
-function lintAsTools({ loaded, found }: Loaded, folder: SkillFolder, host: LoaderHost): Reading {
+/** Lints the folder as Skill Tools, whose rules say more about its tools.json. `found` are the descriptor's findings. */
+function lintAsTools(
+  loaded: LoadedSkill | Diagnostic,
+  found: readonly Diagnostic[],
+  { folder, host }: { readonly folder: SkillFolder; readonly host: LoaderHost },
+): Reading {
   const { format, lint } = skillTools.read(folder, host);
   const other = found.filter(({ code, file }) => code === "DESCRIPTOR_INVALID" && file !== toolsFile(folder));
   return { loaded, format, lint: (known) => [...lint(known), ...strictly(other)] };
@@ -67,11 +66,11 @@ function lintAsTools({ loaded, found }: Loaded, folder: SkillFolder, host: Loade
 
 function otherTools(folder: SkillFolder, host: LoaderHost): Reading {
   const { loaded } = skillDocument.read(folder, host);
-  if ("severity" in loaded) return lintAsTools({ loaded, found: [] }, folder, host);
+  if ("severity" in loaded) return lintAsTools(loaded, [], { folder, host });
   const message = "tools.json is neither a list of tools nor a map with tools, allowlist and execution";
   const found = descriptorFinding("DESCRIPTOR_INVALID", { path: [], message, file: toolsFile(folder) });
   const whole = { ...loaded, diagnostics: [...loaded.diagnostics, found] };
-  return lintAsTools({ loaded: whole, found: [] }, folder, host);
+  return lintAsTools(whole, [], { folder, host });
 }
 
 const toolsFile = ({ directory }: SkillFolder) => join(directory, "tools.json");

@@ -56,12 +56,11 @@ async function listResources(session: Session, links: Links, { signal }: ToolCon
   return isWhole ? { resources } : { resources, left_out: "there are more than are listed here" };
 }
 
-interface Wanted {
-  readonly uri: string;
-  readonly links: Links;
-}
-
-async function readResource(session: Session, { uri, links }: Wanted, { signal, blobs }: ToolContext): Promise<Json> {
+async function readResource(
+  session: Session,
+  { uri, links }: { readonly uri: string; readonly links: Links },
+  { signal, blobs }: ToolContext,
+): Promise<Json> {
   if (!links.has(uri) && !(await isListed(session, uri, signal))) {
     const what = `this server has neither linked nor listed ${quote(uri)}: read only what it links or lists`;
     throw new SkillflowError("call.refused", what);

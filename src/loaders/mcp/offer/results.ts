@@ -3,13 +3,11 @@ import { hasCode } from "../../../core/base/errors.ts";
 import { type Json, parseJson } from "../../../core/base/values.ts";
 import { type Keeping, readBlocks } from "./blocks.ts";
 
-interface Reading extends Keeping {
-  /** Schema of the tool's results. */
-  readonly hasSchema: boolean;
-}
-
 /** Returns a call's result as data for the model. Throws if the call failed. */
-export async function readResult(result: CallToolResult, { hasSchema, ...keeping }: Reading): Promise<Json> {
+export async function readResult(
+  result: CallToolResult,
+  { hasSchema, ...keeping }: Keeping & { readonly hasSchema: boolean },
+): Promise<Json> {
   const { content, structuredContent, isError } = result;
   if (isError) throw new Error(failureText(content) || "the tool failed and gave no reason");
   if (structuredContent !== undefined) return structuredContent as Json;

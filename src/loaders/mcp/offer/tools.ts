@@ -50,7 +50,8 @@ function readTool(entry: unknown, said: Said, warn: (message: string) => void): 
   const name = isObject(entry) ? entry.name : undefined;
   if (!isObject(entry) || typeof name !== "string" || name === "") return "lists a tool without a name: it is left out";
   if (name.length > MOST_NAME) return `lists a tool whose name is too long (${quote(name)}): it is left out`;
-  const fault = schemaFault(entry.inputSchema) ?? objectFault(entry.inputSchema);
+  const isOfObject = isObject(entry.inputSchema) && entry.inputSchema.type === "object";
+  const fault = schemaFault(entry.inputSchema) ?? (isOfObject ? undefined : "is not the schema of an object");
   if (fault) return `lists the tool ${quote(name)}, whose input schema ${fault}: it is left out`;
   const outputFault = entry.outputSchema === undefined ? undefined : schemaFault(entry.outputSchema);
   if (outputFault)
@@ -72,14 +73,13 @@ function readTool(entry: unknown, said: Said, warn: (message: string) => void): 
 }
 
 /** Returns the digest of a tool as listed. A title counts as the description if there is none. */
-function digestOf({ name, title, description = title, inputSchema, outputSchema, annotations }: ListedEntry): string {
+function digestOf(entry: { readonly [key: string]: unknown }): string {
+  const { name, title, description = title, inputSchema, outputSchema, annotations } = entry;
   const said = Object.entries({ name, description, inputSchema, outputSchema, annotations });
   const kept = said.filter(([, value]) => value !== undefined);
   const shallow = kept.map(([key, value]) => [key, isNestedBeyond(MOST_DEPTH, value) ? "nested too deeply" : value]);
   return sha256(canonicalJson(Object.fromEntries(shallow)));
 }
-
-type ListedEntry = { readonly [key: string]: unknown };
 
 function cutDescription(text: unknown): string {
   if (typeof text !== "string") return "";
@@ -99,10 +99,6 @@ function schemaFault(schema: unknown): string | undefined {
   } catch (error) {
     return `cannot be used (${messageOf(error).slice(0, 200)})`;
   }
-}
-
-function objectFault(schema: unknown): string | undefined {
-  return isObject(schema) && schema.type === "object" ? undefined : "is not the schema of an object";
 }
 
 /** Counts the schemas that one validation may visit when it follows every local `$ref`. A loop counts once. */

@@ -213,12 +213,10 @@ function mountsOf(names: readonly string[], checkout: string, folder: string): M
   });
 }
 
-interface Telling {
-  readonly seconds: number;
-  readonly context: Pick<ToolContext, "blobs">;
-}
-
-async function describe({ ended, code, stdout, stderr }: ForeignResult, { seconds, context }: Telling): Promise<Json> {
+async function describe(
+  { ended, code, stdout, stderr }: ForeignResult,
+  { seconds, context }: { readonly seconds: number; readonly context: Pick<ToolContext, "blobs"> },
+): Promise<Json> {
   const between = stdout === "" || stdout.endsWith("\n") || stderr === "" ? "" : "\n";
   const output = `${stdout}${between}${stderr}`;
   if (ended !== "exit") {
