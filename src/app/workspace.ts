@@ -8,7 +8,7 @@ import type { RecordedOption } from "../core/engine/event/record.ts";
 import { ownPath } from "../files/own-files.ts";
 import { loadPolicies } from "../loaders/documents/policy.ts";
 import { isInCheckout, loadUserConfig, projectRoot } from "../loaders/documents/project-config.ts";
-import type { SkillLevel } from "../loaders/folder/level.ts";
+import type { SkillLevel } from "../loaders/folder/format.ts";
 import { sweepTemporaries } from "../loaders/folder/temporary-folders.ts";
 import { askAgent } from "../loaders/formats/contract/agent-call.ts";
 import { mcpCaller } from "../loaders/mcp/call.ts";
@@ -26,7 +26,7 @@ import {
   rememberTrust as writeTrust,
 } from "../loaders/trust/trust-memory.ts";
 import { createTimeBound } from "../sandbox/time-bound.ts";
-import type { Workspace, WorkspaceOptions } from "./host.ts";
+import { documentsOf, type Host, hintText, processesOf, type Workspace, type WorkspaceOptions } from "./host.ts";
 import { cannotCount, chooseSkills, type NamedSkill, type SkillChoices } from "./skills/choices.ts";
 
 export { nearFile } from "../loaders/documents/document-text.ts";
@@ -35,7 +35,6 @@ export type { InlineSkills, SkillEntry, TrustEntry };
 import { openRunners } from "./adapters/sandboxes.ts";
 import { openState } from "./adapters/states.ts";
 import { openStore } from "./adapters/stores.ts";
-import { documentsOf, type Host, hintText, processesOf } from "./host.ts";
 import { keptPlaces, missingFolders, skillLevels } from "./skills/levels.ts";
 
 export function openWorkspace(given: Host, options: WorkspaceOptions): Workspace {

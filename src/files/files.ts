@@ -1,4 +1,4 @@
-import { randomUUID } from "node:crypto";
+import { createHash, randomUUID } from "node:crypto";
 import {
   accessSync,
   closeSync,
@@ -180,6 +180,17 @@ function makeMissing(path: string, mode: number, parentIsThere = false): void {
     makeMissing(dirname(path), mode);
     makeMissing(path, mode, true);
   }
+}
+
+/** Returns an absolute folder and those above it, lowest first. */
+export function foldersUp(folder: string): string[] {
+  const above = dirname(folder);
+  return [folder, ...(above === folder ? [] : foldersUp(above))];
+}
+
+/** Returns the sha256 of a content in hexadecimal. */
+export function digestOf(content: string | Uint8Array): string {
+  return createHash("sha256").update(content).digest("hex");
 }
 
 /** Checks whether a path is a root or below it. Compares whole segments, so `/a-b` is not in `/a`. */

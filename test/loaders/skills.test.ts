@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterAll, beforeEach, describe, expect, test } from "vitest";
-import type { SkillLevel } from "../../src/loaders/folder/level.ts";
+import type { SkillLevel } from "../../src/loaders/folder/format.ts";
 import { openSkillFolder, readSkillDocument } from "../../src/loaders/folder/skill-folder.ts";
 import { handlerConfig, recordSkill } from "../../src/loaders/registry/entry.ts";
 import { openSkillSet } from "../../src/loaders/registry/open.ts";

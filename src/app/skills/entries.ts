@@ -2,7 +2,7 @@ import { SkillflowError } from "../../core/base/errors.ts";
 import { deepEqual, stringsIn } from "../../core/base/values.ts";
 import type { Workflow } from "../../core/document/workflow/workflow.ts";
 import type { RunRecord } from "../../core/engine/event/record.ts";
-import { askForLack } from "../../loaders/registry/availability.ts";
+import { askForLack } from "../../loaders/registry/entry.ts";
 import type { InlineSkills, SkillEntry, SkillSet } from "../../loaders/registry/skill-set.ts";
 
 /** Skills by id. Undefined if no skill has the id. */

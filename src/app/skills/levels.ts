@@ -8,7 +8,7 @@ import {
   projectRoot,
   userConfigPath,
 } from "../../loaders/documents/project-config.ts";
-import type { SkillLevel } from "../../loaders/folder/level.ts";
+import type { SkillLevel } from "../../loaders/folder/format.ts";
 import { documentsOf, type Host, type WorkspaceOptions } from "../host.ts";
 import type { SkillChoices } from "./choices.ts";
 

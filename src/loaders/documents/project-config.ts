@@ -5,7 +5,7 @@ import { type Diagnostic, fieldPath } from "../../core/base/diagnostic.ts";
 import { messageOf, SkillflowError } from "../../core/base/errors.ts";
 import { nearest, PARSED_ONCE } from "../../core/base/values.ts";
 import { type Environment, type ProjectConfig, projectConfigSchema } from "../../core/document/config.ts";
-import { isWithin, readRegular } from "../../files/files.ts";
+import { foldersUp, isWithin, readRegular } from "../../files/files.ts";
 import { parseDocument, problemOf } from "./document-text.ts";
 import { describeIssue, keysAt, withoutConsequences } from "./schema-findings.ts";
 
@@ -44,8 +44,7 @@ export function userConfigPath(env: Environment): string | undefined {
 
 /** Returns the root of the repository that contains a folder, or else the folder itself. */
 export function projectRoot(from: string): string {
-  const directories = upToRepositoryRoot(from);
-  const top = directories.at(-1) ?? from;
+  const top = upToRepositoryRoot(from).at(-1) ?? from;
   return existsSync(join(top, ".git")) ? top : from;
 }
 
@@ -73,12 +72,9 @@ function nearestExisting(path: string): string {
 }
 
 function upToRepositoryRoot(from: string): string[] {
-  const directories: string[] = [];
-  for (let directory = resolve(from); ; directory = dirname(directory)) {
-    directories.push(directory);
-    if (existsSync(join(directory, ".git"))) return directories;
-    if (dirname(directory) === directory) return directories.slice(0, 1);
-  }
+  const directories = foldersUp(resolve(from));
+  const root = directories.findIndex((directory) => existsSync(join(directory, ".git")));
+  return directories.slice(0, Math.max(root, 0) + 1);
 }
 
 function readConfig(path: string): ProjectConfig {

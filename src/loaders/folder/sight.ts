@@ -1,4 +1,13 @@
-import { constants, lstatSync, readdirSync, readlinkSync, realpathSync, type Stats, statSync } from "node:fs";
+import {
+  constants,
+  type Dirent,
+  lstatSync,
+  readdirSync,
+  readlinkSync,
+  realpathSync,
+  type Stats,
+  statSync,
+} from "node:fs";
 import { dirname } from "node:path";
 import { attempt } from "../../core/base/errors.ts";
 
@@ -12,7 +21,7 @@ export interface Sight {
   /** Returns the real path of a file or folder, or undefined for anything else. */
   readonly real: (path: string) => string | undefined;
   /** Lists a folder by name. Returns nothing if it cannot be read, because then it cannot run either. */
-  readonly list: (folder: string) => readonly Entry[];
+  readonly list: (folder: string) => readonly Dirent[];
   /** Returns the target of a link as written. */
   readonly link: (path: string) => string;
   /** Notes that the caller is about to read a file. */
@@ -22,11 +31,6 @@ export interface Sight {
    * that a further change could not be noticed.
    */
   readonly keep: () => (() => boolean) | undefined;
-}
-
-export interface Entry {
-  readonly name: string;
-  readonly kind: "file" | "folder" | "link" | "other";
 }
 
 /** Time in which a second change may leave a file's stamp as it is, because clocks of file systems are coarse. */
@@ -60,9 +64,7 @@ export function openSight(): Sight {
     list(folder) {
       noteContent(folder);
       const entries = attempt(() => readdirSync(folder, { withFileTypes: true })) ?? [];
-      return entries
-        .map((entry) => ({ name: entry.name, kind: kindOf(entry) }))
-        .sort((a, b) => (a.name < b.name ? -1 : 1));
+      return entries.sort((a, b) => (a.name < b.name ? -1 : 1));
     },
     link(path) {
       noteContent(path);
@@ -72,39 +74,34 @@ export function openSight(): Sight {
     keep() {
       for (const [folder, paths] of missing) watchMissing(folder, [...paths], watched);
       const all = [...watched.values()];
-      const isConclusive = all.every(({ content }) => content === undefined || openedAt - content.ctimeMs > COARSE_MS);
+      const isConclusive = all.every(({ changedMs }) => changedMs === undefined || openedAt - changedMs > COARSE_MS);
       return isConclusive ? () => all.every(isSame) : undefined;
     },
   };
 }
 
-/** Expected identity of a path. Undefined members are not compared. */
+/** Expected identity of a path. */
 interface Watch {
   readonly path: string;
   /** Undefined if the path does not exist. */
-  readonly inode: number | undefined;
-  readonly device: number | undefined;
-  /** File, folder or link: a new one may get the inode of one that was removed. */
-  readonly type: number | undefined;
+  readonly stamp: string | undefined;
   /** Only for files and folders whose content counts. Their links are not followed. */
-  readonly content: { readonly size: number; readonly ctimeMs: number } | undefined;
+  readonly changedMs: number | undefined;
 }
 
-function watchOf(path: string, { ino, dev, mode, size, ctimeMs }: Stats, isContent: boolean): Watch {
-  return {
-    path,
-    inode: ino,
-    device: dev,
-    type: mode & constants.S_IFMT,
-    content: isContent ? { size, ctimeMs } : undefined,
-  };
+function watchOf(path: string, stats: Stats, isContent: boolean): Watch {
+  return { path, stamp: stampOf(stats, isContent), changedMs: isContent ? stats.ctimeMs : undefined };
 }
 
-function isSame({ path, inode, device, type, content }: Watch): boolean {
-  const stats = content ? ownOf(path) : targetOf(path);
-  if (!stats || inode === undefined) return stats === undefined && inode === undefined;
-  if (stats.ino !== inode || stats.dev !== device || (stats.mode & constants.S_IFMT) !== type) return false;
-  return content === undefined || (stats.ctimeMs === content.ctimeMs && stats.size === content.size);
+/** Includes the type, because a new file may get the inode of a folder that was removed. */
+function stampOf({ ino, dev, mode, size, ctimeMs }: Stats, isContent: boolean): string {
+  return [ino, dev, mode & constants.S_IFMT, ...(isContent ? [size, ctimeMs] : [])].join(" ");
+}
+
+function isSame({ path, stamp, changedMs }: Watch): boolean {
+  const isContent = changedMs !== undefined;
+  const stats = isContent ? ownOf(path) : targetOf(path);
+  return (stats && stampOf(stats, isContent)) === stamp;
 }
 
 /** Notes the topmost part of a path that does not exist, below the folder that does. */
@@ -119,15 +116,7 @@ function watchMissing(folder: string, paths: readonly string[], watched: Map<str
   const stats = paths.length < MANY ? undefined : ownOf(folder);
   // A link's own stamp does not change with its target.
   if (stats?.isDirectory()) watched.set(folder, watchOf(folder, stats, true));
-  else
-    for (const path of paths)
-      watched.set(path, { path, inode: undefined, device: undefined, type: undefined, content: undefined });
-}
-
-function kindOf(entry: { isFile(): boolean; isDirectory(): boolean; isSymbolicLink(): boolean }): Entry["kind"] {
-  if (entry.isDirectory()) return "folder";
-  if (entry.isFile()) return "file";
-  return entry.isSymbolicLink() ? "link" : "other";
+  else for (const path of paths) watched.set(path, { path, stamp: undefined, changedMs: undefined });
 }
 
 function ownOf(path: string): Stats | undefined {

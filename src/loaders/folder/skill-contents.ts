@@ -1,10 +1,9 @@
-import { createHash } from "node:crypto";
 import { lstatSync } from "node:fs";
 import { isBuiltin } from "node:module";
 import { dirname, join, relative, resolve, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 import { attempt } from "../../core/base/errors.ts";
-import { isWithin, readRegular } from "../../files/files.ts";
+import { digestOf, foldersUp, isWithin, readRegular } from "../../files/files.ts";
 import { type CodeNames, languageOf, namesIn } from "./code-names.ts";
 import { openSight, type Sight } from "./sight.ts";
 import { type Copier, copyPlaces, type Digested } from "./temporary-folders.ts";
@@ -49,7 +48,7 @@ export function openContents(parts: Parts): Contents {
   };
   return {
     path: parts.path,
-    digest: () => (read().isWhole ? digestOf(parts, read().files) : undefined),
+    digest: () => (read().isWhole ? wholeDigest(parts, read().files) : undefined),
     check() {
       if (isUnchanged?.()) return;
       const before = read().files;
@@ -72,7 +71,7 @@ export function openContents(parts: Parts): Contents {
     },
     verify(file, text) {
       const hash = isPinned ? read().files.get(file) : undefined;
-      const fits = [text, `\ufeff${text}`].some((each) => hash?.endsWith(` ${sha256(each)}`));
+      const fits = [text, `\ufeff${text}`].some((each) => hash?.endsWith(` ${digestOf(each)}`));
       if (hash !== undefined && !fits) throw fileChanged(file);
     },
   };
@@ -87,7 +86,7 @@ function copyOf({ path }: Parts, { files, outside }: Reading, copier: Copier): R
     const hash = files.get(file) ?? "";
     if (hash.startsWith("link ")) return { link: hash.slice("link ".length) };
     const content = contentOf(file);
-    if (!hash.endsWith(` ${sha256(content)}`)) throw fileChanged(file);
+    if (!hash.endsWith(` ${digestOf(content)}`)) throw fileChanged(file);
     return { content, isProgram: hash.startsWith("program ") };
   };
   const own = [...files.keys()].filter((file) => !isGitState(relative(path, file)));
@@ -101,7 +100,7 @@ export function joinContents(own: Contents, more: readonly Contents[]): Contents
     path: own.path,
     digest() {
       const digests = all.map((contents) => contents.digest());
-      return digests.includes(undefined) ? undefined : digests.length === 1 ? digests[0] : sha256(digests.join("\n"));
+      return digests.includes(undefined) ? undefined : digests.length === 1 ? digests[0] : digestOf(digests.join("\n"));
     },
     check() {
       for (const contents of all) contents.check();
@@ -126,13 +125,9 @@ interface Reading {
 /** Cache of file hashes, valid while a file's stamp does not change. */
 type Known = Map<string, { readonly stamp: string; readonly hash: string; readonly names: CodeNames | undefined }>;
 
-function digestOf({ path, instead }: Parts, files: Reading["files"]): string {
+function wholeDigest({ path, instead }: Parts, files: Reading["files"]): string {
   const lines = [...files].map(([file, hash]) => `${relative(path, file)}\0${hash}`).sort();
-  return sha256([instead?.text ?? "", ...lines].join("\n"));
-}
-
-function sha256(content: string | Buffer): string {
-  return createHash("sha256").update(content).digest("hex");
+  return digestOf([instead?.text ?? "", ...lines].join("\n"));
 }
 
 const MOST_FILES = 100_000;
@@ -154,12 +149,12 @@ function readParts({ path: root, instead }: Parts, known: Known, sight: Sight): 
     if (names) for (const named of placesOf(file, names, about)) add(named);
   };
   const addFolder = (folder: string) => {
-    for (const { name, kind } of sight.list(folder)) {
-      const below = join(folder, name);
+    for (const entry of sight.list(folder)) {
+      const below = join(folder, entry.name);
       if (below === join(root, ".skillflow", "runs")) continue;
-      if (kind === "folder") addFolder(below);
-      else if (kind === "file") addFile(below);
-      else if (kind === "link") addLink(below);
+      if (entry.isDirectory()) addFolder(below);
+      else if (entry.isFile()) addFile(below);
+      else if (entry.isSymbolicLink()) addLink(below);
     }
   };
   const addLink = (link: string) => {
@@ -195,7 +190,7 @@ function readFile(file: string, known: Known) {
   const text = content.length > MOST_READ ? "" : content.toString("utf8");
   const language = languageOf(file, text);
   const names = language && namesIn(language, text, file);
-  const found = { stamp, hash: `${mode & 0o111n ? "program" : "file"} ${sha256(content)}`, names };
+  const found = { stamp, hash: `${mode & 0o111n ? "program" : "file"} ${digestOf(content)}`, names };
   // A write within the clock's resolution would leave the stamp unchanged, so recent files are not cached.
   if (Date.now() - Number(stats.ctimeMs) > 2000) known.set(file, found);
   return found;
@@ -280,7 +275,9 @@ function packageOf(from: string, specifier: string, sight: Sight): string[] {
 }
 
 function nearestUp(from: string, name: string, sight: Sight): string[] {
-  const found = [from, ...foldersAbove(from)].map((folder) => join(folder, name)).find(sight.exists);
+  const found = foldersUp(from)
+    .map((folder) => join(folder, name))
+    .find(sight.exists);
   return found === undefined ? [] : [found];
 }
 
@@ -297,15 +294,9 @@ function pythonFiles(name: string, here: string, around: readonly string[]): str
   );
 }
 
-function foldersAbove(from: string): string[] {
-  const above: string[] = [];
-  for (let folder = from; folder !== dirname(folder); folder = dirname(folder)) above.push(dirname(folder));
-  return above;
-}
-
 /** Lists the folders above a skill's folder, up to the root of its repository. Without one, lists only the parent. */
 function surroundingsOf(home: string, sight: Sight): string[] {
-  const above = foldersAbove(home);
-  const root = [home, ...above].findIndex((folder) => sight.exists(join(folder, ".git")));
-  return above.slice(0, root < 0 ? 1 : root);
+  const folders = foldersUp(home);
+  const root = folders.findIndex((folder) => sight.exists(join(folder, ".git")));
+  return folders.slice(1, root < 0 ? 2 : root + 1);
 }

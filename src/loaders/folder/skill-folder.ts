@@ -1,5 +1,6 @@
 import { closeSync, readdirSync, readFileSync, realpathSync, statSync } from "node:fs";
 import { basename, join, relative } from "node:path";
+import { faultOfHost, parseDeclaredHost } from "../../core/base/address/declared-host.ts";
 import type { Diagnostic, DiagnosticCode } from "../../core/base/diagnostic.ts";
 import { attempt, messageOf } from "../../core/base/errors.ts";
 import { defined, isObject } from "../../core/base/values.ts";
@@ -10,7 +11,6 @@ import { CATEGORIES, type Category, type ConfigField, type McpServerConfig } fro
 import { isWithin, openPlainNow } from "../../files/files.ts";
 import { type Frontmatter, type NoFrontmatter, parseFrontmatter } from "../text/frontmatter.ts";
 import type { Place } from "../text/yaml-text.ts";
-import { readNetwork } from "./declared-network.ts";
 import { type Contents, openContents } from "./skill-contents.ts";
 
 /** Folder of a skill, in any format. */
@@ -130,20 +130,18 @@ export function openDocument({ directory, read }: SkillFolder): OpenDocument {
   }
 }
 
-interface LooseParts {
-  readonly fields: Frontmatter["fields"];
-  /** Text after the frontmatter, trimmed. */
-  readonly body: string;
-  readonly fault: DocumentFault | undefined;
-}
-
-/** Returns a document's parts for formats that require no frontmatter. Frontmatter with YAML errors has no fields. */
-export function looseParts(document: OpenDocument): LooseParts {
-  if ("fault" in document) return { fields: {}, body: document.fault.body.trim(), fault: document.fault };
+/**
+ * Returns a document's parts for formats that require no frontmatter. Frontmatter with YAML errors has no fields. The
+ * body is trimmed.
+ */
+export function looseParts(document: OpenDocument) {
+  const none: Frontmatter["fields"] = {};
+  if ("fault" in document) return { fields: none, body: document.fault.body.trim(), fault: document.fault };
   const { fields, repaired, ...rest } = document.parsed;
   const body = rest.body.trim();
   if (!repaired) return { fields, body, fault: undefined };
-  return { fields: {}, body, fault: { ...repaired, lacks: "yaml", body } };
+  const fault: DocumentFault = { ...repaired, lacks: "yaml", body };
+  return { fields: none, body, fault };
 }
 
 /** Reads a folder's SKILL.md leniently. Returns a diagnostic if the skill is skipped. */
@@ -243,6 +241,20 @@ function readField(key: string, field: Frontmatter["fields"]): ConfigField {
 
 export function isTexts(value: unknown): value is readonly string[] {
   return Array.isArray(value) && value.every((each) => typeof each === "string");
+}
+
+/**
+ * Reads the hosts in `metadata.network` of a SKILL.md, which are separated by spaces. `fault` describes an invalid value
+ * or host. The valid hosts still count.
+ */
+export function readNetwork({ metadata }: Frontmatter["fields"]): { hosts: readonly string[]; fault?: string } {
+  const network = isObject(metadata) ? metadata.network : undefined;
+  if (network === undefined || network === null) return { hosts: [] };
+  if (typeof network !== "string") return { hosts: [], fault: "is not text: separate hosts with spaces" };
+  const named = network.split(/\s+/).filter(Boolean);
+  const stray = named.find((host) => !parseDeclaredHost(host));
+  const hosts = named.filter((host) => parseDeclaredHost(host));
+  return { hosts, ...(stray === undefined ? {} : { fault: `has ${faultOfHost(stray)}` }) };
 }
 
 /** Reports invalid hosts, statements about the reach of tools, and parts of `config`. What is valid still counts. */

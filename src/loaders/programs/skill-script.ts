@@ -5,9 +5,9 @@ import { codeOfEnding, type ForeignCommand } from "../../core/skill/sandbox.ts";
 import type { Effect, Skill, ToolContext } from "../../core/skill/skill.ts";
 import { isProgram } from "../../files/files.ts";
 import { resolveInsideNow } from "../folder/contain.ts";
-import { readNetwork } from "../folder/declared-network.ts";
 import type { LoaderHost } from "../folder/host.ts";
 import type { Contents } from "../folder/skill-contents.ts";
+import { readNetwork } from "../folder/skill-folder.ts";
 import { declaredEnv, SCRIPT_LIMITS } from "./script-handler.ts";
 import { mountWorkDir } from "./working-directory.ts";
 

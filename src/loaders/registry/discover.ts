@@ -2,12 +2,13 @@ import { readdirSync, realpathSync } from "node:fs";
 import { join } from "node:path";
 import type { Diagnostic } from "../../core/base/diagnostic.ts";
 import { attempt, messageOf } from "../../core/base/errors.ts";
+import { nearest } from "../../core/base/values.ts";
+import { toolsNamed } from "../../core/engine/tools/disclosure.ts";
 import { describeReserved, isReservedTool } from "../../core/engine/tools/own-tools.ts";
-import type { Skill } from "../../core/skill/skill.ts";
+import type { Skill, Tool } from "../../core/skill/skill.ts";
 import { isWithin } from "../../files/files.ts";
-import type { FolderFormat, LoadedSkill, Reading } from "../folder/format.ts";
+import type { Discovery, FolderFormat, FoundSkill, LoadedSkill, Reading, SkillLevel } from "../folder/format.ts";
 import type { LoaderHost } from "../folder/host.ts";
-import type { Discovery, FoundSkill, SkillLevel } from "../folder/level.ts";
 import {
   openRealFolder,
   openSkillFolder,
@@ -50,8 +51,8 @@ export function readFolder(folder: SkillFolder, formats: readonly FolderFormat[]
     const format = formats.find((candidate) => candidate.recognises(folder));
     if (format) return withoutReservedTools(format.read(folder, host), folder);
     const loaded = skipped(directory, almostSkill(folder) ?? "it is not a skill");
-    const nearest = folder.names.has("tools.json") ? toolDescriptor : skillDocument;
-    return { ...nearest.read(folder, host), loaded };
+    const likely = folder.names.has("tools.json") ? toolDescriptor : skillDocument;
+    return { ...likely.read(folder, host), loaded };
   } catch (error) {
     const loaded = skipped(directory, messageOf(error).split("\n")[0] ?? "");
     return { loaded, format: "agent-skills", lint: () => [{ ...loaded, severity: "error" }] };
@@ -77,6 +78,23 @@ export function leaveOutReserved(skill: Skill, place: (tool: string) => Partial<
       return { severity: "error", code: "TOOL_RESERVED", path: ["tools", name], message, ...place(name) };
     });
   return { skill: findings.length === 0 ? skill : { ...skill, tools }, findings };
+}
+
+/** Warns about `{{tool}}` names in a skill's text that match none of its tools, unless a server may have them. */
+export function unknownToolsNamed(
+  { instruction = "", mcp }: Skill,
+  tools: readonly Pick<Tool, "name">[],
+  at: Pick<Diagnostic, "file" | "line" | "column">,
+): Diagnostic[] {
+  if (mcp || tools.length === 0) return [];
+  const names = tools.map(({ name }) => name);
+  const unknown = toolsNamed(instruction).filter((name) => !names.includes(name));
+  return unknown.map((name) => {
+    const message = `its text names {{${name}}}, which is not one of its tools`;
+    const near = nearest(name, names);
+    const hint = near === undefined ? `its tools are ${names.join(", ")}` : `did you mean {{${near}}}?`;
+    return { severity: "warning", code: "SKILL_TOOL_UNKNOWN", path: [], message, hint, ...at };
+  });
 }
 
 /** Returns the place where the folder first mentions a tool's name. */

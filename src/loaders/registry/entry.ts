@@ -31,6 +31,7 @@ import {
   type Effect,
   type Format,
   type McpServerConfig,
+  type RunOutlook,
   type Skill,
   type Tool,
   type ToolDescriptor,
@@ -39,10 +40,9 @@ import { describeAbsence } from "../../core/skill/skill-reference.ts";
 import { hasOwnScripts, listBundled } from "../folder/bundled-files.ts";
 import type { SkillScripts } from "../programs/skill-script.ts";
 import { deriveInstance } from "./derived/instance.ts";
-import { leaveOutReserved } from "./discover.ts";
+import { leaveOutReserved, unknownToolsNamed } from "./discover.ts";
 import { type Layer, type Layers, partsOf, reservedNameOf, STEP } from "./layers.ts";
 import { lookUpIn } from "./look-up.ts";
-import { unknownToolsNamed } from "./named-tools.ts";
 import type { Bundle, SkillEntry, SkillSetOptions, SkillSource } from "./skill-set.ts";
 import { describeHeldBack, describeWithheld, type Held, heldOf, isTrusted } from "./withheld.ts";
 
@@ -307,6 +307,17 @@ function invalid(reason: string | undefined): Unavailable | undefined {
 
 function firstText(...texts: readonly (string | undefined)[]): string | undefined {
   return texts.find((text) => text !== undefined && text.trim() !== "");
+}
+
+/** Asks a fully configured skill what it lacks. A later answer, given more about the run, replaces an earlier one. */
+export async function askForLack(entry: SkillEntry, known: Omit<RunOutlook, "config">): Promise<SkillEntry> {
+  const { lacks } = entry.skill;
+  if (!lacks || entry.plannable !== undefined || (entry.unavailable && !entry.isLacking)) return entry;
+  const answer = await Promise.resolve({ ...known, config: handlerConfig(entry) })
+    .then(lacks)
+    .catch(messageOf);
+  const unavailable = typeof answer === "string" ? ({ kind: "machine", reason: answer } as const) : answer;
+  return { ...entry, unavailable, isLacking: unavailable !== undefined };
 }
 
 /** Returns what a run's record contains of a skill, under the id that the workflow uses. */

@@ -12,9 +12,8 @@ import {
   type Tool,
   type ToolContext,
 } from "../../core/skill/skill.ts";
-import type { FolderFormat, LoadedSkill } from "../folder/format.ts";
+import type { FolderFormat, LoadedSkill, SkillLevel } from "../folder/format.ts";
 import type { LoaderHost } from "../folder/host.ts";
-import type { SkillLevel } from "../folder/level.ts";
 import { type Contents, joinContents } from "../folder/skill-contents.ts";
 import { skipped } from "../folder/skill-folder.ts";
 import { discoverModule } from "../formats/module/module-folder.ts";

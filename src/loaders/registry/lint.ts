@@ -2,13 +2,11 @@ import { join } from "node:path";
 import type { Diagnostic } from "../../core/base/diagnostic.ts";
 import type { Format } from "../../core/skill/skill.ts";
 import { exposedName } from "../../core/skill/tool-names.ts";
-import type { FolderFormat, LoadedSkill, Reading } from "../folder/format.ts";
+import type { FolderFormat, LoadedSkill, Reading, SkillLevel } from "../folder/format.ts";
 import type { LoaderHost } from "../folder/host.ts";
-import type { SkillLevel } from "../folder/level.ts";
 import { checkContents } from "../folder/lint-contents.ts";
 import { openSkillFolder, type SkillFolder } from "../folder/skill-folder.ts";
-import { readFolder, skillFolders } from "./discover.ts";
-import { unknownToolsNamed } from "./named-tools.ts";
+import { readFolder, skillFolders, unknownToolsNamed } from "./discover.ts";
 
 export interface LintedSkill {
   /** The skill's id if it can be read, or else its folder's name. */

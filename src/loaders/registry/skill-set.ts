@@ -14,9 +14,8 @@ import type {
   ToolContext,
   ToolReach,
 } from "../../core/skill/skill.ts";
-import type { RunnablePackage, SkillPackage } from "../folder/format.ts";
+import type { RunnablePackage, SkillLevel, SkillPackage } from "../folder/format.ts";
 import type { LoaderHost } from "../folder/host.ts";
-import type { SkillLevel } from "../folder/level.ts";
 import type { Contents } from "../folder/skill-contents.ts";
 import type { SkillScripts } from "../programs/skill-script.ts";
 import type { Trust } from "../trust/trust-memory.ts";

@@ -1,11 +1,10 @@
-import { createHash } from "node:crypto";
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { attempt, messageOf, SkillflowError } from "../../core/base/errors.ts";
 import { isObject } from "../../core/base/values.ts";
 import { type Environment, type Extension, GIT_PLACE, projectConfigSchema } from "../../core/document/config.ts";
-import { isWithin, readRegular } from "../../files/files.ts";
+import { digestOf, isWithin, readRegular } from "../../files/files.ts";
 import { type LoadedConfig, loadProjectConfig, parseSettings, projectRoot } from "../documents/project-config.ts";
 import { git } from "./commit-files.ts";
 
@@ -137,8 +136,4 @@ function fetchFile(
   } finally {
     rmSync(root, { recursive: true, force: true });
   }
-}
-
-function digestOf(content: Buffer): string {
-  return createHash("sha256").update(content).digest("hex");
 }

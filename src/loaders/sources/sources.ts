@@ -1,4 +1,3 @@
-import { createHash } from "node:crypto";
 import { constants, open, realpath } from "node:fs/promises";
 import { basename, dirname, isAbsolute, join, relative, resolve } from "node:path";
 import { type Diagnostic, fieldPath } from "../../core/base/diagnostic.ts";
@@ -7,7 +6,7 @@ import type { Json, JsonObject } from "../../core/base/values.ts";
 import { parseSource, type SourceField, type SourceProblem, sourceFields } from "../../core/document/check/sources.ts";
 import type { Workflow } from "../../core/document/workflow/workflow.ts";
 import type { ResolvedSource } from "../../core/engine/event/record.ts";
-import { isWithin, PLAIN_FILE } from "../../files/files.ts";
+import { digestOf, isWithin, PLAIN_FILE } from "../../files/files.ts";
 import { type EgressOptions, type Fetched, fetchText } from "./source-fetch.ts";
 
 export interface SourceOptions extends EgressOptions {
@@ -117,7 +116,7 @@ function resolveSource(field: SourceField, outside: Outside): Outcome | Promise<
 }
 
 function resolved(content: string, rest: Omit<ResolvedSource, "content" | "hash">): ResolvedSource {
-  return { content, hash: createHash("sha256").update(content, "utf8").digest("hex").slice(0, 16), ...rest };
+  return { content, hash: digestOf(content).slice(0, 16), ...rest };
 }
 
 async function resolveUrl(field: SourceField, { url }: { readonly url: string }, outside: Outside): Promise<Outcome> {

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import type { SkillLevel } from "../../../src/loaders/folder/level.ts";
+import type { SkillLevel } from "../../../src/loaders/folder/format.ts";
 import { recordSkill } from "../../../src/loaders/registry/entry.ts";
 import { knownSkills, openSkillSet } from "../../../src/loaders/registry/open.ts";
 import type { SkillSet } from "../../../src/loaders/registry/skill-set.ts";

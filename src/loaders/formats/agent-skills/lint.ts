@@ -7,7 +7,6 @@ import { isObject, percentDecoded } from "../../../core/base/values.ts";
 import { REACH_MAPS, readReachMaps } from "../../../core/skill/formats/tool-reach.ts";
 import { mcpServerSchema } from "../../../core/skill/mcp-server.ts";
 import { CATEGORIES, type Format } from "../../../core/skill/skill.ts";
-import { readNetwork } from "../../folder/declared-network.ts";
 import { faultOfFile } from "../../folder/lint-contents.ts";
 import { type Complain, checkShape, complainer, unknownKey } from "../../folder/manifest.ts";
 import {
@@ -15,6 +14,7 @@ import {
   isSkillId,
   type OpenDocument,
   placeOf,
+  readNetwork,
   type SkillFolder,
 } from "../../folder/skill-folder.ts";
 import { type Frontmatter, splitFrontmatter } from "../../text/frontmatter.ts";

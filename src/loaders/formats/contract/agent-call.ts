@@ -1,7 +1,7 @@
-import { createHash } from "node:crypto";
 import { messageOf, NothingDone, refusalOf, SkillflowError } from "../../../core/base/errors.ts";
 import { isObject, type Json, type JsonObject, parseJson } from "../../../core/base/values.ts";
 import type { ToolContext } from "../../../core/skill/skill.ts";
+import { digestOf } from "../../../files/files.ts";
 import type { AgentInvocation } from "../../folder/host.ts";
 import { readCapped } from "../../text/bounded.ts";
 
@@ -40,10 +40,7 @@ const REFUSALS: readonly number[] = [-32_700, -32_600, -32_601, -32_602, -32_004
 /** Builds the request. A retried call has the same message id, so that the agent can detect it. */
 function requestOf(call: AgentInvocation, { callId }: ToolContext): JsonObject {
   const { skill, arguments: input } = call;
-  const messageId = createHash("sha256")
-    .update(JSON.stringify([callId, skill, input]))
-    .digest("hex")
-    .slice(0, 32);
+  const messageId = digestOf(JSON.stringify([callId, skill, input])).slice(0, 32);
   const parts = [{ kind: "data", data: { skill, arguments: input } }];
   return {
     jsonrpc: "2.0",

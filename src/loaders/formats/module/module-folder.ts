@@ -4,8 +4,7 @@ import type { Diagnostic } from "../../../core/base/diagnostic.ts";
 import { messageOf } from "../../../core/base/errors.ts";
 import { readSmall } from "../../../files/files.ts";
 import { resolveInsideNow } from "../../folder/contain.ts";
-import type { FolderFormat, LoadedSkill } from "../../folder/format.ts";
-import type { Discovery, SkillLevel } from "../../folder/level.ts";
+import type { Discovery, FolderFormat, LoadedSkill, SkillLevel } from "../../folder/format.ts";
 import { type Contents, openContents } from "../../folder/skill-contents.ts";
 import {
   openDocument,

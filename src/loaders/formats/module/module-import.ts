@@ -5,6 +5,7 @@ import { dirname, extname, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { JitiOptions, TransformOptions, TransformResult } from "jiti";
 import { isObject } from "../../../core/base/values.ts";
+import { foldersUp } from "../../../files/files.ts";
 import { ownPath } from "../../../files/own-files.ts";
 import { loadTypescript, typescriptFolder } from "../../programs/typescript.ts";
 
@@ -24,8 +25,8 @@ export async function importDefault(file: string, verify?: Verify): Promise<unkn
     if (filename !== file && existsSync(filename)) verify?.(realpathSync.native(filename), text);
     return transformOnce(options);
   };
-  const borrowed = ["zod"].filter((name) => !hasPackage(name, dirname(file)));
-  const alias = Object.fromEntries(borrowed.map((name) => [name, ourPackage(name)]));
+  const hasZod = foldersUp(dirname(file)).some((folder) => existsSync(join(folder, "node_modules", "zod")));
+  const alias: Record<string, string> = hasZod ? {} : { zod: ourPackage("zod") };
   const jiti = createJiti(file, { fsCache: false, moduleCache: false, virtualModules, alias, transform });
   // Without the transformation, Node would run a failing module itself, and jiti would run it again.
   const ext = extname(file);
@@ -58,11 +59,6 @@ async function publicEntries(): Promise<Record<string, unknown>> {
   const entries = [load("index"), load("internal", "src/kit/internal.ts"), load("testing")];
   const [index, internal, testing] = await Promise.all(entries);
   return { skillflow: index, "skillflow/internal": internal, "skillflow/testing": testing };
-}
-
-function hasPackage(name: string, directory: string): boolean {
-  const above = dirname(directory);
-  return existsSync(join(directory, "node_modules", name)) || (above !== directory && hasPackage(name, above));
 }
 
 /** Returns our own copy of a package: the bundled one, or else the installed one. */

@@ -2,7 +2,7 @@ import { existsSync, readdirSync, realpathSync, statSync } from "node:fs";
 import { basename, dirname, isAbsolute, join } from "node:path";
 import { messageOf } from "../../../core/base/errors.ts";
 import { isObject, nearest } from "../../../core/base/values.ts";
-import { isWithin, readRegular } from "../../../files/files.ts";
+import { foldersUp, isWithin, readRegular } from "../../../files/files.ts";
 
 /** Location of a plug-in's code. */
 export interface ModulePlace {
@@ -77,7 +77,7 @@ function modulePackage(name: string, from: string): ModulePlace | NoModule {
   if (!/^(?:@[\w.-]+\/)?[\w-][\w.-]*$/.test(name)) {
     return { missing: `"${name}" is neither a path that begins with ./ nor the name of a package` };
   }
-  const folders = nodeModulesAbove(from);
+  const folders = foldersUp(from).map((folder) => join(folder, "node_modules"));
   const found = folders.map((folder) => join(folder, name)).find((path) => existsSync(path));
   if (found === undefined) {
     const installed = folders.flatMap((folder) => installedIn(folder, name));
@@ -88,11 +88,6 @@ function modulePackage(name: string, from: string): ModulePlace | NoModule {
   // `@acme/skillflow-pager` -> `pager`
   const bare = name.replace(/^@[^/]+\//, "").replace(/^skillflow-(?=.)/, "");
   return entry === undefined ? noCode(path) : { path, entry, name: bare };
-}
-
-function nodeModulesAbove(directory: string): string[] {
-  const above = dirname(directory);
-  return [join(directory, "node_modules"), ...(above === directory ? [] : nodeModulesAbove(above))];
 }
 
 /** Lists candidates for a mistyped name: packages of its scope, or packages without a scope. */

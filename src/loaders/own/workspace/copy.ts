@@ -1,10 +1,9 @@
-import { createHash } from "node:crypto";
 import { chmodSync, lstatSync, mkdirSync, rmdirSync, rmSync, symlinkSync, unlinkSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { inputError, type SkillflowError } from "../../../core/base/errors.ts";
 import { withoutEnd } from "../../../core/base/preview.ts";
 import type { Environment } from "../../../core/document/config.ts";
-import { makeFolder, readPlainNow } from "../../../files/files.ts";
+import { digestOf, makeFolder, readPlainNow } from "../../../files/files.ts";
 import { type CommitFile, demand, git, type Repository, readFiles, writeFiles } from "../../sources/commit-files.ts";
 import { isGitName, segmentsOf, shown } from "./paths.ts";
 
@@ -114,7 +113,7 @@ export function openCopy(options: CopyOptions): Copy {
       if (content) present.add(name);
       else present.delete(name);
       const change = content ? (existed ? "changed" : "added") : "deleted";
-      return { path: name, change, mode: modeOf(name), sha256: digest(kept) };
+      return { path: name, change, mode: modeOf(name), sha256: digestOf(kept) };
     },
     writeBase,
     change: async () => changeOf(repository, { base, tree, originals, touched, present, modeOf }),
@@ -232,10 +231,6 @@ function removeFrom(tree: string, name: string): void {
   }
 }
 
-export function digest(content: Buffer): string {
-  return createHash("sha256").update(content).digest("hex");
-}
-
 interface Standing {
   readonly base: string;
   readonly tree: string;
@@ -254,7 +249,7 @@ function changeOf(repository: Repository, { base, tree, originals, touched, pres
     const before = original && contentOf(repository, original.id);
     if (content === undefined ? before === undefined : before?.equals(content)) continue;
     const change = content ? (before ? "changed" : "added") : "deleted";
-    files.push({ path, change, mode: modeOf(path), sha256: digest(content ?? before ?? Buffer.alloc(0)) });
+    files.push({ path, change, mode: modeOf(path), sha256: digestOf(content ?? before ?? "") });
     const id = content && demand(git(repository, ["hash-object", "-w", "--no-filters", "--stdin"], content)).stdout;
     const zero = "0".repeat(base.length);
     lines.push(id ? `${modeOf(path)} ${id.toString("utf8").trim()}\t${path}` : `0 ${zero}\t${path}`);
