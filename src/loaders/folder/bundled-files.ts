@@ -38,7 +38,8 @@ export function listBundled(directory: string): readonly string[] {
   return names;
 }
 
-function entriesOf(directory: string): readonly Dirent[] {
+/** Lists a folder by name. */
+export function entriesOf(directory: string): readonly Dirent[] {
   return readdirSync(directory, { withFileTypes: true }).sort((a, b) => (a.name < b.name ? -1 : 1));
 }
 

@@ -1,4 +1,4 @@
-import { readdirSync, realpathSync } from "node:fs";
+import { realpathSync } from "node:fs";
 import { join } from "node:path";
 import type { Diagnostic } from "../../core/base/diagnostic.ts";
 import { attempt, messageOf } from "../../core/base/errors.ts";
@@ -7,6 +7,7 @@ import { toolsNamed } from "../../core/engine/tools/disclosure.ts";
 import { describeReserved, isReservedTool } from "../../core/engine/tools/own-tools.ts";
 import type { Skill, Tool } from "../../core/skill/skill.ts";
 import { isWithin } from "../../files/files.ts";
+import { entriesOf } from "../folder/bundled-files.ts";
 import type { Discovery, FolderFormat, FoundSkill, LoadedSkill, Reading, SkillLevel } from "../folder/format.ts";
 import type { LoaderHost } from "../folder/host.ts";
 import {
@@ -146,9 +147,11 @@ export function skillFolders(level: SkillLevel, diagnostics: Diagnostic[]): Skil
     const isSkill = MARKS.some((mark) => folder.names.has(mark));
     if (isSkill || almostSkill(folder) !== undefined) folders.push(folder);
     if (!isSkill && depth < MOST_DEPTH) {
-      for (const { name, isLink } of subfolders(folder.directory)) {
+      for (const entry of entriesOf(folder.directory)) {
+        const { name } = entry;
+        if (SKIPPED.has(name) || !(entry.isDirectory() || entry.isSymbolicLink())) continue;
         const below = join(folder.directory, name);
-        const openBelow = () => (isLink ? openSkillFolder(below) : openRealFolder(below, name));
+        const openBelow = () => (entry.isSymbolicLink() ? openSkillFolder(below) : openRealFolder(below, name));
         visit(openBelow, join(path, name), depth + 1);
       }
     }
@@ -170,11 +173,4 @@ function tryOpen(
     diagnostics.push(skipped(path, messageOf(error)));
     return undefined;
   }
-}
-
-function subfolders(directory: string): { readonly name: string; readonly isLink: boolean }[] {
-  return readdirSync(directory, { withFileTypes: true })
-    .filter((entry) => (entry.isDirectory() || entry.isSymbolicLink()) && !SKIPPED.has(entry.name))
-    .map((entry) => ({ name: entry.name, isLink: entry.isSymbolicLink() }))
-    .sort((a, b) => (a.name < b.name ? -1 : 1));
 }

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import type { Diagnostic } from "../../core/base/diagnostic.ts";
+import { byPlace, type Diagnostic } from "../../core/base/diagnostic.ts";
 import type { Format } from "../../core/skill/skill.ts";
 import { exposedName } from "../../core/skill/tool-names.ts";
 import type { FolderFormat, LoadedSkill, Reading, SkillLevel } from "../folder/format.ts";
@@ -59,15 +59,7 @@ function checkNamed(folder: SkillFolder, loaded: LoadedSkill | Diagnostic): Diag
 
 function inOrder(problems: readonly Diagnostic[]): Diagnostic[] {
   const files = [...new Set(problems.map(({ file }) => file))];
-  const key = ({ file, line = 0, column = 0 }: Diagnostic) => [files.indexOf(file), line, column];
-  return [...problems].sort((a, b) => {
-    const other = key(b);
-    return (
-      key(a)
-        .map((value, index) => value - (other[index] ?? 0))
-        .find((difference) => difference !== 0) ?? 0
-    );
-  });
+  return [...problems].sort((a, b) => files.indexOf(a.file) - files.indexOf(b.file) || byPlace(a, b));
 }
 
 /** Warns about tool names that several skills share (Skill Tools 1.0.0, section 5). */

@@ -10,17 +10,12 @@ export interface Versioned {
   readonly loaded: { readonly skill: { readonly version?: string } };
 }
 
-export interface Choice<Layer> {
-  readonly winner: Layer | undefined;
-  /** Skills that the winner hides: lower levels, and same-level skills without a distinct version. */
-  readonly shadowed: readonly Layer[];
-}
-
 /**
  * Chooses among the skills of one id, highest level first. The highest level with a version in the range wins, with its
- * highest version. Without a range, pre-releases count only if the level has nothing else.
+ * highest version. Without a range, pre-releases count only if the level has nothing else. The winner shadows lower
+ * levels, and skills of its level without a distinct version.
  */
-export function chooseVersion<Layer extends Versioned>(layers: readonly Layer[], range?: string): Choice<Layer> {
+export function chooseVersion<Layer extends Versioned>(layers: readonly Layer[], range?: string) {
   const fitting = range === undefined ? layers : layers.filter((layer) => fitsRange(versionOf(layer), range));
   const top = fitting[0]?.priority;
   const [winner] = fitting.filter(({ priority }) => priority === top).sort(byVersion);
@@ -60,9 +55,5 @@ function versionOf({ loaded }: Versioned): string | undefined {
 function byVersion(a: Versioned, b: Versioned): number {
   const [left, right] = [versionOf(a), versionOf(b)];
   if (left === undefined || right === undefined) return Number(left === undefined) - Number(right === undefined);
-  return Number(isPrerelease(left)) - Number(isPrerelease(right)) || rcompare(left, right);
-}
-
-function isPrerelease(version: string): boolean {
-  return prerelease(version) !== null;
+  return Number(prerelease(left) !== null) - Number(prerelease(right) !== null) || rcompare(left, right);
 }

@@ -40,14 +40,18 @@ const BATCH_BYTES = 64 * 1024 * 1024;
 
 /** Writes a commit's regular files to a folder. Skips links and submodules. */
 export function writeCommit(repository: Repository, commit: string, folder: string): void {
-  const { stdout } = demand(git(repository, ["ls-tree", "-r", "-z", "--long", "--full-tree", commit]));
-  const lines = stdout.toString("utf8").split("\0");
-  const files = lines.flatMap((line): CommitFile[] => {
-    const [, mode, id = "", size = "", path = ""] = /^(\d+) blob ([0-9a-f]+) +(\d+)\t(.*)$/s.exec(line) ?? [];
-    if (mode === undefined || !mode.startsWith("100") || Number(size) > MOST_BYTES || !isPlainPath(path)) return [];
-    return [{ id, size: Number(size), path, isProgram: mode === "100755" }];
+  const files = entriesIn(repository, commit).filter(({ mode, size, path }) => {
+    return mode.startsWith("100") && size <= MOST_BYTES && isPlainPath(path);
   });
   writeFiles(repository, files, folder);
+}
+
+/** Lists the files, links and submodules of a commit. Git's mode says what each is. */
+export function entriesIn(repository: Repository, commit: string): (CommitFile & { readonly mode: string })[] {
+  const { stdout } = demand(git(repository, ["ls-tree", "-r", "-z", "--long", "--full-tree", commit]));
+  return [...stdout.toString("utf8").matchAll(/(\d+) \w+ ([0-9a-f]+) +(\d+|-)\t([^\0]*)\0/gy)].map(
+    ([, mode = "", id = "", size, path = ""]) => ({ mode, id, size: Number(size), path, isProgram: mode === "100755" }),
+  );
 }
 
 /** Writes files to a folder with the content of their objects, byte by byte. */

@@ -1,5 +1,5 @@
 import type { Json } from "../../core/base/values.ts";
-import { type Place, parseYaml, type YamlText } from "./yaml-text.ts";
+import { createPlaces, type Place, parseYaml, type YamlText } from "./yaml-text.ts";
 
 /** Untrusted JSON, read strictly: no comments, no trailing commas, limited nesting. */
 export interface JsonText {
@@ -16,7 +16,7 @@ export function parseJsonText(text: string): JsonText {
   const json = text.startsWith("\uFEFF") ? text.slice(1) : text;
   const fault = findFault(json);
   if (fault) {
-    const problem = { message: fault.message, ...placeAt(json, fault.offset) };
+    const problem = { message: fault.message, ...createPlaces(json)(fault.offset) };
     return { value: undefined, problem, position: () => ({}) };
   }
   // Positions need a second parse, so it runs only when a finding asks for one.
@@ -30,18 +30,8 @@ export function parseJsonText(text: string): JsonText {
   return { value: JSON.parse(json) as Json, problem: undefined, position };
 }
 
-function placeAt(text: string, offset: number): Place {
-  const lines = text.slice(0, offset).split("\n");
-  return { line: lines.length, column: (lines.at(-1)?.length ?? 0) + 1 };
-}
-
-interface Fault {
-  readonly message: string;
-  readonly offset: number;
-}
-
 /** Finds the first syntax error. V8's own parser does not always report the position. */
-function findFault(text: string): Fault | undefined {
+function findFault(text: string): { readonly message: string; readonly offset: number } | undefined {
   const closers: Closer[] = [];
   let expected: Expected = "a value";
   for (let offset = 0; ; ) {

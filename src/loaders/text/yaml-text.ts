@@ -68,7 +68,7 @@ function offsetOf(root: Spot, path: readonly (string | number)[]): number {
 }
 
 /** Creates a lookup of places by offset. It counts the lines on first use, because most documents have no findings. */
-function createPlaces(text: string): (offset: number) => Place {
+export function createPlaces(text: string): (offset: number) => Place {
   let known: LineCounter | undefined;
   return (offset) => {
     const lines = known ?? new LineCounter();

@@ -1,8 +1,9 @@
 import type { Sandbox } from "../../core/skill/sandbox.ts";
 import type { SandboxHost } from "../host.ts";
+import type { ViewStep } from "./command.ts";
 import { type EncloseParts, type Enclosure, isolatingSandbox } from "./isolating.ts";
 import { seccompFilter } from "./seccomp.ts";
-import { INNER_ID, innerEnvironment, SHM_BYTES, type ViewStep } from "./view.ts";
+import { INNER_ID, innerEnvironment, SHM_BYTES } from "./view.ts";
 
 /** Creates a sandbox with bubblewrap (`bwrap`), which starts in a few milliseconds. */
 export function bubblewrapSandbox(host: SandboxHost, bwrap: string): Sandbox {

@@ -1,6 +1,14 @@
 import { parseDeclaredHost } from "../../core/base/address/declared-host.ts";
 import { SkillflowError } from "../../core/base/errors.ts";
-import type { ForeignCommand } from "../../core/skill/sandbox.ts";
+import type { ForeignCommand, Mount } from "../../core/skill/sandbox.ts";
+
+/** Step in building the files that a program sees, starting with an empty root. */
+export type ViewStep =
+  | { readonly kind: "show"; readonly mount: Mount }
+  | { readonly kind: "link"; readonly path: string; readonly to: string }
+  | { readonly kind: "folder"; readonly path: string }
+  /** Writable memory file system. */
+  | { readonly kind: "scratch"; readonly path: string; readonly bytes: number };
 
 /** Throws if the command could not be started anywhere, and says why. */
 export function checkCommand({ argv, env, cwd, mounts, network }: ForeignCommand): void {

@@ -7,13 +7,13 @@ import { temporaryName } from "../../files/temporary-name.ts";
 import type { SandboxHost } from "../host.ts";
 import { withLimits } from "../limits.ts";
 import { type Channel, type Launch, runTree, type TreeEnd } from "../tree.ts";
-import { checkCommand } from "./command.ts";
+import { checkCommand, type ViewStep } from "./command.ts";
 import { watchDisk } from "./disk.ts";
 import { type Egress, openEgress } from "./egress.ts";
 import { chooseKernelUser, giveDisposable, prefixFor } from "./kernel-user.ts";
 import { protectNames } from "./protection.ts";
 import { hostsOf, relayPrefix, withRelay } from "./relay.ts";
-import { describeView, type ViewStep } from "./view.ts";
+import { describeView } from "./view.ts";
 
 /** Launcher command that sets up a view and then runs the arguments that follow it. */
 export interface Enclosure {

@@ -15,7 +15,7 @@ import {
 import { dirname, join } from "node:path";
 import type { ForeignCommand } from "../../core/skill/sandbox.ts";
 import type { SandboxHost } from "../host.ts";
-import type { ViewStep } from "./view.ts";
+import type { ViewStep } from "./command.ts";
 
 /** User id and group id that the kernel sees, regardless of the program's user namespace. */
 export interface KernelUser {

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { ForeignCommand, SandboxLimits } from "../../core/skill/sandbox.ts";
 import { ownPath } from "../../files/own-files.ts";
 import type { SandboxHost } from "../host.ts";
-import type { ViewStep } from "./view.ts";
+import type { ViewStep } from "./command.ts";
 
 /**
  * Network route out of a sandbox that has no network. A small program inside listens on the loopback port where

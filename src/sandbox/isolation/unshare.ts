@@ -3,10 +3,11 @@ import { join } from "node:path";
 import type { Sandbox } from "../../core/skill/sandbox.ts";
 import type { SandboxHost } from "../host.ts";
 import { livingProcesses } from "../processes.ts";
+import type { ViewStep } from "./command.ts";
 import { type EncloseParts, type Enclosure, isolatingSandbox } from "./isolating.ts";
 import { hostsOf } from "./relay.ts";
 import { filterLoader, seccompFilter } from "./seccomp.ts";
-import { INNER_ID, innerEnvironment, SHM_BYTES, type ViewStep } from "./view.ts";
+import { INNER_ID, innerEnvironment, SHM_BYTES } from "./view.ts";
 
 /**
  * Creates a sandbox with util-linux tools, which every Linux has. It is slower than bubblewrap. Perl or Python loads

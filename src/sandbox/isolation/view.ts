@@ -3,15 +3,8 @@ import { basename, dirname, join } from "node:path";
 import { SkillflowError } from "../../core/base/errors.ts";
 import type { ForeignCommand, Mount } from "../../core/skill/sandbox.ts";
 import type { SandboxHost } from "../host.ts";
+import type { ViewStep } from "./command.ts";
 import { hostsOf, proxyVariables, showRelay } from "./relay.ts";
-
-/** Step in building the files that a program sees, starting with an empty root. */
-export type ViewStep =
-  | { readonly kind: "show"; readonly mount: Mount }
-  | { readonly kind: "link"; readonly path: string; readonly to: string }
-  | { readonly kind: "folder"; readonly path: string }
-  /** Writable memory file system. */
-  | { readonly kind: "scratch"; readonly path: string; readonly bytes: number };
 
 /** User id of the program inside its own user namespace. */
 export const INNER_ID = 1000;

@@ -339,6 +339,8 @@ describe("a skill with config", () => {
   describeChanges("sweny", [
     ["SKILL.md", "category: observability", "category: other", "error SKILL_CATEGORY SKILL.md:4"],
     ["SKILL.md", "env: ONCALL_CHANNEL", "env: 1 2", "error SKILL_CONFIG SKILL.md:8"],
+    ["SKILL.md", "env: ONCALL_CHANNEL", "env: ONCALL_CHANNEL\n    format: name"],
+    ["SKILL.md", "env: ONCALL_CHANNEL", "format: word", "error SKILL_CONFIG SKILL.md:8"],
     ["SKILL.md", "env: ONCALL_CHANNEL", "requird: true", "error SKILL_CONFIG SKILL.md:8"],
     ["SKILL.md", "env: ONCALL_CHANNEL", "required: yes", "error SKILL_CONFIG SKILL.md:8"],
     ["SKILL.md", /description: Channel .*/, "required: true", "error SKILL_CONFIG SKILL.md:6"],

@@ -19,7 +19,10 @@ interface Format {
 const FORMATS = {
   text: { wanted: "a string", fits: () => true },
   name: { wanted: "one word, without white space", fits: (value) => /^[^\s\p{Cc}]+$/u.test(value) },
-  token: { wanted: "a token of visible ASCII characters, without white space", fits: isToken },
+  token: {
+    wanted: "a token of visible ASCII characters, without white space",
+    fits: (value) => /^[\x21-\x7e]+$/.test(value),
+  },
   integer: { wanted: "a whole number", fits: (value) => /^-?\d{1,15}$/.test(value) },
   url: { wanted: "an http or https URL without a user name and password", fits: isUrl },
   base_url: {
@@ -58,10 +61,6 @@ export function wantedOf({ format, schemes }: ConfigForm): string | undefined {
 export function hasForm(value: string, form: ConfigForm, lookUp: LookUp): boolean {
   const { fits }: Format = FORMATS[form.format ?? "text"] ?? FORMATS.text;
   return fits(value, form, lookUp);
-}
-
-function isToken(value: string): boolean {
-  return /^[\x21-\x7e]+$/.test(value);
 }
 
 /** Checks a URL. User name and password are allowed only with declared schemes, such as a database's. */

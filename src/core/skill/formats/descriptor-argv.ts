@@ -101,8 +101,12 @@ export function withDefaults({ args }: Execution, input: JsonObject): JsonObject
   return { ...input, ...Object.fromEntries(absent.map(({ param, absentDefault }) => [param, absentDefault ?? null])) };
 }
 
-function own(input: JsonObject, name: string): Json | undefined {
+export function own(input: JsonObject, name: string): Json | undefined {
   return Object.hasOwn(input, name) ? input[name] : undefined;
+}
+
+export function asText(value: Json): string {
+  return typeof value === "string" ? value : JSON.stringify(value);
 }
 
 /** Returns true for true, the text `true` in any case, and nonzero integers. */
@@ -162,7 +166,7 @@ export function buildCommand(
   let optionsEnded = fixed.includes("--");
   const args = values.flatMap((value): string[] => {
     if (value.kind === "text" && value.mapping.kind === "positional") return positional(value, optionsEnded);
-    const tokens = value.kind === "text" ? textTokens(value) : booleanTokens(value);
+    const tokens = tokensOf(value);
     // This is text of the file, not a parameter's value.
     if (tokens.length === 1 && tokens[0] === "--") optionsEnded = true;
     return tokens;
@@ -194,21 +198,20 @@ function positional({ mapping, text }: TextValue, optionsEnded: boolean): string
   );
 }
 
-function textTokens({ mapping, text }: TextValue): string[] {
-  if (mapping.kind === "literal") return [text];
-  return mapping.kind === "flag" || mapping.kind === "tempfile" ? [flagName(mapping), text] : [];
+function tokensOf(value: ArgumentValue): string[] {
+  const { mapping } = value;
+  if (value.kind === "boolean") {
+    if (mapping.subcommandOverride !== undefined) return [];
+    return [value.isOn ? mapping.flagIfTrue : mapping.flagIfFalse].filter((token) => token !== undefined);
+  }
+  if (mapping.kind === "literal") return [value.text];
+  return mapping.kind === "flag" || mapping.kind === "tempfile" ? [flagName(mapping), value.text] : [];
 }
 
 /** Builds a flag. Ignores leading dashes. One character makes a short flag, but a parameter's own name a long one. */
 function flagName({ flag, param }: Argument): string {
   const name = (flag ?? param).replace(/^-+/, "");
   return flag !== undefined && [...name].length === 1 ? `-${name}` : `--${name}`;
-}
-
-function booleanTokens({ mapping, isOn }: Extract<ArgumentValue, { kind: "boolean" }>): string[] {
-  if (mapping.subcommandOverride !== undefined) return [];
-  const token = isOn ? mapping.flagIfTrue : mapping.flagIfFalse;
-  return token === undefined ? [] : [token];
 }
 
 /**
@@ -229,8 +232,5 @@ export function helperArguments(
 function fillWhole(arg: string, value: string | undefined, input: JsonObject): string {
   if (arg === "$param" && value !== undefined) return value;
   const name = /^\$([A-Za-z_]\w*)$/.exec(arg)?.[1];
-  if (name === undefined) return arg;
-  const other = own(input, name) ?? "";
-  if (typeof other === "string") return other;
-  return JSON.stringify(other);
+  return name === undefined ? arg : asText(own(input, name) ?? "");
 }

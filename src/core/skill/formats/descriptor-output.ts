@@ -1,4 +1,5 @@
-import type { Json, JsonObject } from "../../base/values.ts";
+import type { JsonObject } from "../../base/values.ts";
+import { asText, own } from "./descriptor-argv.ts";
 import type { Execution, HintCondition } from "./descriptor-shapes.ts";
 
 /** Processing of a descriptor's output, as in version 0.5.0. */
@@ -23,8 +24,8 @@ function isMet(
   if (exitCode !== undefined && !(exitCode === "nonzero" ? code !== 0 : code === exitCode)) return false;
   if (notEmpty && output === "") return false;
   return Object.entries(whenArg ?? {}).every(([name, wanted]) => {
-    const given = Object.hasOwn(input, name) ? (input[name] ?? null) : null;
-    return given !== null && (given === wanted || (typeof wanted === "string" && textOf(given) === wanted));
+    const given = own(input, name) ?? null;
+    return given !== null && (given === wanted || (typeof wanted === "string" && asText(given) === wanted));
   });
 }
 
@@ -32,13 +33,8 @@ function isMet(
 function fillHint(hint: string, input: JsonObject): string {
   return hint.replace(/\{\{|\}\}|\{([^{}]+)\}/g, (found, name?: string) => {
     if (name === undefined) return found.charAt(0);
-    const given = Object.hasOwn(input, name) ? (input[name] ?? null) : null;
-    return given === null ? "" : textOf(given);
+    return asText(own(input, name) ?? "");
   });
-}
-
-function textOf(value: Json): string {
-  return typeof value === "string" ? value : JSON.stringify(value);
 }
 
 /** Cuts an output to the allowed number of lines and adds a notice. Hints do not count and are kept. */

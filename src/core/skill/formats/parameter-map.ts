@@ -90,7 +90,7 @@ function translateParameter(
   const more = Object.fromEntries(Object.entries(rest).filter(([key, value]) => isPartOfSchema(key, value)));
   const left = Object.keys(rest).filter((key) => !Object.hasOwn(more, key));
   const parameter = { name, optional: optional === true, own, more };
-  return { parameter, diagnostics: doubts(name, { type, description, values, optional, left }) };
+  return { parameter, diagnostics: doubts(name, definition as JsonObject, left) };
 }
 
 const TYPES = ["string", "number", "boolean", "object", "array"];
@@ -106,17 +106,10 @@ function isPartOfSchema(key: string, value: Json): boolean {
   return !key.startsWith("$") && key !== "id" && checkJsonSchema({ [key]: value }, []).length === 0;
 }
 
-interface Doubted {
-  readonly type: string;
-  readonly description: Json | undefined;
-  readonly values: Json | undefined;
-  readonly optional: Json | undefined;
-  readonly left: readonly string[];
-}
-
-function doubts(name: string, { type, description, values, optional, left }: Doubted): ToolFinding[] {
+function doubts(name: string, definition: JsonObject, left: readonly string[]): ToolFinding[] {
+  const { type, description, enum: values, optional } = definition;
   const found: ToolFinding[] = [];
-  if (!TYPES.includes(type)) {
+  if (!TYPES.includes(String(type))) {
     const message = `"${name}" has the type "${type}", which is not one of ${TYPES.join(", ")}`;
     found.push(doubtful(["type"], message, "PARAMETER_TYPE"));
   }

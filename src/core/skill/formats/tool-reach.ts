@@ -13,19 +13,25 @@ import {
 
 /** Origin, audience, source and other facts of tools as files declare them, and which declarations are trusted. */
 
-const KNOWN = { origin: ORIGINS, audience: AUDIENCES, reads: SOURCES } as const;
-export const REACH_KEYS = Object.keys(KNOWN) as readonly (keyof typeof KNOWN)[];
+const oneOf = (known: readonly string[]) =>
+  [(value: unknown) => known.some((each) => each === value), known.join(" or ")] as const;
 
-/** Further facts: how each is checked, and what it must be. */
-const FACTS = {
+export const REACH_KEYS = ["origin", "audience", "reads"] as const;
+
+/** How each key of a tool is checked, and what it must be. */
+const KEYS = {
+  origin: oneOf(ORIGINS),
+  audience: oneOf(AUDIENCES),
+  reads: oneOf(SOURCES),
   targets: [isNames, "a list of input fields"],
   echoes: [isNames, "a list of result fields"],
   selects: [isNames, "a list of input fields"],
-  clock: [(value: unknown) => CLOCKS.some((clock) => clock === value), CLOCKS.join(" or ")],
+  clock: oneOf(CLOCKS),
   range: [isRange, "a map with from and to, both input fields"],
-} as const;
-type Fact = keyof typeof FACTS;
-const FACT_KEYS = Object.keys(FACTS) as readonly Fact[];
+} as const satisfies { readonly [Key in keyof ToolReach]: readonly [(value: unknown) => boolean, string] };
+
+/** Keys of one tool. */
+export const TOOL_REACH_KEYS: readonly string[] = Object.keys(KEYS);
 
 /** Keys of SKILL.md, each a map by tool. */
 const MAPS = {
@@ -47,9 +53,6 @@ export interface ReachFault {
   readonly message: string;
 }
 
-/** Keys of one tool. */
-export const TOOL_REACH_KEYS: readonly string[] = [...REACH_KEYS, ...FACT_KEYS];
-
 function isNames(value: unknown): boolean {
   return Array.isArray(value) && value.every((name) => typeof name === "string");
 }
@@ -66,24 +69,13 @@ export function readReach(tool: { readonly [key: string]: unknown }): {
 } {
   const reach: Record<string, unknown> = {};
   const faults: ReachFault[] = [];
-  for (const key of [...REACH_KEYS, ...FACT_KEYS]) {
+  for (const [key, [fits, wanted]] of Object.entries(KEYS)) {
     const value = tool[key];
     if (value === undefined || value === null) continue;
-    const wanted = wantedInstead(key, value);
-    if (wanted === undefined) reach[key] = value;
+    if (fits(value)) reach[key] = value;
     else faults.push({ path: [key], message: `${key} must be ${wanted}` });
   }
   return { reach, faults };
-}
-
-/** Returns what the value of a key must be, or undefined if it is that. */
-function wantedInstead(key: keyof typeof KNOWN | Fact, value: unknown): string | undefined {
-  if (isFact(key)) return FACTS[key][0](value) ? undefined : FACTS[key][1];
-  return KNOWN[key].some((known) => known === value) ? undefined : KNOWN[key].join(" or ");
-}
-
-function isFact(key: string): key is Fact {
-  return Object.hasOwn(FACTS, key);
 }
 
 /** Reads the maps of a SKILL.md (`origins`, `audiences`, `targets`, …), by tool. */
@@ -118,7 +110,7 @@ export function claimedEffects(
 
 /** Applies the strictest values to a tool of an untrusted skill, whatever it declares. */
 export function unvouched(tool: Tool): Tool {
-  const none = Object.fromEntries([...FACT_KEYS, "contained"].map((key) => [key, undefined]));
+  const none = Object.fromEntries([...TOOL_REACH_KEYS, "contained"].map((key) => [key, undefined]));
   return { ...tool, ...none, ...STRICTER };
 }
 

@@ -4,6 +4,7 @@ import { parseDocument, visit } from "yaml";
 import * as z from "zod";
 import type { Diagnostic } from "../../../core/base/diagnostic.ts";
 import { isObject, percentDecoded } from "../../../core/base/values.ts";
+import { CONFIG_FORMATS } from "../../../core/skill/availability/config-form.ts";
 import { REACH_MAPS, readReachMaps } from "../../../core/skill/formats/tool-reach.ts";
 import { mcpServerSchema } from "../../../core/skill/mcp-server.ts";
 import { CATEGORIES, type Format } from "../../../core/skill/skill.ts";
@@ -222,6 +223,8 @@ const configField = z.strictObject({
     .regex(/^[A-Za-z_]\w*$/, "is not the name of a variable")
     .optional(),
   secret: z.boolean().optional(),
+  format: z.enum(CONFIG_FORMATS).optional(),
+  schemes: z.array(z.string()).optional(),
 });
 
 function checkConfig({ fields: { config }, problem }: Document): Diagnostic[] {

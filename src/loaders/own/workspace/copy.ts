@@ -4,7 +4,15 @@ import { inputError, type SkillflowError } from "../../../core/base/errors.ts";
 import { withoutEnd } from "../../../core/base/preview.ts";
 import type { Environment } from "../../../core/document/config.ts";
 import { digestOf, makeFolder, readPlainNow } from "../../../files/files.ts";
-import { type CommitFile, demand, git, type Repository, readFiles, writeFiles } from "../../sources/commit-files.ts";
+import {
+  type CommitFile,
+  demand,
+  entriesIn,
+  git,
+  type Repository,
+  readFiles,
+  writeFiles,
+} from "../../sources/commit-files.ts";
 import { isGitName, segmentsOf, shown } from "./paths.ts";
 
 /** A run's own working copy of the repository. Nothing of it is in the checkout, and it has no remote and no hooks. */
@@ -153,13 +161,10 @@ const LFS_BYTES = 1024;
 const LFS = /^version https:\/\/git-lfs\.github\.com\//;
 
 export function listTree(repository: Repository, base: string): Found {
-  const { stdout } = demand(git(repository, ["ls-tree", "-r", "-z", "--long", "--full-tree", base]));
   const found: Found = { files: [], links: [], leftOut: [] };
   const small: CommitFile[] = [];
-  for (const line of stdout.toString("utf8").split("\0")) {
-    const [, mode = "", id = "", size = "", path = ""] = /^(\d+) \w+ ([0-9a-f]+) +(\d+|-)\t(.*)$/s.exec(line) ?? [];
-    const file = { id, path, size: Number(size), isProgram: mode === "100755" };
-    if (mode === "") continue;
+  for (const { mode, ...file } of entriesIn(repository, base)) {
+    const { id, path } = file;
     if (path.split("/").some((part) => isGitName(part) || /^\.{0,2}$/.test(part)) || path.includes("\\")) {
       found.leftOut.push({ path, why: "unsafe name" });
     } else if (mode === "160000") found.leftOut.push({ path, why: "submodule" });

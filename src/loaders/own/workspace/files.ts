@@ -1,6 +1,6 @@
 import { isUtf8 } from "node:buffer";
 import { setImmediate as nextRound } from "node:timers/promises";
-import { inputError, messageOf } from "../../../core/base/errors.ts";
+import { attempt, inputError, messageOf } from "../../../core/base/errors.ts";
 import { PATTERN_TOO_SLOW, withinSecond } from "../../../core/base/schema/time-bound.ts";
 import { checkedAs, defined, type Json, type JsonObject } from "../../../core/base/values.ts";
 import type { Copy } from "./copy.ts";
@@ -35,8 +35,8 @@ export const FILE_TOOLS: Readonly<Record<string, FileTool>> = {
   read_file: readFile,
   search_files: searchFiles,
   edit_file: editFile,
-  write_file: writeFile,
-  delete_file: deleteFile,
+  write_file: (call, { path = "", content = "" }) => put(call, openPath(call, path), content),
+  delete_file: (call, { path = "" }) => put(call, openPath(call, path), undefined),
   diff: showDiff,
 };
 
@@ -50,10 +50,14 @@ export function callFileTool(name: string, call: FileCall): Json | Promise<Json>
 const MOST_LISTED = 1000;
 
 function selected({ copy }: FileCall, { path, glob }: Input): readonly string[] {
-  const folder = path === undefined ? "" : segmentsOf(path).join("/");
-  const isIn = (each: string) => folder === "" || each === folder || each.startsWith(`${folder}/`);
-  const inside = copy.paths().filter(isIn);
+  const inside = copy.paths().filter(isIn(path));
   return glob === undefined ? inside : matching(inside, [glob]);
+}
+
+/** Returns a check for paths that are in a folder, or are the path itself. */
+function isIn(path = ""): (each: string) => boolean {
+  const folder = segmentsOf(path).join("/");
+  return (each) => folder === "" || each === folder || each.startsWith(`${folder}/`);
 }
 
 function listFiles(call: FileCall, input: Input): Json {
@@ -120,7 +124,7 @@ async function searchFiles(call: FileCall, { pattern = "", context = 0, ...where
   for (const path of selected(call, where)) {
     await nextRound();
     call.signal.throwIfAborted();
-    const content = readable(call, path);
+    const content = attempt(() => call.copy.read(path)); // undefined for a link on the way
     if (content === undefined || !isText(content)) continue;
     if (content.length > MOST_SEARCHED) {
       skipped.push(path);
@@ -155,14 +159,6 @@ function compile(pattern: string): RegExp {
     return new RegExp(pattern, "u");
   } catch (error) {
     throw inputError(`the pattern is not a regular expression: ${messageOf(error)}`);
-  }
-}
-
-function readable({ copy }: FileCall, path: string): Buffer | undefined {
-  try {
-    return copy.read(path);
-  } catch {
-    return undefined; // a link on the way
   }
 }
 
@@ -219,20 +215,11 @@ function placesOf(text: string, part: string): number[] {
   return places;
 }
 
-function writeFile(call: FileCall, { path = "", content = "" }: Input): Json {
-  return put(call, openPath(call, path), content);
-}
-
-function deleteFile(call: FileCall, { path = "" }: Input): Json {
-  return put(call, openPath(call, path), undefined);
-}
-
 async function showDiff({ copy }: FileCall, { path }: Input): Promise<Json> {
   const { base, diff, files } = await copy.change();
-  const folder = path === undefined ? "" : segmentsOf(path).join("/");
-  const isIn = (each: string) => folder === "" || each === folder || each.startsWith(`${folder}/`);
+  const isShown = isIn(path);
   const parts = diff.split(/^(?=diff --git )/m);
-  const told = files.flatMap((file, index) => (isIn(file.path) ? [{ file, part: parts[index] ?? "" }] : []));
+  const told = files.flatMap((file, index) => (isShown(file.path) ? [{ file, part: parts[index] ?? "" }] : []));
   return {
     base,
     ...defined("path", path),
