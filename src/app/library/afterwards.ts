@@ -17,7 +17,7 @@ import {
   exitCodeOf,
   parseResolutions,
 } from "../runs/apply-operations.ts";
-import { startRun } from "../runs/drive.ts";
+import { SILENT_LOGGER, silentWatch, startRun } from "../runs/drive.ts";
 import { BACKTEST_RUNS, runBacktest } from "../testing/backtest.ts";
 import { loadCases } from "../testing/backtest-cases.ts";
 import { backtestDocument, type TestResult, testDocument } from "../testing/documents.ts";
@@ -43,7 +43,6 @@ export interface BacktestOptions {
 }
 
 const ignore = () => undefined;
-const loggerFor = () => ({ debug: ignore, info: ignore, warn: ignore });
 
 export async function applyRun(
   workspace: Workspace,
@@ -60,7 +59,7 @@ export async function applyRun(
   if (!approved) throw usageError("no operation was approved", "pass yes: true, or the operations as approve");
   const request = {
     ...{ approved, resolved: parseResolutions(resolve), again: false, by: personAtWork(workspace) },
-    ...{ signal: new AbortController().signal, loggerFor, onOutcome: ignore },
+    ...{ signal: new AbortController().signal, loggerFor: () => SILENT_LOGGER, onOutcome: ignore },
   };
   const prepared = await prepareApply(workspace, reviewed, request);
   try {
@@ -90,8 +89,7 @@ export async function recheckRun(workspace: Workspace, given: string): Promise<R
   const plan = await planRecheck(workspace, of, { now: Date.now(), window: undefined });
   const prepared = await prepareRecheck(workspace, plan, { choices: {}, connect: { signal } });
   try {
-    const watch = { observers: [], signal, onPromptChanged: ignore, loggerFor };
-    return recheckOf(await startRun(workspace, prepared, watch));
+    return recheckOf(await startRun(workspace, prepared, silentWatch(signal)));
   } finally {
     await prepared.close();
   }

@@ -13,7 +13,7 @@ import { readRecording } from "../../stores/file/run-lines.ts";
 import { filesOfRun } from "../../stores/file/store.ts";
 import { openServing, type Serving } from "../adapters/models.ts";
 import type { Workspace } from "../host.ts";
-import { type FinishedRun, startRun } from "../runs/drive.ts";
+import { type FinishedRun, silentWatch, startRun } from "../runs/drive.ts";
 import { newRunId, type PreparedRun, prepareRun } from "../runs/prepare.ts";
 import type { SkillEntries } from "../skills/entries.ts";
 import { onlyWorkflow } from "./backtest-cases.ts";
@@ -122,9 +122,7 @@ async function runCase(workspace: Workspace, { of, document, serving }: Running,
       stage: (entries) => (isStrict ? boundedSkills(entries) : entries),
     });
     const record: RunRecord = { ...prepared.record, kind: "backtest", ...(of.as_of ? { as_of: of.as_of } : {}) };
-    const silent = { debug: () => undefined, info: () => undefined, warn: () => undefined };
-    const watch = { observers: [], signal, onPromptChanged: () => undefined, loggerFor: () => silent };
-    const finished = await startRun(placed, { ...prepared, record }, watch);
+    const finished = await startRun(placed, { ...prepared, record }, silentWatch(signal));
     const { storeDirectory } = workspace;
     return { finished, record: storeDirectory && filesOfRun(storeDirectory, record.run).path };
   } finally {

@@ -21,7 +21,7 @@ import { bodyOf, type Recall } from "../../run/recall.ts";
 import type { Serving } from "../adapters/models.ts";
 import { boundsFor } from "../checks/settings.ts";
 import type { Workspace } from "../host.ts";
-import { type FinishedRun, resumeRun, startRun, type Watch } from "../runs/drive.ts";
+import { type FinishedRun, resumeRun, silentWatch, startRun, type Watch } from "../runs/drive.ts";
 import { recalledIn } from "../runs/memory.ts";
 import { type PreparedRun, prepareRun } from "../runs/prepare.ts";
 import type { ReadyTest, TestModel } from "./load.ts";
@@ -104,13 +104,7 @@ async function driveCase(
   prepared: PreparedRun,
   { signal, which, model, changed }: Omit<Playing, "ready"> & { readonly changed: ChangedPrompt[] },
 ): Promise<FinishedRun> {
-  const silent = { debug: () => undefined, info: () => undefined, warn: () => undefined };
-  const watch: Watch = {
-    observers: [],
-    signal,
-    onPromptChanged: (change) => changed.push(change),
-    loggerFor: () => silent,
-  };
+  const watch: Watch = { ...silentWatch(signal), onPromptChanged: (change) => changed.push(change) };
   let finished = await startRun(workspace, prepared, watch);
   const recorded = recordingOf(model.serving)?.events ?? [];
   for (let said = nextWord(finished, which, recorded); said; said = nextWord(finished, which, recorded)) {

@@ -175,9 +175,7 @@ async function finishRun(
   const { run, workflow } = prepared.record;
   try {
     note(`run ${run} of ${workflow.id} started`);
-    const onPromptChanged = () => undefined;
-    const watch = { signal, observers, onPromptChanged, loggerFor };
-    const finished = await startRun(workspace, prepared, watch);
+    const finished = await startRun(workspace, prepared, { signal, observers, loggerFor });
     const { status } = finished.result;
     const onwards = status === "interrupted" || status === "stopped" ? `: skillflow ${resumeCommand(finished)}` : "";
     note(`run ${run} of ${workflow.id} ${status}${onwards}`);
