@@ -18,9 +18,9 @@ const PROVIDER_KEYS = ["ANTHROPIC_API_KEY", "OPENAI_API_KEY", "SWENY_FETCH_TOKEN
 /** Shortest value to redact in reports if its name is not secret. Shorter ones may be ordinary words. */
 const SECRET_LENGTH = 16;
 
-/** Redacts the environment's secrets until the run's own redactor exists. */
-export function environmentRedactor(workspace: Workspace): Redactor {
-  return createRedactor(secretsOf(workspace.host.env, [], workspace));
+/** Redacts the secrets of the environment and of skills, outside of a run. */
+export function environmentRedactor(workspace: Workspace, entries: Iterable<SkillEntry | undefined> = []): Redactor {
+  return createRedactor(secretsOf(workspace, entries));
 }
 
 /** Redacts reports that leave the machine: environment values and arguments that have a secret name or are long. */
@@ -51,7 +51,7 @@ export function describeUnsearched({ unsearched }: Redactor): readonly string[] 
 }
 
 export function documentSecrets(workspace: Workspace, workflow: Workflow): Diagnostic[] {
-  return checkDocument(secretsOf(workspace.host.env, [], workspace), workflow);
+  return checkDocument(secretsOf(workspace), workflow);
 }
 
 /** Finds certain secrets in a workflow. Documents are not redacted, so they must not contain any. */
@@ -74,10 +74,10 @@ function textsOf(value: unknown, path: Diagnostic["path"]): [path: Diagnostic["p
 
 /** Returns all secrets of a run: of its skills, the environment, and the checkout's files. */
 export function secretsOf(
-  env: Environment,
-  entries: Iterable<SkillEntry | undefined>,
   { host, root, operator, skills }: Workspace,
+  entries: Iterable<SkillEntry | undefined> = [],
 ): readonly Secret[] {
+  const { env } = host;
   const configs = Object.values(operator.fetch?.auth ?? {});
   const declared = declaredVariables(skills);
   const byName = Object.keys(env).filter((name) => isSecretName(name) && !declared.isReadable(name));
@@ -128,7 +128,7 @@ function addressSecrets(name: string, value: string): Secret[] {
 }
 
 /** Returns a skill's secret fields and the variables that its MCP server receives. */
-export function skillSecrets(env: Environment, { skill, fields }: SkillEntry): readonly Secret[] {
+function skillSecrets(env: Environment, { skill, fields }: SkillEntry): readonly Secret[] {
   const { env: declared = {}, auth } = skill.mcp ?? {};
   const handed = [...Object.keys(declared).filter((name) => !BASE_VARIABLES.includes(name)), ...variablesOf(auth)];
   // Instances share their keys, so only the variable shows which value it is.

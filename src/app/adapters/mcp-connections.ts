@@ -15,6 +15,7 @@ import { type Links, READ_PROMPT, READ_RESOURCE } from "../../loaders/mcp/offer/
 import { documentsOf, type Host, processesOf } from "../host.ts";
 import type { SkillEntries } from "../skills/entries.ts";
 import type { SkillEntry } from "../workspace.ts";
+import { openFetch } from "./fetch.ts";
 import { describeFault, namedEntry, offeredEntries, type RemoteSkills } from "./mcp-skills.ts";
 
 /** Connected MCP servers of a run's skills. */
@@ -30,11 +31,10 @@ export type { Person };
 
 export interface Connecting {
   readonly host: Host;
-  readonly fetch: typeof fetch;
   /** Redacts secrets in messages from servers. */
   readonly redactor: Redactor;
   /** Skips servers that are started by a command, because a program could contact any host. */
-  readonly offline: boolean | undefined;
+  readonly offline?: boolean | undefined;
   /** Aborts connecting and closes what was opened. */
   readonly signal: AbortSignal;
   /** Timeout for a server's answer, at most 30 s. The run continues without servers that exceed it. */
@@ -199,8 +199,8 @@ export async function connectSkill(
   { host, redactor, ...connecting }: Connecting & { readonly isLocked?: boolean },
   onWarning: (message: string) => void,
 ): Promise<McpConnection | { readonly reason: string }> {
-  const { fetch, signal, limitMs, person, links, isLocked = false } = connecting;
-  if (connecting.offline && skill.mcp?.command !== undefined) return { reason: OFFLINE };
+  const { offline, signal, limitMs, person, links, isLocked = false } = connecting;
+  if (offline && skill.mcp?.command !== undefined) return { reason: OFFLINE };
   const { openMcp } = await import("../../loaders/mcp/client.ts");
   const { env, cwd } = host;
   try {
@@ -211,7 +211,7 @@ export async function connectSkill(
       cwd,
       check: () => contents?.check(),
       processes: processesOf(host),
-      fetch,
+      fetch: openFetch(env, offline),
       signal,
       isLocked,
       auth: { folder: loginFolder(env, cwd), person },

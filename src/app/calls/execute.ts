@@ -5,7 +5,6 @@ import { join } from "node:path";
 import type { Blobs } from "../../core/base/blobs.ts";
 import { SkillflowError } from "../../core/base/errors.ts";
 import { cutMiddle } from "../../core/base/preview.ts";
-import { createRedactor } from "../../core/base/redact/redact.ts";
 import { schemaProblems } from "../../core/base/schema/schema.ts";
 import type { Json, JsonObject } from "../../core/base/values.ts";
 import { forbidsSkill } from "../../core/document/policy.ts";
@@ -21,9 +20,9 @@ import { inTurn } from "../../run/queue.ts";
 import { holdLarge } from "../../run/results/large.ts";
 import { fileBlobs } from "../../stores/blobs.ts";
 import type { Host, Workspace } from "../host.ts";
-import { secretsOf } from "../secrets.ts";
+import { environmentRedactor } from "../secrets.ts";
 import type { SkillEntry } from "../workspace.ts";
-import { invokeSkill, listServerTools, mayWrite } from "./call-skill.ts";
+import { invokeSkill, listServers, mayWrite } from "./call-skill.ts";
 
 export type { RunnablePackage };
 
@@ -74,7 +73,10 @@ const MOST_TIMEOUT_MS = 600_000;
 const LOG_PREVIEW = 4000;
 
 export function openExecution(workspace: Workspace, blobs: Blobs): Execution {
-  const toolsOf = keepFor(TOOLS_KEPT_MS, (entry: SkillEntry, signal) => listServerTools(workspace, entry, signal));
+  const toolsOf = keepTools(async (entry, signal) => {
+    const { entries } = await listServers(workspace, [entry], { signal });
+    return entries.get(entry.skill.id) ?? entry;
+  });
   const underWay = new Set<Promise<unknown>>();
   const ahead = openPackagesAhead();
   const carryOut = (work: () => Promise<ExecutionReport>, signal: AbortSignal) => {
@@ -125,13 +127,13 @@ const TOOLS_KEPT_MS = 60_000;
 type List = (entry: SkillEntry, signal: AbortSignal) => Promise<SkillEntry>;
 
 /** Caches the tools of available skills. An unreachable server is asked again. */
-function keepFor(keptMs: number, list: List): List {
+function keepTools(list: List): List {
   const kept = new WeakMap<Skill, { readonly until: number; readonly listed: SkillEntry }>();
   return async (entry, signal) => {
     const known = kept.get(entry.skill);
     if (known && performance.now() < known.until) return known.listed;
     const listed = await list(entry, signal);
-    if (listed.unavailable === undefined) kept.set(entry.skill, { until: performance.now() + keptMs, listed });
+    if (listed.unavailable === undefined) kept.set(entry.skill, { until: performance.now() + TOOLS_KEPT_MS, listed });
     return listed;
   };
 }
@@ -183,7 +185,7 @@ interface Reporting {
 
 /** Redacts the outcome and stores large output as blobs. */
 async function report(outcome: RunOutcome, { workspace, entry, blobs }: Reporting): Promise<ExecutionReport> {
-  const redactor = createRedactor(secretsOf(workspace.host.env, [entry], workspace));
+  const redactor = environmentRedactor(workspace, [entry]);
   const logs = redactor.text(outcome.logs);
   if (outcome.status === "failed") {
     if (outcome.error.notStarted) throw new SkillflowError("sandbox.missing", outcome.error.message);

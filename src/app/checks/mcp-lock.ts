@@ -1,11 +1,10 @@
 import { SkillflowError, usageError } from "../../core/base/errors.ts";
 import { deepEqual } from "../../core/base/values.ts";
 import { LOCK_SCHEMA, type Lock, type LockedServer, lockedPlace, readLock, writeLock } from "../../loaders/mcp/lock.ts";
-import { openFetch } from "../adapters/fetch.ts";
 import { type Connecting, connectSkill } from "../adapters/mcp-connections.ts";
 import { describeFault } from "../adapters/mcp-skills.ts";
 import type { Workspace } from "../host.ts";
-import { runRedactor, secretsOf } from "../secrets.ts";
+import { environmentRedactor } from "../secrets.ts";
 import { allSkills } from "../skills/states.ts";
 import type { InlineSkills, SkillEntry } from "../workspace.ts";
 
@@ -73,9 +72,9 @@ export async function lockServers(
   const kept = readLock(root)?.servers ?? {};
   const entries = served.map(({ entry }) => entry).sort((a, b) => (a.skill.id < b.skill.id ? -1 : 1));
   const asked = entries.filter((entry) => whyNot(entry) === undefined);
-  const redactor = runRedactor(secretsOf(host.env, asked, workspace), undefined);
+  const redactor = environmentRedactor(workspace, asked);
   const warnings: string[] = [];
-  const connecting = { host, fetch: openFetch(host.env, false), redactor, offline: false, signal, person };
+  const connecting = { host, redactor, signal, person };
   const answers = await Promise.all(
     asked.map(async (entry): Promise<Missed | { id: string; server: LockedServer }> => {
       const { id, mcp = {} } = entry.skill;

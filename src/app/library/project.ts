@@ -67,7 +67,7 @@ export async function createProject(host: Host, options: ProjectOptions): Promis
     skillFlags: { trustSkill: options.trust ?? [] },
   };
   const workspace = openWorkspace(place, settings);
-  const { text: clean } = createRedactor([...secretsOf(host.env, [], workspace), ...configSecrets(workspace)]);
+  const { text: clean } = createRedactor([...secretsOf(workspace), ...configSecrets(workspace)]);
   const promised = <Value>(work: () => Promise<Value>) => markedAsOurs(() => work().catch(refuseIn(clean)));
   return {
     // The output schemas of the nodes have been checked when the run succeeds, so that its data have these types.

@@ -17,7 +17,6 @@ import { isStatePut } from "../../core/engine/tools/state.ts";
 import { WORKSPACE } from "../../core/engine/tools/workspace.ts";
 import { EXECUTOR, type Logger } from "../../core/skill/skill.ts";
 import type { SkillEntry } from "../../loaders/registry/skill-set.ts";
-import { openFetch } from "../adapters/fetch.ts";
 import { connectServers, type Person } from "../adapters/mcp-connections.ts";
 import { findTarget, type Target } from "../calls/patches/target.ts";
 import { recordedSkills } from "../documents.ts";
@@ -125,14 +124,12 @@ export async function prepareApply(
   const { host, skills } = workspace;
   const target = targetOf(workspace, wanted);
   const found = await skillsFor(workspace, { stored, target }, wanted);
-  const secrets = secretsOf(host.env, await reachedSkills(skills, found), workspace);
+  const secrets = secretsOf(workspace, await reachedSkills(skills, found));
   const redactor = runRedactor(secrets, stored.record.workflow);
   refuseMissing(workspace, { entries: found, target }, wanted);
   const servers = await connectServers(found, {
     host,
-    fetch: openFetch(host.env, false),
     redactor,
-    offline: false,
     frozen: request.frozen,
     signal: request.signal,
     person: request.person,

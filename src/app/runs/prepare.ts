@@ -18,7 +18,6 @@ import { openLinks, recordedLinks } from "../../loaders/mcp/offer/links.ts";
 import { recordSkill } from "../../loaders/registry/entry.ts";
 import { loadSources } from "../../loaders/sources/sources.ts";
 import type { Replaying } from "../../run/recall.ts";
-import { openFetch } from "../adapters/fetch.ts";
 import { connectServers, type Person, withoutServers } from "../adapters/mcp-connections.ts";
 import { openServing, type Serving } from "../adapters/models.ts";
 import { startOfCopy } from "../calls/copies.ts";
@@ -263,11 +262,11 @@ export async function gatherReach(
   { workflow, input, inline, inner }: Pick<Read, "workflow" | "input" | "inline" | "inner">,
   { writes }: Pick<RunChoices, "writes">,
 ) {
-  const { host, skills } = workspace;
+  const { skills } = workspace;
   const set = isDryRun(input) ? skills.unconnected() : skills;
   const found = await gatherAll(set, [...inner.values(), { workflow, inline }]);
   const gathered = writes === "plan" ? plannableSkills(found) : found;
-  const secrets = secretsOf(host.env, await reachedSkills(skills, gathered), workspace);
+  const secrets = secretsOf(workspace, await reachedSkills(skills, gathered));
   const redactor = runRedactor(secrets, workflow);
   return { gathered, secrets, redactor };
 }
@@ -352,13 +351,11 @@ export async function openServers(
   const unopened = { warnings: [], spentMs: 0, close: async () => undefined };
   if (isDryRun(input)) return { entries: withoutServers(gathered), ...unopened };
   if (!connect) return { entries: gathered, ...unopened };
-  const fetch = openFetch(host.env, choices.offline);
   const began = performance.now();
   const linked = stored && recordedLinks(stored.record, stored.events);
   const servers = await connectServers(gathered, {
     host,
     links: (id) => openLinks(linked?.get(id)),
-    fetch,
     redactor,
     offline: choices.offline,
     frozen: choices.frozen,

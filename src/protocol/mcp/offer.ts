@@ -1,9 +1,9 @@
 import type { CallToolResult, Tool } from "@modelcontextprotocol/server";
 import { invokeSkill, type OfferedSkill, offeredSkills, readOn } from "../../app/calls/call-skill.ts";
-import { secretsOf } from "../../app/secrets.ts";
+import { environmentRedactor } from "../../app/secrets.ts";
 import type { SkillEntry } from "../../app/workspace.ts";
 import { SkillflowError } from "../../core/base/errors.ts";
-import { createRedactor, type Redactor } from "../../core/base/redact/redact.ts";
+import type { Redactor } from "../../core/base/redact/redact.ts";
 import { schemaProblems } from "../../core/base/schema/schema.ts";
 import type { Json, JsonObject } from "../../core/base/values.ts";
 import type { Observer } from "../../core/engine/ports.ts";
@@ -79,7 +79,7 @@ export async function openOffer(world: OfferWorld): Promise<Offer> {
     published,
     tools: new Map(tools.map(([name, tool]) => [name, { ...tool, definition: { ...tool.definition, name } }])),
     skills: new Map(withInstruction.map(({ entry }) => [entry.skill.id, withToolNames(entry)])),
-    redactor: createRedactor(secretsOf(workspace.host.env, entries, workspace)),
+    redactor: environmentRedactor(workspace, entries),
     warnings: [
       ...warnings,
       ...published.warnings,
