@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { isObject } from "../../core/base/values.ts";
+import { memberAt } from "../../core/base/values.ts";
 import type { ListenFile } from "../../core/document/listen/listen-file.ts";
 import type { RunEvent } from "../../core/engine/event/event.ts";
 import type { StateDelta, StateStore, States } from "../../core/engine/ports.ts";
@@ -72,12 +72,8 @@ const dateOf = (at: string) => at.slice(0, 10);
 
 function usedOn(date: string, states: States) {
   const data = states.get(STATE)?.find(({ key }) => key === date)?.data;
-  const { runs, cost_usd } = isObject(data) ? data : {};
-  return { runs: numberOf(runs), costUsd: numberOf(cost_usd) };
-}
-
-function numberOf(value: unknown): number {
-  return typeof value === "number" ? value : 0;
+  const countOf = (name: string) => Number(memberAt(data, name) ?? 0) || 0;
+  return { runs: countOf("runs"), costUsd: countOf("cost_usd") };
 }
 
 function costOf(events: readonly RunEvent[]): number {

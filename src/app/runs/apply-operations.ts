@@ -11,7 +11,7 @@ import { standAfter } from "../../core/engine/plan/standing.ts";
 import type { Journal, StoredRun } from "../../core/engine/ports.ts";
 import { approvedByWord, holdToReview } from "../../core/engine/result/approval.ts";
 import { recordedSettings } from "../../core/engine/settings/settings.ts";
-import { type FeedbackLine, readFeedback, withdrawalOf } from "../../core/engine/state/feedback.ts";
+import { type FeedbackLine, withdrawalOf } from "../../core/engine/state/feedback.ts";
 import { runScriptTool } from "../../core/engine/tools/disclosure.ts";
 import { PROPOSE_CHANGE } from "../../core/engine/tools/proposal.ts";
 import { isStatePut, plannedPut } from "../../core/engine/tools/state.ts";
@@ -27,7 +27,7 @@ import { findHandler } from "../calls/own-tools.ts";
 import { deliverPatch } from "../calls/patches/open.ts";
 import type { Workspace } from "../host.ts";
 import type { SkillEntries } from "../skills/entries.ts";
-import { feedbackEntries } from "./afterwards/feedback.ts";
+import { feedbackOf } from "./afterwards/feedback.ts";
 import {
   type AppliedOperation,
   type ApplyRequest,
@@ -53,7 +53,7 @@ export async function applyPlan(
     const { planned, operations } = reviewPlan(opened, undefined);
     holdToReview(prepared.reviewed.operations, operations);
     const ledger = await openLedger(opened);
-    const { lines, skipped } = readFeedback(await feedbackEntries(workspace));
+    const { lines, skipped } = await feedbackOf(workspace);
     if (skipped.length > 0) {
       const message = `nothing was applied: ${plural(skipped.length, "line")} of the feedback cannot be read, and may be a denial`;
       throw new SkillflowError("store.failed", message, {

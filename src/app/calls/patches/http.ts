@@ -16,11 +16,12 @@ export interface Api {
 export function openApi(api: Api, root: string) {
   const send = async (method: "GET" | "POST", path: string, body?: Json): Promise<Json | undefined> => {
     const place = path === "" ? root : `${root}/${path}`;
-    const type = body === undefined ? {} : { "content-type": "application/json" };
+    const headers = { ...api.headers, "user-agent": "skillflow" };
     const response = await api.fetch(`${withoutEnd(api.address, "/")}/${place}`, {
       method,
-      headers: { ...api.headers, "user-agent": "skillflow", ...type },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      ...(body === undefined
+        ? { headers }
+        : { headers: { ...headers, "content-type": "application/json" }, body: JSON.stringify(body) }),
       // A redirect would get the token.
       redirect: "manual",
       signal: api.signal,

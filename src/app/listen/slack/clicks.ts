@@ -1,22 +1,17 @@
+import * as z from "zod";
 import { SkillflowError } from "../../../core/base/errors.ts";
-import { isObject, parseJson } from "../../../core/base/values.ts";
+import { type Fitting, lazy, parseJson } from "../../../core/base/values.ts";
 import { stateOf } from "../../../core/engine/fold/fold.ts";
 import { applicationsOf } from "../../../core/engine/plan/standing.ts";
 import type { StoredRun } from "../../../core/engine/ports.ts";
 import { plannedIn } from "../../../core/engine/result/approval.ts";
 import { waitsIn } from "../../../core/engine/result/waiting.ts";
-import {
-  JUDGEMENTS,
-  type Judgement,
-  judgementBy,
-  readFeedback,
-  withdrawalOf,
-} from "../../../core/engine/state/feedback.ts";
-import { appendFeedback, feedbackEntries, recordFeedback } from "../../runs/afterwards/feedback.ts";
+import { JUDGEMENTS, type Judgement, judgementBy, withdrawalOf } from "../../../core/engine/state/feedback.ts";
+import { appendFeedback, feedbackOf, recordFeedback } from "../../runs/afterwards/feedback.ts";
 import { prepareApply, type ReviewedPlan, reviewPlan } from "../../runs/apply.ts";
 import { applyPlan } from "../../runs/apply-operations.ts";
 import { recordRefusal } from "../../runs/drive.ts";
-import { ifKnown } from "../joins.ts";
+import { ifKnown } from "../kept.ts";
 import { wordBefore } from "../links.ts";
 import { type Click, type Desk, say } from "./desk.ts";
 import { renderInputs } from "./message.ts";
@@ -28,20 +23,22 @@ interface Pressed {
   readonly click: Click;
   readonly stored: StoredRun;
   /** Approval or operation that the button names. */
-  readonly about: About;
+  readonly about: Fitting<typeof aboutSchema>;
 }
 
-interface About {
-  readonly run: string;
-  readonly op?: string;
-  readonly node?: string;
-  readonly since?: string;
-  readonly digest?: string;
-}
+const aboutSchema = lazy(() =>
+  z.object({
+    run: z.string(),
+    op: z.string().optional(),
+    node: z.string().optional(),
+    since: z.string().optional(),
+    digest: z.string().optional(),
+  }),
+);
 
 export async function handleClick(desk: Desk, click: Click): Promise<void> {
   const { workspace, state, messages } = desk;
-  const about = aboutIn(click.value);
+  const about = aboutSchema().safeParse(parseJson(click.value)).data;
   const thread = about && (await state.threadOf(about.run, click.channel));
   const stored = thread && (await ifKnown(() => workspace.store.read(thread.run)));
   if (!stored) return say(desk, click, "This button belongs to no run of this channel. Nothing was changed.");
@@ -68,17 +65,8 @@ async function explained(work: () => Promise<string | undefined>): Promise<strin
   }
 }
 
-function aboutIn(value: string): About | undefined {
-  const read = parseJson(value);
-  if (!isObject(read) || typeof read.run !== "string") return undefined;
-  const texts = ["op", "node", "since", "digest"].flatMap((name) => {
-    return typeof read[name] === "string" ? [[name, read[name]] as const] : [];
-  });
-  return { run: read.run, ...Object.fromEntries(texts) };
-}
-
 async function judge({ workspace }: Desk, { click, stored, about }: Pressed, judgement: Judgement) {
-  const { lines } = readFeedback(await feedbackEntries(workspace));
+  const { lines } = await feedbackOf(workspace);
   const before = judgementBy(click.user, about.run, lines);
   if (before?.judgement === judgement) {
     return `You judged this run ${judgement} at ${before.at}. Nothing was changed.`;
@@ -89,7 +77,7 @@ async function judge({ workspace }: Desk, { click, stored, about }: Pressed, jud
 }
 
 async function show(desk: Desk, { click, stored, about }: Pressed): Promise<string | undefined> {
-  const { operations } = planIn(stored);
+  const operations = planIn(stored);
   const wait = waitIn({ stored, about });
   const named = operations.filter(({ id, digest }) => id === about.op && digest === about.digest);
   if (!wait && named.length === 0) return "The run no longer has this.";
@@ -143,11 +131,11 @@ async function refuse({ workspace }: Desk, { click, stored, about }: Pressed, wh
     const node = waits.find((wait) => wait.node === about.node)?.node ?? first.node;
     await recordRefusal(workspace, run, { node, by, reason });
   } else {
-    const { lines } = readFeedback(await feedbackEntries(workspace));
+    const { lines } = await feedbackOf(workspace);
     const isKnown = lines.some((line) => {
       return line.kind === "refusal" && line.run === run && line.by === by && line.reason === reason;
     });
-    const operation = planIn(stored).operations.find(({ id }) => id === about.op);
+    const operation = planIn(stored).find(({ id }) => id === about.op);
     const of = operation ? { operation: operation.id, digest: operation.digest } : {};
     const line = { kind: "refusal" as const, run, ...of, by, reason, at: new Date().toISOString() };
     if (!isKnown) await appendFeedback(workspace, line, click.mark);
@@ -213,7 +201,7 @@ async function settled(
   { stored }: Pressed,
   { id, digest }: { readonly id: string; readonly digest: string },
 ): Promise<string | undefined> {
-  const { lines } = readFeedback(await feedbackEntries(workspace));
+  const { lines } = await feedbackOf(workspace);
   const { standing, by, at } = applicationsOf(stored.events).get(id) ?? {};
   if (standing === "applied") return `Nothing was changed: ${id} was applied by ${by} at ${at}.`;
   if (standing === "denied") return `Nothing was changed: ${id} was denied by ${by} at ${at}.`;
@@ -224,5 +212,5 @@ async function settled(
 
 /** Returns the plan of a run in any state. Throws if the record was altered. */
 function planIn(stored: StoredRun) {
-  return { operations: plannedIn(stateOf(stored)) };
+  return plannedIn(stateOf(stored));
 }

@@ -1,10 +1,8 @@
 import { createHash, randomUUID } from "node:crypto";
 import { checkedAs, defined, isObject, type Json } from "../../../core/base/values.ts";
-import { readFeedback } from "../../../core/engine/state/feedback.ts";
 import type { Workspace } from "../../host.ts";
-import { feedbackEntries } from "../../runs/afterwards/feedback.ts";
-import { turns } from "../acceptance.ts";
-import { ifKnown } from "../joins.ts";
+import { feedbackOf } from "../../runs/afterwards/feedback.ts";
+import { entriesIn, ifKnown, savedEntry, turns } from "../kept.ts";
 import { renderMessage } from "./message.ts";
 import type { SlackAnswer, SlackApi } from "./web-api.ts";
 
@@ -30,15 +28,14 @@ const KEPT = { keepMs: 365 * 24 * 60 * 60 * 1000, maxEntries: 20_000 };
 /** Opens the state of threads and events. Keys of threads begin with `thread/`. */
 export function openSlackState({ state }: Pick<Workspace, "state">) {
   const keyOf = ({ channel, thread }: Pick<Thread, "channel" | "thread">) => `thread/${channel}/${thread}`;
-  const entries = async () => (await state.read([STATE])).get(STATE) ?? [];
+  const entries = () => entriesIn(state, STATE);
   const threads = async () => {
     return (await entries()).flatMap(({ key, data }) => (key.startsWith("thread/") ? checkedAs<Thread>(data) : []));
   };
   /** Saves an entry, unless a change with this id was applied before. Returns whether the entry exists afterwards. */
   const save = async (key: string, data: Json, id: string = randomUUID()): Promise<boolean> => {
-    const at = new Date().toISOString();
-    const changes = [{ key, first: at, last: at, runs: 1, seen: 1, data }];
-    const saved = await state.apply({ id: `slack/${id}`, states: { [STATE]: { changes, limits: KEPT } } });
+    const states = { [STATE]: { changes: [savedEntry(key, data)], limits: KEPT } };
+    const saved = await state.apply({ id: `slack/${id}`, states });
     return (saved.get(STATE) ?? []).some((entry) => entry.key === key);
   };
   return {
@@ -149,7 +146,7 @@ async function show(live: Live, { workspace, state, api, onFault }: Means): Prom
   const { run, channel, thread, ts: known, shown: before } = live.thread;
   const stored = await ifKnown(() => workspace.store.read(run));
   if (!stored) return undefined;
-  const { text, blocks, isOver, isFinal } = renderMessage(stored, readFeedback(await feedbackEntries(workspace)).lines);
+  const { text, blocks, isOver, isFinal } = renderMessage(stored, (await feedbackOf(workspace)).lines);
   const shown = createHash("sha256")
     .update(JSON.stringify([text, blocks]))
     .digest("hex");

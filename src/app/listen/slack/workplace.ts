@@ -1,7 +1,7 @@
 import { messageOf } from "../../../core/base/errors.ts";
 import { checkedAs } from "../../../core/base/values.ts";
 import { environmentRedactor } from "../../secrets.ts";
-import { turns } from "../acceptance.ts";
+import { turns } from "../kept.ts";
 import type { SlackSetting } from "../setting.ts";
 import { handleClick } from "./clicks.ts";
 import type { Desk, SlackEvent } from "./desk.ts";

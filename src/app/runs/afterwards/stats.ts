@@ -10,9 +10,9 @@ import {
   type WriteCounts,
   writesIn,
 } from "../../../core/engine/record/stats.ts";
-import { type FeedbackLine, readFeedback } from "../../../core/engine/state/feedback.ts";
+import type { FeedbackLine } from "../../../core/engine/state/feedback.ts";
 import type { Workspace } from "../../host.ts";
-import { feedbackEntries } from "./feedback.ts";
+import { feedbackOf } from "./feedback.ts";
 import { recheckOf } from "./recheck.ts";
 
 export type { Stats };
@@ -25,7 +25,7 @@ export const SINCE_MS = 30 * DAY_MS;
 export async function collectStats(workspace: Workspace, wanted: number): Promise<Stats> {
   const since = Math.max(0, wanted);
   const { store } = workspace;
-  const { lines, skipped: unread } = readFeedback(await feedbackEntries(workspace));
+  const { lines, skipped: unread } = await feedbackOf(workspace);
   const aboutRun = groupBy(lines, ({ run }) => run);
   const runs: CountedRun[] = [];
   const rechecks: Recheck[] = [];
