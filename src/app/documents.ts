@@ -28,7 +28,6 @@ export interface ReadWorkflow extends LoadedWorkflow {
 /** Workflow document: a path, or the parsed value of such a file. */
 export type WorkflowDocument = string | JsonObject;
 
-/** Returns the name of the document for messages. */
 export function titleOf(document: WorkflowDocument): string {
   return typeof document === "string" ? document : "the workflow";
 }

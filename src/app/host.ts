@@ -29,9 +29,7 @@ export interface DocumentsAt {
 /** Environment of the program. The command line takes it from its process. */
 export interface Host {
   readonly env: Environment;
-  /** Absolute. */
   readonly cwd: string;
-  /** The file that `--env-from` names. */
   readonly envFrom?: string;
   /** Replaces `cwd` for documents, config and skills. Undefined to use `cwd` itself. */
   readonly documents?: DocumentsAt | undefined;
@@ -47,7 +45,6 @@ export interface Host {
   readonly isAlive: (mark: ProcessMark) => boolean;
   /** Registers work for the end of the process. */
   readonly atExit?: (work: () => void) => void;
-  /** Path of the Node.js executable. */
   readonly execPath: string;
   /** Undefined if users have no numeric id (Windows). */
   readonly uid: number | undefined;
@@ -74,15 +71,12 @@ export function documentsOf({ cwd, documents }: Pick<Host, "cwd" | "documents">)
   return documents?.folder ?? cwd;
 }
 
-/** Returns the process functions that stop MCP servers. */
 export function processesOf({ self, kill, isAlive }: Host): Processes {
   return { self, kill, isAlive: (pid) => isAlive({ ...self, pid, started: "" }), follow: followProcess };
 }
 
-/** Settings that every command shares. */
 export interface Workspace {
   readonly host: Host;
-  /** Root of the project that contains the working directory. */
   readonly root: string;
   readonly project: LoadedConfig | undefined;
   readonly user: LoadedConfig | undefined;
@@ -100,7 +94,6 @@ export interface Workspace {
   /** Accepts runs that this process executes later. Undefined for custom stores. */
   readonly intake?: Intake | undefined;
   readonly state: StateStore;
-  /** Models of the calling program, by prefix. */
   readonly models: ReadonlyMap<string, Model>;
   readonly overrides: ReadonlyMap<string, string>;
   /** Options that the user must repeat to continue this run. */
@@ -128,7 +121,6 @@ export interface WorkspaceOptions {
   /** Skills of the calling program. They override all others and need no trust. */
   readonly given?: readonly Skill[];
   readonly models?: ReadonlyMap<string, Model>;
-  /** Undefined if no flag was given. */
   readonly skillFlags?: SkillFlags;
   /** Lets sandboxed code write to the working directory. */
   readonly writableWorkdir?: boolean | undefined;

@@ -60,7 +60,6 @@ function missing(refs: readonly string[], by: string, isOfEvent: boolean): Skill
 }
 
 interface Wanted {
-  /** The first ref that exists counts. */
   readonly refs: readonly string[];
   readonly by: string;
 }

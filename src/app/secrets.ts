@@ -37,7 +37,6 @@ export function runRedactor(secrets: readonly Secret[], workflow: Workflow | und
   return createRedactor(secrets, workflow && wordsOf(workflow));
 }
 
-/** Warns about secrets that are not redacted. */
 export function describeUnsearched({ unsearched }: Redactor): readonly string[] {
   const named = (why: "short" | "word") => [
     ...new Set(unsearched.filter((one) => one.why === why).map(({ name }) => name)),

@@ -7,7 +7,6 @@ import { endProcess, holdExits, processHost } from "./process-host.ts";
 const printOut = process.stdout.write.bind(process.stdout);
 const printErr = process.stderr.write.bind(process.stderr);
 
-/** Arguments and environment for calling the command line from code. */
 export interface Call extends Pick<Terminal["host"], "env" | "cwd" | "keys" | "writeOption"> {
   readonly argv: readonly string[];
 }

@@ -67,7 +67,6 @@ function startOf(pid: number): string | undefined {
   }
 }
 
-/** Exit code, set when the program ends. */
 let ending: number | undefined;
 
 /** Exits with this code, even after `holdExits` and if an "exit" listener throws. */

@@ -16,7 +16,6 @@ export interface HttpOptions {
   /** Required as `Authorization: Bearer`. Undefined disables authentication. */
   readonly token?: string | undefined;
   readonly mostBytes: number;
-  /** JSON endpoints, by path. */
   readonly endpoints?: ReadonlyMap<string, Endpoint>;
   /** Handlers for any method that may stream their response, by path. A path that ends with `/` includes all below it. */
   readonly handlers?: ReadonlyMap<string, Handler>;
@@ -28,7 +27,6 @@ export interface HttpOptions {
 
 /** Extras for a request of a site, which comes without its body. */
 export interface Asked {
-  /** Host and port of the server. */
   readonly host: string;
   /** Reads the exact body. Returns undefined if it is too large. */
   body(): Promise<Buffer | undefined>;
@@ -205,12 +203,10 @@ export function isLoopback(host: string): boolean {
   return LOOPBACK.test(host.includes(":") ? `[${host}]` : host);
 }
 
-/** Returns the token of an Authorization header. */
 export function bearerOf(header: string | null | undefined): string | undefined {
   return /^Bearer +(\S.*)$/i.exec(header ?? "")?.[1];
 }
 
-/** Compares in constant time. */
 export function isSame(given: string, token: string): boolean {
   const digest = (text: string) => createHash("sha256").update(text).digest();
   return timingSafeEqual(digest(given), digest(token));
@@ -264,7 +260,6 @@ export function pagePolicy({ nonce, forms = "'none'" }: { readonly nonce?: strin
   return ["default-src 'none'", ...script, ...rest, "frame-ancestors 'none'"].join("; ");
 }
 
-/** Answers with an HTML page. */
 export function page(status: number, body: string, headers: Readonly<Record<string, string>> = {}): Response {
   const type = { "content-type": "text/html; charset=utf-8" };
   return new Response(body, { status, headers: { ...SAFE_HEADERS, ...type, ...headers } });

@@ -8,7 +8,6 @@ import { digestOf, sealFor, sealOf } from "./chain.ts";
 export interface CheckedRecord extends RecordCheck {
   /** True if the record has a chain and the chain is broken. */
   readonly isAltered: boolean;
-  /** Number of bytes that hold complete records. */
   readonly length: number;
 }
 
@@ -37,15 +36,11 @@ export function isEventLine(value: unknown): value is RunEvent {
 }
 
 interface Line {
-  /** Number of the line, from 1. */
   readonly number: number;
-  /** Line without its line break. */
   readonly bytes: Buffer;
   /** Lines that its seal covers: those of a record, or in format 1 the line itself. */
   readonly sealed: Buffer;
-  /** Number of the first of them. */
   readonly sealedFrom: number;
-  /** Offset of the next line. */
   readonly end: number;
   /** Undefined if the line is not a JSON object. */
   readonly value: Readonly<Record<string, unknown>> | undefined;

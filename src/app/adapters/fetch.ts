@@ -18,7 +18,6 @@ export function proxiedFetch(env: Environment): typeof fetch {
   });
 }
 
-/** Returns the proxies that the environment names, or undefined if it names none. */
 export function proxyOf(env: Environment) {
   const httpProxy = env.HTTP_PROXY ?? env.http_proxy;
   const httpsProxy = env.HTTPS_PROXY ?? env.https_proxy;

@@ -18,7 +18,6 @@ import type { SkillEntry } from "../workspace.ts";
 import { openFetch } from "./fetch.ts";
 import { describeFault, namedEntry, offeredEntries, type RemoteSkills } from "./mcp-skills.ts";
 
-/** Connected MCP servers of a run's skills. */
 export interface Servers {
   /** The given entries with the tools of their servers. If a server is unreachable, only the skill's own tools. */
   readonly entries: SkillEntries;
@@ -31,7 +30,6 @@ export type { Person };
 
 export interface Connecting {
   readonly host: Host;
-  /** Redacts secrets in messages from servers. */
   readonly redactor: Redactor;
   /** Skips servers that are started by a command, because a program could contact any host. */
   readonly offline?: boolean | undefined;
@@ -99,7 +97,6 @@ interface Opening extends Connecting {
   readonly lock: Lock | undefined;
   readonly connections: McpConnection[];
   readonly warnings: string[];
-  /** Ids of servers that differ from the lock. */
   readonly differing: string[];
 }
 

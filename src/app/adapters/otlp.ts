@@ -17,7 +17,6 @@ export const OTLP_URL = "SKILLFLOW_OTLP_URL";
 export interface Export {
   /** Full URL of the traces endpoint, such as `http://localhost:4318/v1/traces`. */
   readonly url: string;
-  /** Includes prompts, replies, tool arguments and results. */
   readonly content: boolean;
   /** Sends only the last part of a resumed run. Default: the whole run. */
   readonly isLast?: boolean;

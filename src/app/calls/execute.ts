@@ -65,7 +65,6 @@ interface CodeExecution extends Wanted {
   readonly packages: readonly RunnablePackage[];
 }
 
-/** Result in the format of the Skills Protocol. */
 type ExecutionReport = JsonObject;
 
 const DEFAULT_TIMEOUT_MS = 60_000;

@@ -134,7 +134,6 @@ function isAsking({ effect, audience }: Pick<Tool, "effect" | "audience">): bool
   return effect === "write" && typeof audience === "function";
 }
 
-/** Carries out a call on the run's working copy. */
 function copyHandler({ tool, input, paths }: Call, entry: SkillEntry, { workspace, copy }: OwnWorld): Handler {
   const handler = (given: JsonObject, context: ToolContext) => {
     return callWorkspace({ name: tool.name, input: given, copy: copy(), paths, host: workspace.skills.host, context });

@@ -14,7 +14,6 @@ export interface Brought {
   readonly inline: InlineSkills;
 }
 
-/** Skill with its own MCP server, which may be withheld. */
 export interface ServedSkill {
   readonly entry: SkillEntry;
   readonly inline?: InlineSkills;
@@ -47,7 +46,6 @@ function ambiguous(id: string, file: string): SkillflowError {
   );
 }
 
-/** Result for each server, sorted by id. */
 export interface Locking {
   readonly path: string;
   readonly locked: readonly { readonly id: string; readonly tools: number; readonly skills: number }[];

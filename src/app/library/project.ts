@@ -183,7 +183,6 @@ function resumeCourse(workspace: Workspace, named: string, options: ResumeOption
 interface Continuing {
   readonly options: RunSettings;
   readonly how: Parameters<typeof resumeRun>[3];
-  /** Throws if the run cannot be continued like this. */
   readonly check: (stored: StoredRun) => void;
 }
 

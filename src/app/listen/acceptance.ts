@@ -18,7 +18,6 @@ interface Arrival {
   readonly source: Origin;
   /** The sender's id, the same for every attempt. Undefined if only the body identifies the delivery. */
   readonly id: string | undefined;
-  /** SHA-256 of the raw body. */
   readonly digest: string;
 }
 
@@ -95,7 +94,6 @@ export function openAcceptance({ workspace, file }: Setting, { day, intake, choi
       // The second of two concurrent deliveries with one fingerprint must find the first.
       return inTurn(delivery.source.document, () => take(delivery, mapped.input, mapped.fingerprint));
     },
-    /** Starts the run of an event with an input, unless the event started one before. */
     start: (source: Origin, id: string, input: JsonObject): Promise<Taken> =>
       inTurn(source.document, () => take({ source, id, digest: "" }, input, undefined)),
   };
@@ -134,7 +132,6 @@ const KEPT = { keepMs: 62 * 24 * 60 * 60 * 1000, maxEntries: 1000 };
 /** Longest time to join alerts to a run, so that a run that never ends does not swallow them forever. */
 const MOST_JOINED_MS = 24 * 60 * 60 * 1000;
 
-/** Returns the state change that records a new run. */
 function joinedBy(key: string, run: string): StateDelta["states"] {
   return { [JOINED]: { changes: [savedEntry(key, { run })], limits: KEPT } };
 }

@@ -3,7 +3,7 @@ import type { Json } from "../../core/base/values.ts";
 import type { StateEntry } from "../../core/engine/event/state-entry.ts";
 import type { StateChanges, StateStore } from "../../core/engine/ports.ts";
 
-/** What the parts of the listener share: their own states, runs that may be gone, and work that must not overlap. */
+/** Helpers for the listener: its own states, runs that may be gone, and work that must not overlap. */
 
 export async function entriesIn(state: StateStore, name: string): Promise<readonly StateEntry[]> {
   return (await state.read([name])).get(name) ?? [];

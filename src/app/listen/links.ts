@@ -19,7 +19,6 @@ import { entriesIn, ifKnown, savedEntry, turns } from "./kept.ts";
 export interface Link {
   readonly run: string;
   readonly waiting: Waiting;
-  /** Name of the approver. */
   readonly by: string;
   readonly token: string;
 }
@@ -174,7 +173,6 @@ function digestOf(token: string): string {
   return createHash("sha256").update(token).digest("hex");
 }
 
-/** Describes how an approval was decided. */
 export function wordBefore({ events }: StoredRun, path: string): string {
   const word = events.findLast((event) => {
     return event.type === "approval:given" && (event.at === undefined ? "" : `${event.at}/`) + event.node === path;

@@ -31,7 +31,6 @@ export interface ListenerOptions {
 export interface Listener {
   take(delivery: Delivery): Promise<Taken>;
   readonly links: Pick<Links, "find" | "decide">;
-  /** Undefined without a setting for Slack. */
   readonly slack: Pick<Workplace, "receive"> | undefined;
   /** Executes accepted runs until `stop` is aborted. Resolves once all active runs have ended. */
   work(stop: AbortSignal, onReady: () => void): Promise<void>;

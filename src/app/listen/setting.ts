@@ -17,7 +17,6 @@ export interface Setting {
   readonly workspace: Workspace;
   readonly file: ListenFile;
   readonly sources: ReadonlyMap<string, Source>;
-  /** Undefined if the file has no `slack`. */
   readonly slack?: SlackSetting;
 }
 
@@ -32,20 +31,16 @@ export interface Origin {
 
 export interface Source extends Origin {
   readonly said: ListenSource;
-  /** Secret that authenticates the source's requests. */
   readonly secret: string;
 }
 
 export interface SlackSetting {
-  /** Secret that signs Slack's requests. */
   readonly secret: string;
   readonly channels: ReadonlyMap<string, SlackChannel>;
 }
 
 export interface SlackChannel extends Origin {
-  /** Users and user groups that can decide. */
   readonly approvers: readonly string[];
-  /** Fields of a mention that the workflow takes. */
   readonly fields: ReturnType<typeof slackFields>;
 }
 
@@ -118,7 +113,6 @@ export function readSetting(opened: Workspace, shownAs: string, choices: RunChoi
   }
 }
 
-/** An entry of the file that starts a workflow. */
 interface Starter {
   readonly at: readonly string[];
   readonly said: Pick<ListenSource, "workflow" | "input" | "fingerprint" | "cool_down">;
@@ -144,7 +138,6 @@ function shown(folder: string, path: string): string {
   return near.startsWith("..") || isAbsolute(near) ? path : near;
 }
 
-/** Reports a variable that is not set or empty. */
 function noVariable(
   env: Environment,
   name: string,

@@ -177,7 +177,6 @@ function toolOf(entries: SkillEntries, operation: Operation): ToolDescriptor | u
 interface Operating {
   readonly tool: ToolDescriptor;
   readonly input: Json;
-  /** Id of the call for its handler. */
   readonly name: string;
   readonly operation: Operation;
 }
@@ -236,7 +235,6 @@ const PROPOSAL: ToolDescriptor = {
 
 /** Journal of the run, positioned after its recorded events. */
 interface Ledger {
-  /** Records an event about an operation and updates the operation's state. */
   note(one: PlannedOperation, body: EventBody): Promise<void>;
 }
 

@@ -29,7 +29,6 @@ import { HELD_SCRIPTS } from "../skills/states.ts";
 
 export interface ApplyRequest {
   readonly approved: Approved;
-  /** Expected digest of the whole plan. */
   readonly planDigest?: string | undefined;
   /** The user's answers for operations in doubt: true if the operation was applied. */
   readonly resolved: ReadonlyMap<string, boolean>;
@@ -38,7 +37,6 @@ export interface ApplyRequest {
   /** Fails before any write if the tools of an MCP server differ from the lock. */
   readonly frozen?: boolean;
   readonly person?: Person | undefined;
-  /** Name of the user who approves. */
   readonly by: string;
   readonly signal: AbortSignal;
   readonly loggerFor: (skill: string) => Logger;
@@ -50,7 +48,6 @@ export interface AppliedOperation {
   readonly digest: string;
   readonly status: ApplyStatus;
   readonly result?: Json;
-  /** The target already had it. */
   readonly existing?: true;
   readonly error?: string;
 }
@@ -91,7 +88,6 @@ export function openOperations({ planned }: ReviewedPlan): readonly Operation[] 
   return planned.filter(isOpen).map(({ operation }) => operation);
 }
 
-/** Throws if a person denied all that was planned. */
 export function refuseDeniedPlan({ planned }: ReviewedPlan): void {
   const denied = planned[0]?.application.denied;
   if (!denied || planned.some(({ application }) => application.standing !== "denied")) return;
@@ -103,7 +99,6 @@ export interface PreparedApply {
   readonly reviewed: ReviewedPlan;
   readonly approved: ReadonlySet<string>;
   readonly entries: SkillEntries;
-  /** Place where patches go. Undefined if none was approved. */
   readonly target: Target | undefined;
   readonly redactor: Redactor;
   readonly secrets: readonly Secret[];
@@ -179,7 +174,6 @@ function neededBy(operation: Operation, target: Target | undefined): readonly st
   return target?.skill === undefined ? [WORKSPACE] : [WORKSPACE, target.skill];
 }
 
-/** Returns the id of the skill whose code an operation runs. */
 export function skillOf({ skill, input }: Operation): string {
   return skill === EXECUTOR && isObject(input) ? String(input.skill_name) : skill;
 }
@@ -212,7 +206,6 @@ export async function checkOpen(workspace: Workspace, { stored, planned }: Revie
   refuseMissing(workspace, { entries: await skillsFor(workspace, { stored, target }, open), target }, open);
 }
 
-/** Throws one error that names everything that is missing. */
 function refuseMissing(
   { host }: Workspace,
   { entries, target }: Pick<PreparedApply, "entries" | "target">,
@@ -239,7 +232,6 @@ function refuseMissing(
   });
 }
 
-/** Returns the config or the trust that an operation lacks. */
 function lackOf(entry: SkillEntry | undefined, { skill, tool }: Operation, host: Host): string | undefined {
   if (!entry) return "no skill has this id";
   if (skill === EXECUTOR && entry.holdsScripts) {

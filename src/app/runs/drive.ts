@@ -61,13 +61,11 @@ const ignore = () => undefined;
 
 export const SILENT_LOGGER: Logger = { debug: ignore, info: ignore, warn: ignore };
 
-/** Returns the watch of a run that reports nothing. */
 export function silentWatch(signal: AbortSignal): Watch {
   return { observers: [], signal, loggerFor: () => SILENT_LOGGER };
 }
 
 export interface FinishedRun {
-  /** The record as stored. */
   readonly record: RunRecord;
   /** All events of the run, including those of earlier processes. */
   readonly events: readonly RunEvent[];
@@ -79,7 +77,6 @@ export interface FinishedRun {
   readonly trusted?: readonly string[];
 }
 
-/** Stores a prepared run and executes it. */
 export async function startRun(workspace: Workspace, prepared: PreparedRun, watch: Watch): Promise<FinishedRun> {
   const day = await countedDay(workspace, prepared.record, prepared.record);
   const record = { ...prepared.record, ...day };
@@ -140,9 +137,7 @@ async function continuation(
 }
 
 export interface Onwards {
-  /** Node to restart from. */
   readonly from?: string | undefined;
-  /** Decision that the run is waiting for. */
   readonly said?: Said | undefined;
 }
 

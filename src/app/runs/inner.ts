@@ -21,7 +21,6 @@ export interface InnerWorkflow {
   /** Document that its relative paths start from. */
   readonly document: WorkflowDocument;
   readonly inline: InlineSkills;
-  /** Places findings in its file. */
   readonly place: LoadedWorkflow["place"];
   /** Sources of the recorded run, if it comes from a recording. */
   readonly sources?: RunRecord["sources"] | undefined;
@@ -30,7 +29,6 @@ export interface InnerWorkflow {
 /** Inner workflows by the path of the node that runs them: `each`, `top/each`. */
 export type InnerWorkflows = ReadonlyMap<string, InnerWorkflow>;
 
-/** Deepest nesting, including the outermost workflow. */
 const MOST_DEEP = 8;
 /** Limit for nested files, whose number can grow exponentially with the depth. */
 const MOST_WORKFLOWS = 1000;
@@ -163,7 +161,6 @@ function inlineIn({ workflow, document, inline, place }: Outer, id: string, node
 interface Means {
   readonly workspace: Workspace;
   readonly read: (document: string) => ReadWorkflow;
-  /** Inner workflow of the node when it was recorded. */
   readonly recorded: InnerDocument | undefined;
 }
 

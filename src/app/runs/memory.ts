@@ -66,7 +66,6 @@ export async function coolingNow({ state }: Workspace, { workflow, cooled }: Run
   return coolingSince(workflow, cooled, { entries, now: Date.now() })?.run;
 }
 
-/** Returns the state that a recorded run has read. */
 export function recalledIn({ states, cooled, skipped, day }: RunRecord) {
   return { ...(states && { states }), ...(cooled && { cooled }), ...(skipped && { skipped }), ...(day && { day }) };
 }

@@ -61,7 +61,6 @@ export interface PreparedRun {
   readonly changed?: ChangedSkills;
   /** Recording or script that answers instead of models. */
   readonly serving: Serving | undefined;
-  /** Recorded answers and decisions that a replay follows. */
   readonly replay?: Replaying;
   /** Warnings of a resume. Those of a new run are in its record. */
   readonly warnings: readonly string[];
@@ -81,21 +80,17 @@ interface RunRequest {
   readonly runId: string | undefined;
   readonly choices: RunChoices;
   readonly connect: Connect;
-  /** Recording or script that is already open. */
   readonly serving?: Serving;
   /** Replaces the skills after their servers are connected. It also has to apply `writes: plan`. */
   readonly stage?: (entries: SkillEntries, writes: Settings["writes"]) => SkillEntries;
   /** Record that names the file. Its inline skills are not trusted, and its inner workflows may no longer exist. */
   readonly recorded?: RunRecord;
-  /** Overrides the workflow's own cool-down. */
   readonly cooling?: Cooling | undefined;
   /** Replaces the workflow that the node at a path runs, after it was checked. The path of the outermost one is empty. */
   readonly alter?: (workflow: Workflow, path: string) => Workflow;
 }
 
-/** Cool-down settings that override the workflow's. */
 export interface Cooling extends Partial<CoolDown> {
-  /** Value of the cool-down key. */
   readonly fingerprint: Json | undefined;
 }
 
@@ -188,11 +183,9 @@ interface Read {
   readonly input: JsonObject;
   readonly inline: InlineSkills;
   readonly inner: InnerWorkflows;
-  /** Warnings about the workflow and its input. */
   readonly findings: readonly Diagnostic[];
   readonly file: string | undefined;
   readonly settings: Settings;
-  /** Descriptions of what policies changed. */
   readonly notes: readonly string[];
 }
 
@@ -308,7 +301,6 @@ async function readSources(
   throw unrunnable(document, located);
 }
 
-/** Collects the warnings about config files, the document, servers and skills. */
 function warningsOf(workspace: Workspace, run: Read & Connected): string[] {
   const { workflow, findings, notes, warnings, entries } = run;
   const all = [...configFindings(workspace), ...unknownSkills(workspace, [workflow]), ...findings];
@@ -334,7 +326,6 @@ interface Opening {
   readonly sources: RunRecord["sources"];
   readonly gathered: SkillEntries;
   readonly redactor: Redactor;
-  /** The run's time limit, if any. */
   readonly limitMs: number | undefined;
   readonly stored?: StoredRun;
 }

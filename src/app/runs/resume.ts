@@ -102,7 +102,6 @@ export async function unquoted<Value>(named: string, work: () => Promise<Value>)
   }
 }
 
-/** Codes of errors about the content of a file. */
 const QUOTING: ReadonlySet<string> = new Set(["workflow.invalid", "input.invalid", "recording.invalid"]);
 
 /** Updates a recorded skill's tools. Keeps tools that are gone, because earlier decisions refer to them. */
@@ -192,7 +191,6 @@ function notesOf({ host, ...workspace }: Workspace, choices: PreparedRun["choice
   return clampBounds({ ...recordedSettings(stored.record.settings, stored.events), ...asked }, policies).notes;
 }
 
-/** Returns the event that resumes an ended run, and its key. */
 export function resumption(events: readonly RunEvent[], { from, ...how }: Resumption) {
   const key = `resume/${events.filter(({ type }) => type === "run:resume").length + 1}`;
   return { key, body: { type: "run:resume", ...defined("from", from), ...how } } as const;

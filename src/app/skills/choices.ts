@@ -12,7 +12,6 @@ import { OPTIONS, type OptionRow, type OptionValues } from "../options.ts";
 
 /** Options for skills, as given on the command line or to the library. */
 export interface SkillFlags extends Pick<OptionValues, SkillKey> {
-  /** Answers to trust questions for this run. */
   readonly allowed?: readonly TrustEntry[];
 }
 
@@ -35,12 +34,10 @@ export interface SkillChoices {
   readonly instances: ReadonlyMap<string, InstanceChoice>;
   readonly modules: readonly ModuleChoice[];
   readonly disabled: readonly string[];
-  /** Skills that nodes get in addition, by node. */
   readonly added: ReadonlyMap<string, readonly string[]>;
   /** Nodes that the command line names. Config files name nodes of any workflow. */
   readonly addedHere: readonly string[];
   readonly formats: FormatOptions;
-  /** Settings that the project's config file must not make. */
   readonly findings: readonly string[];
   /** Skills that a flag, a variable or `skills.disabled` names. */
   readonly named: readonly NamedSkill[];
@@ -171,7 +168,6 @@ function listed(env: Environment, option: OptionName): string[] {
   return (env[variableOf(option)] ?? "").split(",").flatMap((name) => (name.trim() === "" ? [] : [name.trim()]));
 }
 
-/** Reads pairs `ID=VAR`. */
 function listedPairs(env: Environment) {
   return listed(env, "skill-env").map((pair) => [pair.split("=")[0] ?? "", pair.split("=")[1] ?? ""] as const);
 }
@@ -240,7 +236,6 @@ function refusedOf({ path, config }: LoadedConfig): string[] {
   return [...keys, ...auth, ...servers, ...copies].map((key) => cannotCount(path, key));
 }
 
-/** Describes a setting that a file of the checkout must not make. */
 export function cannotCount(path: string, key: string): string {
   return `${path}: ${key} is ignored: a file of the checkout cannot raise trust. Set it in your own config file, by flag or by variable`;
 }

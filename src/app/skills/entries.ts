@@ -5,7 +5,6 @@ import type { RunRecord } from "../../core/engine/event/record.ts";
 import { askForLack } from "../../loaders/registry/availability.ts";
 import type { InlineSkills, SkillEntry, SkillSet } from "../../loaders/registry/skill-set.ts";
 
-/** Skills by id. Undefined if no skill has the id. */
 export type SkillEntries = ReadonlyMap<string, SkillEntry | undefined>;
 
 export async function gatherSkills(set: SkillSet, workflow: Workflow, inline: InlineSkills): Promise<SkillEntries> {

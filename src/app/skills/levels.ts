@@ -79,7 +79,6 @@ export function keptPlaces({ cwd, env }: Host, levels: readonly SkillLevel[]): r
   return [...byCustom, ...named, ...(config === undefined ? [] : [dirname(config)])];
 }
 
-/** Returns the user's own folders, with their config and skills. */
 export function ownFolders({ env }: Host): readonly string[] {
   const config = userConfigPath(env);
   const dotted = FOLDERS.sweny.filter(Boolean).flatMap((folder) => (env.HOME ? [join(env.HOME, folder)] : []));

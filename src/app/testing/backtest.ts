@@ -18,12 +18,10 @@ import { newRunId, type PreparedRun, prepareRun } from "../runs/prepare.ts";
 import type { SkillEntries } from "../skills/entries.ts";
 import { onlyWorkflow } from "./backtest-cases.ts";
 
-/** Default number of runs of each case. */
 export const BACKTEST_RUNS = 3;
 
 export interface BacktestRequest {
   readonly cases: readonly BacktestCase[];
-  /** Replaces the workflows of the cases. */
   readonly workflow: string | undefined;
   readonly runs: number;
   /** Leaves out tools that may show what happened after the case's time. */
@@ -42,7 +40,6 @@ export interface BacktestRun extends Graded {
   readonly durationMs: number;
   /** Calls of tools that do not know the clock. */
   readonly unbounded: ReadonlyMap<string, number>;
-  /** Why the run failed. */
   readonly error?: string;
   /** Path of the run's record. Undefined if the store keeps no files. */
   readonly record: string | undefined;

@@ -52,7 +52,6 @@ export interface TestModel {
   /** Name as written. Undefined if neither the command nor the test names a model. */
   readonly name: string | undefined;
   readonly serving: Serving | undefined;
-  /** Path of the script or recording. */
   readonly path?: string;
 }
 

@@ -35,7 +35,6 @@ export interface CaseRun {
   readonly tokens: number;
   /** Source files of the run, which the result depends on in addition to the test's files. */
   readonly files: readonly string[];
-  /** Nodes, edges and steps that the run reached. */
   readonly reached: ReadonlySet<string>;
   readonly record: RunRecord;
 }
@@ -45,7 +44,6 @@ export interface Playing {
   readonly model: TestModel;
   readonly which: TestCase;
   readonly signal: AbortSignal;
-  /** Replaces the workflow that the node at a path runs. */
   readonly alter?: ((workflow: Workflow, path: string) => Workflow) | undefined;
 }
 
@@ -205,7 +203,6 @@ function recordingOf(serving: Serving | undefined) {
   return serving?.provider === "replay" ? serving.recording : undefined;
 }
 
-/** Returns the tools that the fixtures, expectations and script name. */
 function namesIn({ tools = {}, cases }: TestFile, serving: Serving | undefined): ReadonlySet<string> {
   const expected = cases.flatMap(({ expect: { called = [], not_called = [], planned = [] } = {} }) => [
     ...called,

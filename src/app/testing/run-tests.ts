@@ -20,7 +20,6 @@ export interface TestedCase {
 
 export interface TestRequest {
   readonly paths: readonly string[];
-  /** Models that replace those of the tests. */
   readonly models: readonly string[];
   /** Text that a case's name must contain, in any case. */
   readonly filter: string | undefined;

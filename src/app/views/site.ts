@@ -27,13 +27,11 @@ export interface Site {
   /** Throws `run.unknown` if there is no such run. */
   run(id: string): Promise<SiteRun>;
   result(id: string): Promise<RunResult>;
-  /** Counts the runs of the last days. */
   stats(days: number): Promise<Stats>;
   /** Yields the events after a position, and new ones until the run ends. */
   follow(id: string, after: number, signal: AbortSignal): AsyncGenerator<RunEvent>;
 }
 
-/** Part of the list of runs. */
 export interface ListView {
   readonly page: number;
   /** State that a run must have. Empty for all. */
@@ -44,7 +42,6 @@ export interface ListView {
 
 export interface SiteRun {
   readonly report: Report;
-  /** The report, as its file would be. */
   readonly html: string;
   readonly isUnderWay: boolean;
   /** Questions that were asked about the run. Undefined if it cannot be asked, because it has not ended or is itself a question. */
@@ -154,7 +151,6 @@ function tailOf({ storeDirectory, queue }: Workspace, id: string) {
 
 interface From {
   readonly id: string;
-  /** Position of the last event that is known. */
   readonly after: number;
 }
 

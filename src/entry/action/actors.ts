@@ -53,7 +53,6 @@ function login(payload: Payload, ...keys: readonly string[]): Actor {
   return { name: checked(memberAt(payload, ...keys, "login"), as), as };
 }
 
-/** Pattern for users and for Apps such as `dependabot[bot]`. */
 const NAME = /^[a-z\d](?:[a-z\d_-]{0,98}[a-z\d_])?(?:\[bot\])?$/i;
 
 function checked(name: unknown, as: string): string {

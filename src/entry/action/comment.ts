@@ -12,7 +12,6 @@ import { type GitHub, repositoryPath } from "./github.ts";
 
 /** Comment on a pull request that each run of a workflow rewrites. It shows what changed since the last run. */
 export interface Comment {
-  /** Extra arguments: reports from which the comment is built. */
   readonly reports: readonly string[];
   readonly place: Place | undefined;
   readonly workflow: string;

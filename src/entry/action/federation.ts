@@ -17,9 +17,7 @@ interface Runner {
 interface Exchange {
   readonly provider: "anthropic" | "openai";
   readonly vendor: string;
-  /** Environment variable of the API key. */
   readonly variable: string;
-  /** Audience of the job's identity token. */
   readonly audience: string;
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
@@ -28,7 +26,6 @@ interface Exchange {
 
 export interface Federated {
   readonly keys: ShortLivedKeys;
-  /** First keys, by the names of their environment variables. */
   readonly env: Environment;
 }
 

@@ -27,9 +27,7 @@ import {
 /** Tools and skills offered to MCP clients, collected once. */
 
 export interface Offer {
-  /** Tools by offered name, in the order of the list. */
   readonly tools: ReadonlyMap<string, OfferedTool>;
-  /** Skills with an instruction, by id. */
   readonly skills: ReadonlyMap<string, SkillEntry>;
   readonly published: Publication;
   readonly redactor: Redactor;
@@ -52,7 +50,6 @@ interface Calling {
 
 interface OfferWorld extends RunWorld {
   readonly workflows: readonly OfferedWorkflow[];
-  /** Aborts the collection. */
   readonly signal: AbortSignal;
 }
 
@@ -88,7 +85,6 @@ export async function openOffer(world: OfferWorld): Promise<Offer> {
   };
 }
 
-/** Inserts the offered tool names into the instruction. */
 function withToolNames(entry: SkillEntry): SkillEntry {
   const { skill } = entry;
   const instruction = nameTools(skill.instruction ?? "", describeTools(skill, skill.tools));
@@ -98,7 +94,6 @@ function withToolNames(entry: SkillEntry): SkillEntry {
 /** Tool with its preferred name, before conflicts are resolved. */
 interface WantedTool extends OfferedTool {
   readonly name: string;
-  /** Description of the owner, for warnings. */
   readonly from: string;
 }
 

@@ -25,7 +25,6 @@ export interface McpOptions {
   /** Creates an observer that writes a run's progress in lines. */
   readonly narrate: (write: (line: string) => void) => Observer;
   readonly note: (line: string) => void;
-  /** Reports a workflow that cannot be run. */
   readonly refuse: (file: string, found: readonly Diagnostic[]) => void;
   /** Receives unexpected errors, whose details the client does not see. */
   readonly onFault: (error: unknown) => void;
@@ -170,7 +169,6 @@ function interrupted(signal: AbortSignal): AbortSignal {
   return interrupt.signal;
 }
 
-/** Sends events as progress notifications, if the client requested them. */
 function progressTellers({ narrate }: McpOptions, { mcpReq }: ServerContext): Observer[] {
   const progressToken = mcpReq._meta?.progressToken;
   if (progressToken === undefined) return [];

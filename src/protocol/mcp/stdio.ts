@@ -137,7 +137,6 @@ function createRequests() {
       if (!("method" in message)) settle(message.id);
     },
     fewerThan,
-    /** Abandons all open requests. */
     giveUp() {
       count = 0;
       open.clear();

@@ -11,9 +11,7 @@ export interface PublishedSkill {
   readonly id: string;
   /** Returns the entry of the skills extension of MCP. Throws if the files cannot be published. */
   entry(): Promise<Skill>;
-  /** Reads one file, by its path in the folder. */
   read(path: string): Promise<Buffer>;
-  /** Reads all files, by path. */
   readAll(): Promise<ReadonlyMap<string, Buffer>>;
 }
 

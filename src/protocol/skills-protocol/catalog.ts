@@ -3,8 +3,6 @@ import { allSkills } from "../../app/skills/states.ts";
 import type { SkillEntry } from "../../app/workspace.ts";
 import { RpcError } from "./json-rpc.ts";
 
-/** Skill of a project as clients see it. */
-
 export interface ServedSkill {
   readonly name: string;
   /** `0.0.0` if the skill's format has no versions. */

@@ -66,7 +66,6 @@ async function answerOne(call: Json, options: RpcOptions, signal: AbortSignal): 
 interface Request {
   readonly method: string;
   readonly params: Json;
-  /** Undefined for a notification. */
   readonly id: Id | undefined;
 }
 

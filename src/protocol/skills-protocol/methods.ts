@@ -11,7 +11,7 @@ import { type Catalog, isInNamespace, type ServedSkill } from "./catalog.ts";
 import { invalidParams, type Method, RpcError } from "./json-rpc.ts";
 import { choice, optionalObject, optionalText, positiveInteger, requiredText, texts } from "./params.ts";
 
-/** Dependencies of the eight methods of the Skills Protocol. */
+/** The eight methods of the Skills Protocol. */
 
 export interface Service {
   readonly catalog: Catalog;
@@ -190,7 +190,6 @@ function refuseUnlessExecutable({ name, kind, entry }: ServedSkill, tool: string
   if (tool === undefined && tools.length > 1) throw refuse(`it has several tools: ${tools.join(", ")}`);
 }
 
-/** Reads the parameters that all executions share. */
 function readInput(params: JsonObject, limits = params) {
   return {
     args: optionalObject(params, "args") ?? {},

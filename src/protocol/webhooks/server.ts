@@ -12,7 +12,6 @@ import { readEvent, readInteraction, SLACK, SLACK_PATHS } from "./slack.ts";
 /** Server for webhooks of alerting systems. Verifies each request before using its content. */
 
 export interface WebhookServer extends Pick<HttpServer, "url" | "close"> {
-  /** Rejects new webhooks from now on. */
   drain(): void;
 }
 
@@ -25,7 +24,6 @@ interface WebhookOptions {
   readonly onFault: (error: unknown) => void;
 }
 
-/** Outcome of one request, in one line. */
 export interface WebhookTold {
   readonly source: string;
   readonly status: number;
@@ -102,10 +100,8 @@ function describeUnknown(path: string, sources: ReadonlyMap<string, Source>): st
 
 interface Answer {
   readonly status: number;
-  /** Undefined for an empty body. */
   readonly body?: object;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Description for the log. */
   readonly text: string;
 }
 

@@ -9,18 +9,15 @@ import { TABLES } from "./tables.ts";
 export interface Database {
   /** Address without its credentials, for messages. */
   readonly place: string;
-  /** Available after the first query. */
   readonly url: string;
   readonly pool: Pool;
   rows<Row>(text: string, ...values: readonly unknown[]): Promise<readonly Row[]>;
-  /** Runs `work` in one transaction. */
   transaction<Value>(work: (session: Session) => Promise<Value>): Promise<Value>;
   /** Opens a separate connection, for session locks. */
   connect(name: string): Promise<Client>;
   close(): Promise<void>;
 }
 
-/** Schema of the engine's tables. */
 export const ENGINE_SCHEMA = "skillflow_dbos";
 
 /** Creates a database handle that connects on first use. Throws `store.failed` if the database does not answer. */

@@ -22,17 +22,13 @@ import { makeFolder } from "../../files/files.ts";
 import { lock } from "../lock.ts";
 import { findPostgres, loadPostgres, type PostgresPrograms } from "./packages.ts";
 
-/** Private Postgres server, for trying out the engine. */
 export interface EmbeddedPlace {
-  /** Folder of the server's files. */
   readonly folder: string;
   readonly self: ProcessMark;
   readonly isAlive: (mark: ProcessMark) => boolean;
   /** User id of this process. Postgres refuses to run as root, so for root it runs as an unprivileged user. */
   readonly uid: number | undefined;
-  /** Path of the Node executable. */
   readonly execPath: string;
-  /** Reports slow steps to the user. */
   readonly note: (line: string) => void;
 }
 
@@ -72,7 +68,6 @@ function enter({ folder }: EmbeddedPlace): number | undefined {
   }
 }
 
-/** Returns the server's URL, or undefined if it does not answer. */
 async function answering({ folder }: Pick<EmbeddedPlace, "folder">): Promise<string | undefined> {
   const running = runningIn(folder);
   if (!running?.isReady) return undefined;

@@ -11,7 +11,6 @@ import { type Database, ENGINE_SCHEMA } from "./database.ts";
 export interface Kept {
   /** The run's record and its events, byte for byte as sealed. */
   readonly bytes: Buffer;
-  /** Segments of the run, in order. */
   readonly segments: readonly Segment[];
 }
 
@@ -22,7 +21,6 @@ export interface Segment {
   readonly steps: readonly string[];
 }
 
-/** Reads a run. Throws `run.unknown`. */
 export async function readKept(database: Database, run: string): Promise<Kept> {
   const [found] = await database.rows<{ readonly record: string }>(RECORD, run);
   if (!found) throw unknownRun(run);
@@ -102,7 +100,6 @@ async function skimKept(database: Database, runs: readonly string[]): Promise<Sk
   );
 }
 
-/** Number of runs whose events are read per query. */
 const AT_ONCE = 100;
 
 interface SkimRow {

@@ -19,7 +19,6 @@ import { databaseTurns } from "./turns.ts";
 interface DbosStoreOptions {
   readonly database: Database;
   readonly self: ProcessMark;
-  /** Locks of this process. */
   readonly locks: Locks;
   readonly now?: () => Date;
 }
@@ -294,7 +293,6 @@ interface Beginning {
   readonly alsoDo?: (session: Session, workflow: string) => Promise<unknown>;
 }
 
-/** Records the next segment and returns its workflow id. */
 async function beginNext(
   database: Database,
   run: string,

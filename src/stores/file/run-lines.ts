@@ -21,7 +21,6 @@ export function verifyRecording(path: string): RecordCheck {
 }
 
 export interface Stored extends StoredRun {
-  /** Number of bytes that hold complete records. */
   readonly length: number;
   /** Last digest of the chain. Undefined if the record has no chain. */
   readonly digest: string | undefined;

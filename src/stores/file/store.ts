@@ -103,7 +103,6 @@ function withLock<Value>(options: FileStoreOptions, run: string, work: (unlock: 
   }
 }
 
-/** Drops the fields that describe the file. */
 function storedOf({ record, events }: Stored): StoredRun {
   return { record, events };
 }
@@ -171,17 +170,14 @@ export function filesOfRun(directory: string, run: string): { readonly path: str
   return { path: join(directory, `${checkRunId(run)}.jsonl`), lock: join(directory, `${run}.lock`) };
 }
 
-/** Returns the folder of a run's blobs, next to its file. */
 export function blobsOfRun(directory: string, run: string): string {
   return join(directory, `${run}.blobs`);
 }
 
-/** Returns the folder of a run's working copy, next to its file. */
 export function copyOfRun(directory: string, run: string): string {
   return join(directory, `${run}.workspace`);
 }
 
-/** Returns the path of the copy of a run's plan. */
 export function planOfRun(directory: string, run: string): string {
   return join(directory, run, "plan.json");
 }

@@ -3,7 +3,6 @@ import { storeError } from "../store-error.ts";
 
 /** Brings what was written to a file to the disk, one sync at a time. Each sync covers everything written before it. */
 export interface Syncing {
-  /** Starts a sync without waiting for it. */
   readonly begin: () => void;
   /** Resolves once everything written so far is on the disk. Throws if this sync or any earlier one failed. */
   readonly settle: () => Promise<void>;

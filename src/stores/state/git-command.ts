@@ -102,7 +102,6 @@ export async function runGit(args: readonly string[], running: Running): Promise
 
 const MOST_ERRORS = 4096;
 
-/** Extracts the most useful line of git's error output. */
 function tell(errors: string): string {
   const lines = errors.split(/[\r\n]+/).map((line) =>
     line

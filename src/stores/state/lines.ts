@@ -6,7 +6,6 @@ import { FEEDBACK } from "../../core/engine/state/feedback.ts";
 
 /** State files, with one JSON line per entry. */
 
-/** Maximum size of a state file. */
 export const MOST_BYTES = 256 * 1024 * 1024;
 
 /** File name of a state. Names of built-in states begin with an underscore, such as `_days`. */
@@ -16,17 +15,14 @@ export function fileOf(state: string): string {
   return `${state}.jsonl`;
 }
 
-/** Returns the state that a file holds, or undefined for other files. */
 export function stateOf(file: string): string | undefined {
   return FILE.exec(file)?.[1];
 }
 
-/** Writes the file of a state. */
 export function writeState(state: string, entries: readonly StateEntry[]): string {
   return entries.map(state === FEEDBACK ? plainEntry : entryLine).join("");
 }
 
-/** Reads the file of a state, at `place`. */
 export function readState(state: string, text: string, place: string): StateEntry[] {
   return state === FEEDBACK ? plainLines(text) : readLines(text, place);
 }

@@ -4,12 +4,10 @@ import type { MergedFile } from "./merge.ts";
 
 /** A place that takes branches and requests: GitHub, GitLab, or any other Git remote. */
 export interface Forge {
-  /** Head of the default branch. */
   head(): Promise<{ readonly branch: string; readonly commit: string }>;
   /** Commit of a branch and its first parent. Undefined if there is no such branch. */
   find(branch: string): Promise<{ readonly commit: string; readonly parent: string } | undefined>;
   file(commit: string, path: string): Promise<FileState | undefined>;
-  /** Paths that differ between two commits. */
   changed(from: string, to: string): Promise<readonly string[]>;
   /** Creates the branch with one commit on the head. Fails if the branch exists. */
   create(

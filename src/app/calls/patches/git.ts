@@ -75,7 +75,6 @@ export async function stateIn(
   return { mode, content: (await folder.git(["cat-file", "blob", id], { env })).stdout };
 }
 
-/** Returns the paths that differ between two commits or trees. */
 export async function changedPaths(folder: OwnFolder, from: string, to: string): Promise<string[]> {
   const { stdout } = await folder.git(["diff-tree", "-r", "-z", "--no-renames", "--name-only", from, to]);
   return stdout.toString("utf8").split("\0").filter(Boolean);

@@ -47,7 +47,6 @@ export function openApi(api: Api, root: string) {
   };
 }
 
-/** Returns the objects of a list in a response. */
 export function listOf(value: unknown): readonly JsonObject[] {
   return Array.isArray(value) ? value.filter((item): item is JsonObject => isObject(item)) : [];
 }

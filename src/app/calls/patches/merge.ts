@@ -17,7 +17,6 @@ interface Merging {
   /** Git directory of the checkout, which has the base. Only read. */
   readonly checkout: string;
   readonly patch: Patch;
-  /** Reads a file of the new head. */
   readonly fileAt: (path: string) => Promise<FileState | undefined>;
 }
 

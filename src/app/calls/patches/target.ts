@@ -6,7 +6,6 @@ import { isWithin } from "../../../files/files.ts";
 
 /** Place where the patches of a checkout go. The checkout decides only the address of its remote `origin`. */
 export interface Target {
-  /** Git directory of the checkout. */
   readonly checkout: string;
   readonly url: string;
   /** Skill whose config delivers it. Undefined for `git push`. */
@@ -54,7 +53,6 @@ function gitDirectory(folder: string): string | undefined {
   return existsSync(common) ? resolve(own, readFileSync(common, "utf8").trim()) : own;
 }
 
-/** Returns the folder of the checkout's files. */
 function topOf(folder: string): string {
   return existsSync(join(folder, ".git")) || dirname(folder) === folder ? folder : topOf(dirname(folder));
 }

@@ -18,11 +18,9 @@ import { renderInputs } from "./message.ts";
 
 /** Handles clicks. A button's value may be old or altered, so it is compared with the run's record. */
 
-/** A click on a button of a recorded run. */
 interface Pressed {
   readonly click: Click;
   readonly stored: StoredRun;
-  /** Approval or operation that the button names. */
   readonly about: Fitting<typeof aboutSchema>;
 }
 
@@ -143,7 +141,6 @@ async function refuse({ workspace }: Desk, { click, stored, about }: Pressed, wh
   return `You may not decide here: ${why}. Nothing was changed. The attempt was recorded.`;
 }
 
-/** Applies one operation of a finished run at once. */
 async function approve({ workspace, loggerFor }: Desk, pressed: Pressed): Promise<string | undefined> {
   const { click, stored } = pressed;
   const reviewed = reviewPlan(stored, undefined);

@@ -58,7 +58,6 @@ export interface Desk {
   readonly channelOf: (id: string) => SlackChannel | undefined;
 }
 
-/** Answers in the thread of a message. */
 export async function reply({ api, onFault }: Desk, event: SaidInSlack, message: JsonObject): Promise<void> {
   const to = { channel: event.channel, thread_ts: event.thread ?? event.ts };
   const answer = await api.patiently("chat.postMessage", {
@@ -70,7 +69,6 @@ export async function reply({ api, onFault }: Desk, event: SaidInSlack, message:
   if (answer.kind !== "ok") onFault(new Error(`a reply in Slack was not sent: ${answer.error}`));
 }
 
-/** Shows a message to one person. */
 export async function say(
   { api, onFault }: Desk,
   { channel, user, thread }: { readonly channel: string; readonly user: string; readonly thread: string },

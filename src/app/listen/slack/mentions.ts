@@ -54,7 +54,6 @@ async function startRun(desk: Desk, event: SaidInSlack, channel: SlackChannel): 
   }
 }
 
-/** Answers a mention in the thread of a run. */
 async function answerThread(desk: Desk, event: SaidInSlack, stored: StoredRun): Promise<void> {
   const { run } = stored.record;
   const question = plainText(event.text);
@@ -97,7 +96,6 @@ export async function addCause(desk: Desk, event: SaidInSlack): Promise<void> {
   await say(desk, { ...event, thread: known.thread }, "The cause was recorded.");
 }
 
-/** Returns the cause of a message that begins with `cause:`. */
 function causeIn(text: string): string | undefined {
   const plain = plainText(text);
   if (!/^cause:/i.test(plain)) return undefined;

@@ -19,7 +19,6 @@ import { reportOf } from "../../runs/inspect.ts";
 export interface SlackMessage {
   readonly text: string;
   readonly blocks: readonly JsonObject[];
-  /** The run has ended for good. */
   readonly isOver: boolean;
   /** It is over, and no planned write waits for a decision. */
   readonly isFinal: boolean;
@@ -223,7 +222,6 @@ function chunksOf(text: string): string[] {
   return [...chunks, chunk];
 }
 
-/** Answer about a finished run, as far as a thread shows it. */
 export interface AskedRun {
   readonly answer: string;
   readonly claims: readonly {

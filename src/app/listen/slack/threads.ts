@@ -11,9 +11,7 @@ export interface Thread {
   readonly run: string;
   readonly channel: string;
   readonly thread: string;
-  /** Id of the message. Undefined until it is posted. */
   readonly ts?: string;
-  /** Digest of the message as it was last sent. */
   readonly shown?: string;
   /** The message was being posted, and may exist. */
   readonly posting?: true;
@@ -60,7 +58,6 @@ const MOST_PAUSE_MS = 60_000;
 /** Interval for runs that other processes may drive. */
 const LOOK_MS = 5000;
 
-/** A message that this process keeps up to date. */
 interface Live {
   thread: Thread;
   timer?: NodeJS.Timeout | undefined;
@@ -119,7 +116,6 @@ export function openMessages(means: Means) {
     for (const [run, { isOver }] of lives) if (!isOver) touch(run);
   };
   const looking = means.workspace.queue && setInterval(look, LOOK_MS).unref();
-  /** Shows a run again that may have changed. */
   const refresh = (thread: Thread) => {
     const idle = { isBusy: false, isOver: false, isWanted: false, notBefore: 0, paidUntil: 0, failures: 0 };
     if (!lives.has(thread.run)) lives.set(thread.run, { thread, ...idle });

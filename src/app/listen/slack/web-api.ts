@@ -30,7 +30,6 @@ const MOST_TRIES = 4;
 const FIRST_PAUSE_MS = 500;
 /** Longest pause that `patiently` waits for. */
 const MOST_PAUSE_MS = 60_000;
-/** Error codes of failures on Slack's side. */
 const FAILURES: ReadonlySet<string> = new Set([
   "fatal_error",
   "internal_error",

@@ -24,7 +24,6 @@ export function openWorkplace(setting: SlackSetting, means: Means) {
   const desk: Desk = { ...means, state, api, messages, channelOf: (id) => setting.channels.get(id) };
   const redactor = environmentRedactor(workspace);
   const inTurn = turns();
-  /** Events that this process handles, by key. */
   const handling = new Map<string, Promise<void>>();
   let open: () => void = () => undefined;
   const opened = new Promise<void>((resolve) => {

@@ -31,7 +31,6 @@ interface PlanRequest {
 /** Most calls that are repeated: the limit of a node's steps. */
 const MOST_CALLS = 50;
 
-/** Returns the answer of a run of kind `recheck`. */
 export function recheckOf(stored: StoredRun): Recheck {
   const answer = answerRecheck(stored.record, stateOf(stored));
   if (!answer) throw new SkillflowError("internal.fault", "the record of the recheck has no plan");
@@ -141,7 +140,6 @@ interface PrepareRequest {
   readonly connect: Connect;
 }
 
-/** Prepares the run of kind `recheck`. */
 export async function prepareRecheck(
   workspace: Workspace,
   { of, input, workflow }: PlannedRecheck,

@@ -18,7 +18,6 @@ import { recheckOf } from "./recheck.ts";
 export type { Stats };
 
 export const DAY_MS = 24 * 60 * 60 * 1000;
-/** Default period of the counts. */
 export const SINCE_MS = 30 * DAY_MS;
 
 /** Counts the real runs that started since a time, in milliseconds since 1970, and the rechecks of these runs. */

@@ -66,7 +66,6 @@ async function verifyRecord(
   };
 }
 
-/** Problem with the content that an event refers to. */
 interface EventProblem {
   readonly event: RunEvent;
   readonly what: string;
