@@ -161,14 +161,11 @@ function partsOf(load: NodeJS.Require, cache: Cache | undefined) {
   };
 }
 
-interface Source {
-  readonly path: string;
-  readonly code: string;
-  readonly name: string;
-}
-
 /** Compiles code that is a function expression and returns the function. */
-function compile({ path, code, name }: Source, cache: Cache | undefined) {
+function compile(
+  { path, code, name }: { readonly path: string; readonly code: string; readonly name: string },
+  cache: Cache | undefined,
+) {
   if (cache?.folder === undefined) return new Script(code, { filename: path }).runInThisContext();
   const file = `${name}-${TAG}`;
   const kept = readKept(join(cache.folder, file), cache.uid);

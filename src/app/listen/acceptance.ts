@@ -38,14 +38,11 @@ export type Taken = { readonly kind: "accepted" | "duplicate" | "joined"; readon
 const USUAL_QUEUE = 1000;
 const QUEUE_AFTER_S = 30;
 
-interface Means {
-  readonly day: Day;
-  readonly intake: Intake;
-  readonly choices: RunChoices;
-}
-
 /** Accepts webhooks. Each accepted one is recorded as a run exactly once, even if this process dies. */
-export function openAcceptance({ workspace, file }: Setting, { day, intake, choices: given }: Means) {
+export function openAcceptance(
+  { workspace, file }: Setting,
+  { day, intake, choices: given }: { readonly day: Day; readonly intake: Intake; readonly choices: RunChoices },
+) {
   const choices = { ...given, detached: true };
   const inTurn = turns();
   const mostWaiting = file.limits?.queue ?? USUAL_QUEUE;

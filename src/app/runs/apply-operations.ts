@@ -144,13 +144,10 @@ function callId({ digest, marker }: Operation, { reviewed }: PreparedApply, { ag
   return again ? `${marker ?? digest}~${reviewed.stored.record.run}` : (marker ?? digest);
 }
 
-interface Ended {
-  readonly ledger: Ledger;
-  readonly tool: ToolDescriptor;
-  readonly outcome: Outcome;
-}
-
-async function endOf(one: PlannedOperation, { ledger, tool, outcome }: Ended): Promise<Told> {
+async function endOf(
+  one: PlannedOperation,
+  { ledger, tool, outcome }: { readonly ledger: Ledger; readonly tool: ToolDescriptor; readonly outcome: Outcome },
+): Promise<Told> {
   const { id: operation, digest } = one.operation;
   if ("error" in outcome) {
     const { error, code, acted } = outcome;

@@ -142,7 +142,7 @@ export async function prepareApply(
 /** Finds the skills of the operations. The recorded workflow's skill counts only if the installed one lacks a tool. */
 async function skillsFor(
   { skills, host }: Workspace,
-  { stored: { record }, target }: Deliverable,
+  { stored: { record }, target }: { readonly stored: StoredRun; readonly target: Target | undefined },
   wanted: readonly PlannedOperation[],
 ): Promise<SkillEntries> {
   const operations = wanted.map(({ operation }) => operation).filter((operation) => !isStatePut(bareOf(operation)));
@@ -157,11 +157,6 @@ async function skillsFor(
   const found = new Map(await Promise.all(ids.map(async (id) => [id, await findOne(id)] as const)));
   const input = { run: record.input, writes: operations.map((operation) => operation.input) };
   return leaveOutUseless(found, host.cwd, { input, sources: record.sources });
-}
-
-interface Deliverable {
-  readonly stored: StoredRun;
-  readonly target: Target | undefined;
 }
 
 function targetOf({ host }: Workspace, wanted: readonly PlannedOperation[]): Target | undefined {

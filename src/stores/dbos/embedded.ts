@@ -86,13 +86,9 @@ async function answering({ folder }: Pick<EmbeddedPlace, "folder">): Promise<str
   }
 }
 
-interface Running {
-  readonly pid: number;
-  readonly port: number;
-  readonly isReady: boolean;
-}
-
-function runningIn(folder: string): Running | undefined {
+function runningIn(
+  folder: string,
+): { readonly pid: number; readonly port: number; readonly isReady: boolean } | undefined {
   try {
     const lines = readFileSync(join(folder, "data", "postmaster.pid"), "utf8").split("\n");
     return { pid: Number(lines[0]), port: Number(lines[3]), isReady: lines[7]?.trim() === "ready" };

@@ -62,16 +62,11 @@ export function answerOf(of: string, result: RunResult): Ask {
   });
 }
 
-interface Asked {
-  readonly given: string;
-  readonly question: string;
-}
-
 const LONGEST_QUESTION = 10_000;
 
 export async function prepareAsk(
   workspace: Workspace,
-  { given, question }: Asked,
+  { given, question }: { readonly given: string; readonly question: string },
   { choices, live = false, connect }: AskRequest,
 ): Promise<PreparedRun> {
   if (question.trim() === "") throw usageError("the question is empty");

@@ -33,15 +33,10 @@ export async function verifyRun(
   return verifyRecord(workspace, given, { check: await checkRun(workspace, given), wanted });
 }
 
-interface Checked {
-  readonly check: RecordCheck;
-  readonly wanted?: string | undefined;
-}
-
 async function verifyRecord(
   workspace: Workspace,
   given: string,
-  { check, wanted }: Checked,
+  { check, wanted }: { readonly check: RecordCheck; readonly wanted?: string | undefined },
 ): Promise<{ readonly verification: Verification; readonly exitCode: 0 | 1 | 4 }> {
   const { run, records, digest, problems } = check;
   const ended = run !== undefined && endOf(run.events) !== undefined;
