@@ -1,5 +1,6 @@
 import type { Dispatcher } from "undici";
 import { SkillflowError } from "../../core/base/errors.ts";
+import { lazy } from "../../core/base/values.ts";
 import type { Environment } from "../../core/document/config.ts";
 
 /** Returns the `fetch` for runs and calls: through a proxy, or with `--offline` limited to this machine. */
@@ -26,11 +27,8 @@ export function proxyOf(env: Environment) {
 
 /** Opens a `fetch` on its first request, because undici takes long to load. */
 function lazily(open: () => Promise<typeof fetch>): typeof fetch {
-  let opened: Promise<typeof fetch> | undefined;
-  return async (...asked) => {
-    opened ??= open();
-    return (await opened)(...asked);
-  };
+  const opened = lazy(open);
+  return async (...asked) => (await opened())(...asked);
 }
 
 /** Checks every connection, not only the first URL, so that redirects cannot leave this machine. */

@@ -1,7 +1,8 @@
 import { byPlace, type Finding } from "../../core/base/diagnostic.ts";
 import { flatWorkflow } from "../../core/document/inner/flat.ts";
 import type { Workflow } from "../../core/document/workflow/workflow.ts";
-import { readWorkflow, type SourceChoices, sourceFindings, type WorkflowDocument } from "../documents.ts";
+import { checkFiles } from "../../loaders/sources/sources.ts";
+import { readWorkflow, type SourceChoices, sourcePlaces, type WorkflowDocument } from "../documents.ts";
 import type { Workspace } from "../host.ts";
 import { readInner } from "../runs/inner.ts";
 import { documentSecrets } from "../secrets.ts";
@@ -28,7 +29,8 @@ async function readDiscreetly(
 ): Promise<{ readonly workflow: Workflow | undefined; readonly findings: readonly Finding[] }> {
   const { workflow, draft, inline, diagnostics, place } = readWorkflow(workspace, document);
   if (!draft) return { workflow, findings: diagnostics };
-  const sources = await sourceFindings(workspace, document, draft, choices);
+  const places = sourcePlaces(workspace.host, document, choices);
+  const sources = await checkFiles(draft, { ...places, offline: true, auth: {} });
   const secrets = documentSecrets(workspace, draft);
   const read = workflow ? readInner(workspace, { workflow, document, inline, place }) : undefined;
   const inner = read?.findings ?? [];

@@ -52,7 +52,7 @@ export async function applyPlan(
     // Since the review, another process may have applied operations, but must not have changed anything else.
     const { planned, operations } = reviewPlan(opened, undefined);
     holdToReview(prepared.reviewed.operations, operations);
-    const ledger = await openLedger(opened);
+    const note = await openLedger(opened);
     const { lines, skipped } = await feedbackOf(workspace);
     if (skipped.length > 0) {
       const message = `nothing was applied: ${plural(skipped.length, "line")} of the feedback cannot be read, and may be a denial`;
@@ -67,7 +67,7 @@ export async function applyPlan(
       // Yields to the event loop, so that signals and timers are handled and schema checks get a new time limit.
       await nextTurn();
       const outcome = prepared.approved.has(one.operation.id)
-        ? await applyOne({ prepared, request, planned, lines, ledger, call }, one)
+        ? await applyOne({ prepared, request, planned, lines, note, call }, one)
         : toldOf(one, appliedBefore(one) ?? { status: "not_approved" });
       outcomes.push(outcome);
       request.onOutcome(outcome);
@@ -83,7 +83,7 @@ interface Applying {
   readonly request: ApplyRequest;
   readonly planned: readonly PlannedOperation[];
   readonly lines: readonly FeedbackLine[];
-  readonly ledger: Ledger;
+  readonly note: Note;
   readonly call: CallOperation;
 }
 
@@ -98,17 +98,17 @@ function appliedBefore({ application: { standing, output } }: PlannedOperation):
 }
 
 async function applyOne(applying: Applying, one: PlannedOperation): Promise<AppliedOperation> {
-  const { request, ledger } = applying;
+  const { request, note } = applying;
   const { id, digest } = one.operation;
   const word = request.resolved.get(id);
   if (word !== undefined) {
-    await ledger.note(one, { type: "operation:resolved", operation: id, digest, applied: word, by: request.by });
+    await note(one, { type: "operation:resolved", operation: id, digest, applied: word, by: request.by });
   }
   return toldOf(one, appliedBefore(one) ?? (await carryOut(applying, one)));
 }
 
 async function carryOut(applying: Applying, one: PlannedOperation): Promise<Told> {
-  const { prepared, request, planned, lines, ledger, call } = applying;
+  const { prepared, request, planned, lines, note, call } = applying;
   const { operation, application } = one;
   const { id, digest } = operation;
   if (request.signal.aborted) return { status: "skipped", error: "interrupted before it was started" };
@@ -123,7 +123,7 @@ async function carryOut(applying: Applying, one: PlannedOperation): Promise<Told
     return { status: "in_doubt", error: "it was started and its outcome is unknown: check the service" };
   }
   if (admission.kind === "refused") {
-    await ledger.note(one, {
+    await note(one, {
       type: "operation:refused",
       operation: id,
       digest,
@@ -134,9 +134,9 @@ async function carryOut(applying: Applying, one: PlannedOperation): Promise<Told
   if (admission.kind !== "run") return { status: admission.kind, error: admission.error };
   const begun = application.standing === "in_doubt" ? application.call : undefined;
   const name = begun ?? callId(operation, prepared, request);
-  await ledger.note(one, { type: "operation:begun", operation: id, digest, call: name, by: request.by });
+  await note(one, { type: "operation:begun", operation: id, digest, call: name, by: request.by });
   const outcome = await call({ tool: admission.tool, input: admission.input, name, operation });
-  return endOf(one, { ledger, tool: admission.tool, outcome });
+  return endOf(one, { note, tool: admission.tool, outcome });
 }
 
 /** Returns an id that is the same in every run, so that the target finds what another run has written. */
@@ -146,20 +146,20 @@ function callId({ digest, marker }: Operation, { reviewed }: PreparedApply, { ag
 
 async function endOf(
   one: PlannedOperation,
-  { ledger, tool, outcome }: { readonly ledger: Ledger; readonly tool: ToolDescriptor; readonly outcome: Outcome },
+  { note, tool, outcome }: { readonly note: Note; readonly tool: ToolDescriptor; readonly outcome: Outcome },
 ): Promise<Told> {
   const { id: operation, digest } = one.operation;
   if ("error" in outcome) {
     const { error, code, acted } = outcome;
     const isInDoubt = acted === "unknown" && !tool.idempotent;
     const doubt = isInDoubt ? { in_doubt: true as const } : {};
-    await ledger.note(one, { type: "operation:ended", operation, digest, error, code, acted, ...doubt });
+    await note(one, { type: "operation:ended", operation, digest, error, code, acted, ...doubt });
     const isRefused = code === "call.refused" && patchOf(one.operation) !== undefined;
     return { status: isInDoubt ? "in_doubt" : isRefused ? "refused" : "failed", error };
   }
   const { output } = outcome;
   const existing = isObject(output) && output.existing === true ? { existing: true as const } : {};
-  await ledger.note(one, { type: "operation:ended", operation, digest, output, ...existing });
+  await note(one, { type: "operation:ended", operation, digest, output, ...existing });
   return { status: existing.existing ? "already_applied" : "applied", result: output, ...existing };
 }
 
@@ -230,20 +230,16 @@ const PROPOSAL: ToolDescriptor = {
   ...{ effect: "write", idempotent: true, audience: "public" },
 };
 
-/** Journal of the run, positioned after its recorded events. */
-interface Ledger {
-  note(one: PlannedOperation, body: EventBody): Promise<void>;
-}
+/** Records an event about an operation, and updates the operation's state. */
+type Note = (one: PlannedOperation, body: EventBody) => Promise<void>;
 
-async function openLedger({ events, journal }: StoredRun & { readonly journal: Journal }): Promise<Ledger> {
+async function openLedger({ events, journal }: StoredRun & { readonly journal: Journal }): Promise<Note> {
   await passRecorded(journal, events);
   let count = afterwardsIn(events).length;
-  return {
-    async note(one, body) {
-      count += 1;
-      const noted = await journal.record(`after/${count}`, async () => [body]);
-      one.application = noted.reduce(standAfter, one.application);
-    },
+  return async (one, body) => {
+    count += 1;
+    const noted = await journal.record(`after/${count}`, async () => [body]);
+    one.application = noted.reduce(standAfter, one.application);
   };
 }
 

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import type { Listener, Taken } from "../../app/listen/listener.ts";
 import type { Setting, Source } from "../../app/listen/setting.ts";
+import { attempt } from "../../core/base/errors.ts";
 import { nearest, parseJson } from "../../core/base/values.ts";
 import { parseSize } from "../../core/document/listen/listen-file.ts";
 import { type Asked, type HttpServer, openHttpServer } from "../http-server.ts";
@@ -184,12 +185,10 @@ function fieldOf(form: Uint8Array, name: string): string {
   return new URLSearchParams(Buffer.from(form).toString("utf8")).get(name) ?? "";
 }
 
+/** Returns undefined for a body that is not JSON in UTF-8. */
 function parseBody(bytes: Uint8Array) {
-  try {
-    return parseJson(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
-  } catch {
-    return undefined; // not UTF-8, so not JSON
-  }
+  const text = attempt(() => new TextDecoder("utf-8", { fatal: true }).decode(bytes));
+  return text === undefined ? undefined : parseJson(text);
 }
 
 function describeTaken(taken: Taken): Answer {

@@ -2,7 +2,7 @@ import { SkillflowError } from "../../core/base/errors.ts";
 import type { RunRecord } from "../../core/engine/event/record.ts";
 import type { Journal, ProcessMark, RunQueue, Store, StoredRun } from "../../core/engine/ports.ts";
 import { digestOf } from "../chain.ts";
-import { parseRun, type Stored, verifyBytes } from "../file/run-lines.ts";
+import { parseRun, type Stored, storedOf, verifyBytes } from "../file/run-lines.ts";
 import { checkRunId, existingRun } from "../file/store.ts";
 import { createJournal, newestFirst } from "../journal.ts";
 import { storeError } from "../store-error.ts";
@@ -224,10 +224,6 @@ async function work(
 }
 
 const nothing = () => undefined;
-
-function storedOf({ record, events }: Stored): StoredRun {
-  return { record, events };
-}
 
 /** Returns an id that is unique among live processes. */
 function executorOf({ pid, host, started }: ProcessMark): string {

@@ -26,6 +26,10 @@ export interface Stored extends StoredRun {
   readonly digest: string | undefined;
 }
 
+export function storedOf({ record, events }: Stored): StoredRun {
+  return { record, events };
+}
+
 /** Parses a run's file. Throws if the record was altered or is damaged. */
 export function parseRun(bytes: Buffer, path: string, run: string): Stored {
   const { run: stored, problems, isAltered, length, digest } = verifyBytes(bytes, path, run);

@@ -1,8 +1,8 @@
-import { closeSync, existsSync, lstatSync, readdirSync, rmdirSync, rmSync, writeFileSync } from "node:fs";
+import { closeSync, existsSync, fdatasync, lstatSync, readdirSync, rmdirSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { hasCode, messageOf, SkillflowError } from "../../core/base/errors.ts";
 import { RUN_ID } from "../../core/engine/event/record.ts";
-import type { Intake, Journal, Store, StoredRun } from "../../core/engine/ports.ts";
+import type { Intake, Journal, Store } from "../../core/engine/ports.ts";
 import { makeFolder, realFolder } from "../../files/files.ts";
 import { fileBlobs } from "../blobs.ts";
 import { digestOf } from "../chain.ts";
@@ -11,9 +11,8 @@ import { type LockOptions, lock } from "../lock.ts";
 import { storeError } from "../store-error.ts";
 import { fileQueue, markOf } from "./queue.ts";
 import { appendWhole, createFile, cutBack, openFile } from "./run-file.ts";
-import { beginningOf, noRun, parseRun, readBytes, reading, type Stored, verifyBytes } from "./run-lines.ts";
+import { beginningOf, noRun, parseRun, readBytes, reading, type Stored, storedOf, verifyBytes } from "./run-lines.ts";
 import { skimRun, startOf } from "./run-skim.ts";
-import { openSyncing } from "./syncing.ts";
 
 interface FileStoreOptions extends LockOptions {
   readonly directory: string;
@@ -103,10 +102,6 @@ function withLock<Value>(options: FileStoreOptions, run: string, work: (unlock: 
   }
 }
 
-function storedOf({ record, events }: Stored): StoredRun {
-  return { record, events };
-}
-
 interface Driven {
   readonly file: number;
   readonly stored: Stored;
@@ -143,6 +138,44 @@ function drive({ file, stored, now, unlock }: Driven): Journal {
       }
     },
   });
+}
+
+/** Brings what was written to a file to the disk, one sync at a time. Each sync covers everything written before it. */
+function openSyncing(file: number) {
+  let running: Promise<void> | undefined;
+  let isWanted = false;
+  let failure: Error | undefined;
+  const sync = async () => {
+    while (isWanted && failure === undefined) {
+      isWanted = false;
+      await new Promise<void>((resolve) => {
+        fdatasync(file, (error) => {
+          failure ??= error ?? undefined;
+          resolve();
+        });
+      });
+    }
+    running = undefined;
+  };
+  const begin = () => {
+    isWanted = true;
+    running ??= sync();
+  };
+  /** Throws if a sync failed: what it should have covered may be lost, so nothing may follow it. */
+  const check = () => {
+    if (failure !== undefined) throw storeError(failure, "the run cannot be recorded");
+  };
+  return {
+    begin,
+    check,
+    /** Resolves once everything written so far is on the disk. Throws if this sync or any earlier one failed. */
+    async settle(): Promise<void> {
+      check();
+      begin();
+      await running;
+      check();
+    },
+  };
 }
 
 function runsIn(directory: string): { readonly run: string; readonly at: string }[] {
