@@ -49,10 +49,6 @@ export function describeUnsearched({ unsearched }: Redactor): readonly string[] 
   ];
 }
 
-export function documentSecrets(workspace: Workspace, workflow: Workflow): Diagnostic[] {
-  return checkDocument(secretsOf(workspace), workflow);
-}
-
 /** Finds certain secrets in a workflow. Documents are not redacted, so they must not contain any. */
 export function checkDocument(secrets: readonly Secret[], workflow: Workflow): Diagnostic[] {
   const sure = secrets.filter(({ value }) => isUnmistakable(value));
@@ -89,16 +85,15 @@ export function secretsOf(
     ...exportHeaders(env).map(([, value]) => ({ name: EXPORT_HEADERS, value })),
     ...Object.entries(env).flatMap(([name, value = ""]) => addressSecrets(name, value)),
     ...folders.flatMap((folder) => credentialsIn(folder, env.HOME)),
-    ...dotenvFolders(host, root)
+    ...[...dotenvFolders(host, root)]
       .flatMap(dotenvVariables)
       .flatMap(([name, value]) => dotenvSecrets(name, value, declared)),
   ];
 }
 
 /** On a pull request, uses the base's files. Otherwise the author could have evidence redacted. */
-function dotenvFolders({ cwd, documents }: Workspace["host"], root: string): string[] {
-  const [at, top] = documents?.ofEvent ? [documents.folder, projectRoot(documents.folder)] : [cwd, root];
-  return [...new Set([at, top])];
+function dotenvFolders({ cwd, documents }: Workspace["host"], root: string): Set<string> {
+  return new Set(documents?.ofEvent ? [documents.folder, projectRoot(documents.folder)] : [cwd, root]);
 }
 
 function declaredVariables(skills: SkillSet): DeclaredVariables {

@@ -8,7 +8,7 @@ import type { McpServerConfig, Skill, Tool } from "../../core/skill/skill.ts";
 import { exposedName } from "../../core/skill/tool-names.ts";
 import { projectRoot } from "../../loaders/documents/project-config.ts";
 import { UNCONNECTED } from "../../loaders/mcp/call.ts";
-import type { McpConnection, ServedTool } from "../../loaders/mcp/client.ts";
+import type { McpConnection } from "../../loaders/mcp/client.ts";
 import { holdSkillsToLock, holdToLock, type Lock, readLock } from "../../loaders/mcp/lock.ts";
 import { loginFolder, type Person } from "../../loaders/mcp/login/logins.ts";
 import { type Links, READ_PROMPT, READ_RESOURCE } from "../../loaders/mcp/offer/links.ts";
@@ -117,7 +117,7 @@ async function openServer(entry: SkillEntry, opening: Opening): Promise<OpenedSe
   const differences = [...held.differences, ...remote.differences];
   for (const difference of differences) warn(difference);
   if (differences.length > 0) opening.differing.push(skill.id);
-  const offered = [...held.tools.map(withoutDigest), ...result.readers];
+  const offered = [...held.tools.map(({ digest: _, ...tool }) => tool), ...result.readers];
   const tools = offered.map((tool) => ({ ...said.get(tool.name), ...tool }));
   for (const name of unlisted(skill.mcp ?? {}, tools)) warn(`has no tool ${name}, for which an effect is set`);
   return {
@@ -171,10 +171,6 @@ function frozen(what: string): SkillflowError {
   return new SkillflowError("lock.differs", `nothing ran: ${what}`, {
     hint: "review what the server offers now, then pin it: skillflow mcp-lock",
   });
-}
-
-function withoutDigest({ digest: _, ...tool }: ServedTool): Tool {
-  return tool;
 }
 
 function unlisted({ effects = {} }: McpServerConfig, tools: readonly Tool[]): readonly string[] {

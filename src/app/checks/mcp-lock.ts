@@ -28,7 +28,10 @@ export async function servedSkills(workspace: Workspace, brought: readonly Broug
       const entry = await workspace.skills.find(id, inline);
       if (!entry || !hasServer(entry)) continue;
       const known = served.get(id);
-      if (known && !deepEqual(known.entry.skill.mcp, entry.skill.mcp)) throw ambiguous(id, file);
+      if (known && !deepEqual(known.entry.skill.mcp, entry.skill.mcp)) {
+        const hint = "change one of the ids: the lock identifies servers by the ids of their skills";
+        throw usageError(`${file}: another skill ${id} has a different MCP server`, hint);
+      }
       if (!known) served.set(id, { entry, inline });
     }
   }
@@ -37,13 +40,6 @@ export async function servedSkills(workspace: Workspace, brought: readonly Broug
 
 function hasServer({ skill, holdsServer }: SkillEntry): boolean {
   return skill.mcp !== undefined || holdsServer;
-}
-
-function ambiguous(id: string, file: string): SkillflowError {
-  return usageError(
-    `${file}: another skill ${id} has a different MCP server`,
-    "change one of the ids: the lock identifies servers by the ids of their skills",
-  );
 }
 
 export interface Locking {

@@ -5,7 +5,7 @@ import { checkFiles } from "../../loaders/sources/sources.ts";
 import { readWorkflow, type SourceChoices, sourcePlaces, type WorkflowDocument } from "../documents.ts";
 import type { Workspace } from "../host.ts";
 import { readInner } from "../runs/inner.ts";
-import { documentSecrets } from "../secrets.ts";
+import { checkDocument, secretsOf } from "../secrets.ts";
 import { configFindings, unknownSkills } from "../workspace.ts";
 import { skillProblems } from "./taint.ts";
 
@@ -31,7 +31,7 @@ async function readDiscreetly(
   if (!draft) return { workflow, findings: diagnostics };
   const places = sourcePlaces(workspace.host, document, choices);
   const sources = await checkFiles(draft, { ...places, offline: true, auth: {} });
-  const secrets = documentSecrets(workspace, draft);
+  const secrets = checkDocument(secretsOf(workspace), draft);
   const read = workflow ? readInner(workspace, { workflow, document, inline, place }) : undefined;
   const inner = read?.findings ?? [];
   const skills = workflow && read ? await skillProblems(workspace, { workflow, inline, place, inner: read.inner }) : [];

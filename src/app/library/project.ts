@@ -1,7 +1,7 @@
 import { statSync } from "node:fs";
 import { type Diagnostic, isDiagnostic, shownFinding } from "../../core/base/diagnostic.ts";
 import { messageOf, SkillflowError, usageError } from "../../core/base/errors.ts";
-import { createRedactor, type Secret } from "../../core/base/redact/redact.ts";
+import { createRedactor } from "../../core/base/redact/redact.ts";
 import {
   defined,
   isObject,
@@ -67,7 +67,9 @@ export async function createProject(host: Host, options: ProjectOptions): Promis
     skillFlags: { trustSkill: options.trust ?? [] },
   };
   const workspace = openWorkspace(place, settings);
-  const { text: clean } = createRedactor([...secretsOf(workspace), ...configSecrets(workspace)]);
+  // All config values count as secrets, whether or not a skill declares them so.
+  const configured = [...settings.overrides].map(([name, value]) => ({ name, value }));
+  const { text: clean } = createRedactor([...secretsOf(workspace), ...configured]);
   const promised = <Value>(work: () => Promise<Value>) => markedAsOurs(() => work().catch(refuseIn(clean)));
   const begin = (plan: () => Course, given: Watching | undefined) => beginRun(workspace, plan, given ?? {}, clean);
   return {
@@ -101,11 +103,6 @@ async function reportOf(workspace: Workspace, given: string, kind: ReportKind): 
   if (!isReportKind(kind)) throw usageError(`"${String(kind)}" is not a report: ${REPORT_KINDS.join(", ")}`);
   const { report } = await recordedReport(workspace, nameOf(given));
   return renderReport(kind, report);
-}
-
-/** Returns all config values as secrets, whether or not a skill declares them so. */
-function configSecrets({ overrides }: Workspace): Secret[] {
-  return [...overrides].map(([name, value]) => ({ name, value }));
 }
 
 // ---- project options

@@ -53,7 +53,9 @@ export function openAcceptance(
     if (waiting >= mostWaiting) {
       return { kind: "limited", reason: `${waiting} runs are already waiting`, afterS: QUEUE_AFTER_S };
     }
-    const full = (await day.full()) ?? (await day.begin(run, join === undefined ? {} : joinedBy(join, run)));
+    const joined: StateDelta["states"] =
+      join === undefined ? {} : { [JOINED]: { changes: [savedEntry(join, { run })], limits: KEPT } };
+    const full = (await day.full()) ?? (await day.begin(run, joined));
     if (full !== undefined) return { kind: "limited", reason: full, afterS: Math.ceil(msToTomorrow() / 1000) };
     try {
       await intake.enqueue(record);
@@ -75,7 +77,9 @@ export function openAcceptance(
     await prepared.close();
     const { record } = prepared;
     if (record.skipped) return { kind: "joined", run: record.skipped.run };
-    const join = choices.coolDown === false ? undefined : (record.cooled ?? joinKey(record.workflow.id, cooling));
+    // Without a cool-down, alerts of one cause join only while their run is active.
+    const own = cooling?.fingerprint === undefined ? undefined : keyOf(record.workflow.id, cooling.fingerprint);
+    const join = choices.coolDown === false ? undefined : (record.cooled ?? own);
     // A run that ended in the meantime may have started a cool-down.
     const joined =
       join === undefined ? undefined : ((await underWay(workspace, join)) ?? (await coolingNow(workspace, record)));
@@ -118,20 +122,11 @@ function coolingOf({ said }: Origin, fingerprint: Json | undefined): Cooling | u
   return { fingerprint, ...defined("key", key), ...defined("for", cool_down) };
 }
 
-/** Returns the key that joins alerts of one cause. Without a cool-down they join only while their run is active. */
-function joinKey(workflow: string, cooling: Cooling | undefined): string | undefined {
-  return cooling?.fingerprint === undefined ? undefined : keyOf(workflow, cooling.fingerprint);
-}
-
 /** State that maps a fingerprint to its run from acceptance on. A cool-down starts only when the run ends. */
 const JOINED = "_listen_joined";
 const KEPT = { keepMs: 62 * 24 * 60 * 60 * 1000, maxEntries: 1000 };
 /** Longest time to join alerts to a run, so that a run that never ends does not swallow them forever. */
 const MOST_JOINED_MS = 24 * 60 * 60 * 1000;
-
-function joinedBy(key: string, run: string): StateDelta["states"] {
-  return { [JOINED]: { changes: [savedEntry(key, { run })], limits: KEPT } };
-}
 
 /** Returns the run with a fingerprint that has not ended. */
 async function underWay({ state, store }: Workspace, key: string): Promise<string | undefined> {

@@ -203,7 +203,7 @@ function callerOf(
     const { id } = operation;
     callTool ??= paced({
       run: record.run,
-      findHandler: (call) => findHandler(call, { workspace, record, entries, blobs, copy: noCopy }),
+      findHandler: (call) => findHandler(call, { workspace, record, entries, blobs, copy: neverCopied }),
       timeoutMs,
       workDir: workspace.host.cwd,
       fetch: openFetch(workspace.host.env, false),
@@ -243,8 +243,7 @@ async function openLedger({ events, journal }: StoredRun & { readonly journal: J
   };
 }
 
-/** Planned writes have no working copy. */
-function noCopy(): never {
+function neverCopied(): never {
   throw new SkillflowError("call.refused", "a plan is applied without a working copy");
 }
 

@@ -59,7 +59,10 @@ export function readInner(
       const written = node.call ?? node.workflow;
       if (written === undefined && !node.nodes) continue;
       const field = node.call === undefined ? "workflow" : "call";
-      const refuse = (why: string) => findings.push(...from.place([refused(["nodes", id, field], why)]));
+      const refuse = (message: string) => {
+        const at = { severity: "error", code: "INNER_WORKFLOW", path: ["nodes", id, field] } as const;
+        findings.push(...from.place([{ ...at, message }]));
+      };
       const path = from.path === "" ? id : `${from.path}/${id}`;
       if (depth >= MOST_DEEP) {
         refuse(`workflows are nested more than ${MOST_DEEP} deep`);
@@ -125,18 +128,11 @@ export function withRecordedSkills(inner: InnerWorkflows): InnerWorkflows {
 }
 
 export function recordedInner({ inner = {} }: RunRecord): InnerWorkflows {
-  const documents = Object.entries(inner).map(([path, document]): [string, InnerWorkflow] => {
-    return [path, asRecorded(document)];
-  });
-  return new Map(documents);
+  return new Map(Object.entries(inner).map(([path, document]) => [path, asRecorded(document)]));
 }
 
 function asRecorded({ workflow, file, sources }: InnerDocument): InnerWorkflow {
   return { workflow, file, document: {}, inline: recordedSkills(workflow), place: (found) => [...found], sources };
-}
-
-function refused(path: Diagnostic["path"], message: string): Diagnostic {
-  return { severity: "error", code: "INNER_WORKFLOW", path, message };
 }
 
 interface Found extends Omit<InnerWorkflow, "workflow"> {
@@ -146,15 +142,9 @@ interface Found extends Omit<InnerWorkflow, "workflow"> {
 }
 
 function inlineIn({ workflow, document, inline, place }: Outer, id: string, node: WorkflowNode): Found {
-  const own: LoadedWorkflow["place"] = (found) =>
-    place(found.map((each) => ({ ...each, path: ["nodes", id, ...each.path] })));
   return {
-    workflow: inlineWorkflow(workflow, id, node),
-    file: undefined,
-    document,
-    inline,
-    place: own,
-    real: undefined,
+    ...{ workflow: inlineWorkflow(workflow, id, node), file: undefined, document, inline, real: undefined },
+    place: (found) => place(found.map((each) => ({ ...each, path: ["nodes", id, ...each.path] }))),
   };
 }
 

@@ -70,7 +70,14 @@ export function examineSkill({ skill: id, entry, nodes = [] }: Examined, host: P
       reason,
       fix: trust,
       nodes,
-      tools: entry.skill.tools.map((tool) => examineTool(entry, tool)),
+      tools: entry.skill.tools.map((tool) => {
+        const lack = missingForTool(tool, fields) ?? null;
+        return {
+          name: exposedName(id, tool.name),
+          state: lack === null ? "configured" : "not_configured",
+          reason: lack,
+        };
+      }),
     };
   }
   const { kind } = unavailable;
@@ -82,9 +89,4 @@ export function examineSkill({ skill: id, entry, nodes = [] }: Examined, host: P
     fix: unavailable.fix ?? (withheld === undefined ? null : trust),
     nodes,
   };
-}
-
-function examineTool({ skill, fields }: SkillEntry, tool: SkillEntry["skill"]["tools"][number]): ToolState {
-  const reason = missingForTool(tool, fields) ?? null;
-  return { name: exposedName(skill.id, tool.name), state: reason === null ? "configured" : "not_configured", reason };
 }

@@ -124,7 +124,10 @@ async function runCase(workspace: Workspace, { of, document, serving }: Running,
     return { finished, record: storeDirectory && filesOfRun(storeDirectory, record.run).path };
   } finally {
     await prepared?.close();
-    if (folder !== undefined) removeCopy(folder);
+    if (folder !== undefined) {
+      changeModes(folder, { file: 0o600, folder: 0o700 });
+      rmSync(folder, { recursive: true, force: true });
+    }
   }
 }
 
@@ -151,11 +154,6 @@ function copyFiles(files: NonNullable<BacktestCase["files"]>, path: string | und
   }
   changeModes(folder, { file: 0o444, folder: 0o555 });
   return folder;
-}
-
-function removeCopy(folder: string): void {
-  changeModes(folder, { file: 0o600, folder: 0o700 });
-  rmSync(folder, { recursive: true, force: true });
 }
 
 function changeModes(folder: string, modes: { readonly file: number; readonly folder: number }): void {

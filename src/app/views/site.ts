@@ -144,22 +144,17 @@ async function isDriven({ host, storeDirectory, queue }: Workspace, id: string):
   return isHeld(filesOfRun(storeDirectory, id).lock, host);
 }
 
-/** Returns a reader of new events, or undefined if the store cannot read only those. */
-function tailOf({ storeDirectory, queue }: Workspace, id: string) {
-  return storeDirectory === undefined ? queue?.tail(id) : tailRun(filesOfRun(storeDirectory, id).path);
-}
-
-interface From {
-  readonly id: string;
-  readonly after: number;
-}
-
-async function* follow(workspace: Workspace, { id, after }: From, signal: AbortSignal): AsyncGenerator<RunEvent> {
-  const { store } = workspace;
+async function* follow(
+  workspace: Workspace,
+  { id, after }: { readonly id: string; readonly after: number },
+  signal: AbortSignal,
+): AsyncGenerator<RunEvent> {
+  const { store, storeDirectory, queue } = workspace;
   let seen = -1;
   const whole = async () => (await store.read(id)).events.slice(seen + 1);
   await store.skim(id); // throws if there is no such run
-  const read = tailOf(workspace, id) ?? whole;
+  const tail = storeDirectory === undefined ? queue?.tail(id) : tailRun(filesOfRun(storeDirectory, id).path);
+  const read = tail ?? whole;
   let over = false;
   while (!signal.aborted) {
     const news = await read();

@@ -99,9 +99,10 @@ interface WantedTool extends OfferedTool {
 
 function toolsOf({ entry, tools }: OfferedSkill, world: OfferWorld): WantedTool[] {
   const hidesWrites = writesOf(world.workspace, world.choices) !== "allow";
-  const offered = tools.filter(
-    ({ effect, input_schema }) => isObjectSchema(input_schema) && (!hidesWrites || effect === "read"),
-  );
+  // MCP accepts only object schemas.
+  const offered = tools.filter(({ effect, input_schema: { type = "object" } }) => {
+    return type === "object" && (!hidesWrites || effect === "read");
+  });
   return offered.map((tool) => ({
     name: tool.exposed,
     from: `skill ${entry.skill.id}`,
@@ -109,13 +110,11 @@ function toolsOf({ entry, tools }: OfferedSkill, world: OfferWorld): WantedTool[
       entry.skill.name,
       entry.isBuiltin ? { ...tool, input_schema: describedInput(tool, tools) } : tool,
     ),
-    call: (input, { signal }) => callTool(tool, input, { world, signal, readsOnly: hidesWrites }),
+    call: (input, { signal }) => {
+      const effects = hidesWrites ? { effects: "read" as const } : {};
+      return callTool(world, tool, { skill: tool.skill, tool: tool.name, arguments: input, ...effects, signal });
+    },
   }));
-}
-
-/** Checks for an object schema, the only kind that MCP accepts. */
-function isObjectSchema({ type = "object" }: JsonObject): boolean {
-  return type === "object";
 }
 
 function describeTool(skill: string, tool: ToolDescriptor): Tool {
@@ -141,16 +140,10 @@ const TIMEOUT_MS = 60_000;
 const MOST_STRUCTURED = 1024 * 1024;
 
 async function callTool(
-  { skill, name, output_schema }: ToolDescriptor,
-  input: JsonObject,
-  {
-    world,
-    signal,
-    readsOnly,
-  }: { readonly world: OfferWorld; readonly signal: AbortSignal; readonly readsOnly: boolean },
+  { workspace, choices, blobs, loggerFor }: OfferWorld,
+  { output_schema }: ToolDescriptor,
+  { signal, ...call }: Parameters<typeof invokeSkill>[1] & Pick<Calling, "signal">,
 ): Promise<CallToolResult> {
-  const { workspace, choices, blobs, loggerFor } = world;
-  const call = { skill, tool: name, arguments: input, ...(readsOnly ? { effects: "read" as const } : {}) };
   const outcome = await invokeSkill(workspace, call, {
     timeoutMs: choices.toolTimeout ?? TIMEOUT_MS,
     signal,

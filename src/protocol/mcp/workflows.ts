@@ -17,7 +17,6 @@ import { describeInputs } from "../../core/document/inputs.ts";
 import type { Workflow } from "../../core/document/workflow/workflow.ts";
 import { RUN_STATUSES } from "../../core/engine/event/end.ts";
 import type { Observer } from "../../core/engine/ports.ts";
-import type { RunResult } from "../../core/engine/result/result.ts";
 import { resumeCommand } from "../../core/engine/result/resume-command.ts";
 import { shellWord } from "../../core/engine/result/signal-command.ts";
 import type { Writes } from "../../core/engine/settings/bounds.ts";
@@ -193,18 +192,14 @@ function explain({ message, hint, diagnostics = [] }: SkillflowError): string {
 async function describeOutcome(finished: FinishedRun, blobs: Blobs): Promise<CallToolResult> {
   const { result } = finished;
   const { run, status, exitCode, degraded, error } = result;
-  const results = await holdLarge(gistOf(result), blobs);
+  // Without the tool calls, which `skillflow runs show` prints.
+  const nodes = Object.entries(result.results).map(([node, { status, data }]) => [node, { status, data }] as const);
+  const results = await holdLarge(Object.fromEntries(nodes), blobs);
   return {
     content: [{ type: "text", text: summaryOf(finished) }, ...blobsIn(results).map(linkTo)],
     structuredContent: { run, status, exitCode, results, degraded, ...defined("error", error) },
     ...(exitCode === 0 ? {} : { isError: true }),
   };
-}
-
-/** Drops the tool calls, which `skillflow runs show` prints. */
-function gistOf({ results }: RunResult): JsonObject {
-  const nodes = Object.entries(results).map(([node, { status, data }]) => [node, { status, data }] as const);
-  return Object.fromEntries(nodes);
 }
 
 const MOST_DATA = 1000;

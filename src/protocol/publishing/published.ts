@@ -32,7 +32,8 @@ export async function publishSkills(
   const warnings = skipped.map(({ file, message }) => `${file}: ${message}`);
   for (const { skill, source, unavailable } of entries) {
     const directory = source.path;
-    if (unavailable !== undefined || directory === null || !isFolder(directory)) continue;
+    if (unavailable !== undefined || directory === null) continue;
+    if (!statSync(directory, { throwIfNoEntry: false })?.isDirectory()) continue;
     try {
       const published = publish(skill.id, directory);
       await published.entry();
@@ -43,10 +44,6 @@ export async function publishSkills(
     }
   }
   return { skills, warnings };
-}
-
-function isFolder(path: string): boolean {
-  return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
 }
 
 function publish(id: string, directory: string): PublishedSkill {

@@ -59,7 +59,10 @@ export async function openWebhooks(
       return answer.body ? json(answer.status, answer.body, answer.headers) : new Response(null, { status: 200 });
     }
     const source = sources.get(path.slice(1));
-    if (!source) return json(404, { error: describeUnknown(path, sources) });
+    if (!source) {
+      const near = nearest(path.slice(1, 80), sources.keys());
+      return json(404, { error: `there is no such source${near === undefined ? "" : `: did you mean /${near}?`}` });
+    }
     const answer = await answerWebhook(request, asked, { source, listener, mostBytes, isDraining });
     onEvent({ source: source.name, status: answer.status, text: answer.text });
     return json(answer.status, answer.body ?? {}, answer.headers);
@@ -92,11 +95,6 @@ export async function openWebhooks(
 function health({ method }: Request, isDraining: boolean): Response {
   if (method !== "GET" && method !== "HEAD") return json(405, { error: "GET only" }, { allow: "GET" });
   return isDraining ? json(503, { status: "draining" }) : json(200, { status: "ok" });
-}
-
-function describeUnknown(path: string, sources: ReadonlyMap<string, Source>): string {
-  const near = nearest(path.slice(1, 80), sources.keys());
-  return `there is no such source${near === undefined ? "" : `: did you mean /${near}?`}`;
 }
 
 interface Answer {
@@ -173,16 +171,13 @@ async function answerSlack(request: Request, asked: Asked, { path, listener, ...
   const body = await openRequest(request, asked, { kind: SLACK, ...guard });
   if (!(body instanceof Uint8Array)) return body;
   const isForm = path === "/slack/interactions";
-  const payload = parseBody(isForm ? Buffer.from(fieldOf(body, "payload")) : body);
+  const form = isForm ? new URLSearchParams(Buffer.from(body).toString("utf8")) : undefined;
+  const payload = parseBody(form ? Buffer.from(form.get("payload") ?? "") : body);
   const read = payload === undefined ? undefined : (isForm ? readInteraction : readEvent)(payload);
   if (!read) return refused(400, "it is not an event or an interaction of Slack", { "x-slack-no-retry": "1" });
   if (read.kind === "challenge") return { status: 200, body: { challenge: read.challenge }, text: "is set up" };
   if (read.kind === "ignored") return { status: 200, text: read.reason };
   return { status: 200, text: (await listener.slack?.receive(read.event)) ?? "ignored" };
-}
-
-function fieldOf(form: Uint8Array, name: string): string {
-  return new URLSearchParams(Buffer.from(form).toString("utf8")).get(name) ?? "";
 }
 
 /** Returns undefined for a body that is not JSON in UTF-8. */

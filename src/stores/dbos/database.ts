@@ -86,7 +86,9 @@ interface Open {
 
 async function open(address: string | EmbeddedPlace): Promise<Open> {
   const { url, leave } =
-    typeof address === "string" ? { url: address, leave: () => undefined } : await embedded(address);
+    typeof address === "string"
+      ? { url: address, leave: () => undefined }
+      : await (await import("./embedded.ts")).openEmbedded(address);
   const pool = new (loadPostgres().Pool)({ ...connection(url), max: MOST_CONNECTIONS, application_name: "skillflow" });
   try {
     await prepare(url, pool);
@@ -96,11 +98,6 @@ async function open(address: string | EmbeddedPlace): Promise<Open> {
     leave();
     throw error;
   }
-}
-
-async function embedded(place: EmbeddedPlace) {
-  const { openEmbedded } = await import("./embedded.ts");
-  return openEmbedded(place);
 }
 
 const MOST_CONNECTIONS = 10;

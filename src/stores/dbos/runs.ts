@@ -132,7 +132,8 @@ export function tailKept(database: Database, run: string): () => Promise<readonl
   return async () => {
     const rows = await database.rows<TailRow>(TAIL, run, last.nr, last.step);
     last = rows.at(-1) ?? last;
-    return rows.flatMap(({ output }) => eventsIn(JSON.parse(output) as string));
+    const lines = rows.flatMap(({ output }) => (JSON.parse(output) as string).trimEnd().split("\n"));
+    return lines.map((line) => checkedAs<RunEvent>(JSON.parse(line)));
   };
 }
 
@@ -148,13 +149,6 @@ const TAIL = `
     on o.workflow_uuid = s.workflow and (s.records is null or o.function_id < s.records)
   where s.run = $1 and o.output is not null and (s.nr > $2 or (s.nr = $2 and o.function_id > $3))
   order by s.nr, o.function_id`;
-
-function eventsIn(lines: string): RunEvent[] {
-  return lines
-    .trimEnd()
-    .split("\n")
-    .map((line) => checkedAs<RunEvent>(JSON.parse(line)));
-}
 
 export function unknownRun(run: string): SkillflowError {
   return new SkillflowError("run.unknown", `there is no run ${run} in the database`, { hint: "skillflow runs list" });

@@ -12,7 +12,7 @@ import type { EmbeddedPlace } from "./embedded.ts";
 import { APPLICATION, FORMAT, openEngine, openEngineClient, QUEUE, SEGMENT, type Seat } from "./engine.ts";
 import { LOCKING, type Locks, openLocks } from "./locks.ts";
 import type { Session } from "./packages.ts";
-import { type Kept, keepSkim, listKept, openSkims, readKept, type Segment, tailKept } from "./runs.ts";
+import { type Kept, keepSkim, listKept, openSkims, readKept, tailKept } from "./runs.ts";
 import { databaseState } from "./states.ts";
 import { databaseTurns } from "./turns.ts";
 
@@ -211,7 +211,11 @@ async function work(
 ): Promise<void> {
   const { database, seats } = open;
   const take = async (run: string, seat: Seat) => {
-    seats.set(run, await caughtUp(seat, (await readKept(database, run)).segments));
+    // The engine counts steps from the first, so those that another process recorded are replayed.
+    const { segments } = await readKept(database, run);
+    const known = segments.find(({ workflow }) => workflow === seat.workflow)?.steps ?? [];
+    for (const name of known) await seat.step(name, missing);
+    seats.set(run, seat);
     await drive(run).finally(() => seats.delete(run));
   };
   const working = await openEngine(open, { concurrency, take });
@@ -304,13 +308,6 @@ async function beginNext(
     await alsoDo(session, workflow);
   });
   return workflow;
-}
-
-/** Replays the recorded steps of a segment that started elsewhere, because the engine counts steps from the first. */
-async function caughtUp(seat: Seat, segments: readonly Segment[]): Promise<Seat> {
-  const known = segments.find(({ workflow }) => workflow === seat.workflow)?.steps ?? [];
-  for (const name of known) await seat.step(name, missing);
-  return seat;
 }
 
 async function missing(): Promise<never> {

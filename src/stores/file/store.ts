@@ -50,7 +50,9 @@ export function fileStore(options: FileStoreOptions): FileStore {
       const { run } = record;
       const path = pathOf(run);
       prepareDirectory(directory, root);
-      const refuse = () => (taken.has(run) ? refuseBegun(path, run) : refuseExisting(path, run));
+      const refuse = () => {
+        if (existsSync(path) && !(taken.has(run) && isUnbegun(path, run))) throw existingRun(run);
+      };
       refuse();
       return locked(run, (unlock) => {
         refuse();
@@ -262,14 +264,9 @@ function prepareDirectory(directory: string, root: string | undefined): void {
   }
 }
 
-function refuseExisting(path: string, run: string): void {
-  if (existsSync(path)) throw existingRun(run);
-}
-
-/** Throws if the run has events. Replacing a run that was only recorded loses nothing. */
-function refuseBegun(path: string, run: string): void {
-  const { events } = reading(path, (file) => parseRun(readBytes(file, path), path, run));
-  if (events.length > 0) throw existingRun(run);
+/** Checks for a run without events. Replacing a run that was only recorded loses nothing. */
+function isUnbegun(path: string, run: string): boolean {
+  return reading(path, (file) => parseRun(readBytes(file, path), path, run)).events.length === 0;
 }
 
 export function existingRun(run: string): SkillflowError {

@@ -58,14 +58,11 @@ export interface Desk {
   readonly channelOf: (id: string) => SlackChannel | undefined;
 }
 
+export const INERT = { unfurl_links: false, unfurl_media: false };
+
 export async function reply({ api, onFault }: Desk, event: SaidInSlack, message: JsonObject): Promise<void> {
   const to = { channel: event.channel, thread_ts: event.thread ?? event.ts };
-  const answer = await api.patiently("chat.postMessage", {
-    ...to,
-    ...message,
-    unfurl_links: false,
-    unfurl_media: false,
-  });
+  const answer = await api.patiently("chat.postMessage", { ...to, ...message, ...INERT });
   if (answer.kind !== "ok") onFault(new Error(`a reply in Slack was not sent: ${answer.error}`));
 }
 

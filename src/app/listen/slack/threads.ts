@@ -3,6 +3,7 @@ import { checkedAs, defined, isObject, type Json } from "../../../core/base/valu
 import type { Workspace } from "../../host.ts";
 import { feedbackOf } from "../../runs/afterwards/feedback.ts";
 import { entriesIn, ifKnown, savedEntry, turns } from "../kept.ts";
+import { INERT } from "./desk.ts";
 import { renderMessage } from "./message.ts";
 import type { SlackAnswer, SlackApi } from "./web-api.ts";
 
@@ -156,10 +157,9 @@ async function show(live: Live, { workspace, state, api, onFault }: Means): Prom
     live.thread = { ...live.thread, posting: true };
     await state.saveThread(live.thread);
   }
-  const inert = { unfurl_links: false, unfurl_media: false };
   const answer =
     found === undefined
-      ? await api.once("chat.postMessage", { channel, thread_ts: thread, text, blocks, ...inert })
+      ? await api.once("chat.postMessage", { channel, thread_ts: thread, text, blocks, ...INERT })
       : await api.once("chat.update", { channel, ts: found, text, blocks });
   if (answer.kind === "later") return pauseAfter(live, answer);
   live.failures = 0;
