@@ -35,8 +35,8 @@ import type { Host, Workspace } from "../host.ts";
 import { checkDocument, describeUnsearched, runRedactor, secretsOf } from "../secrets.ts";
 import { gatherAll, leaveOutUseless, plannableSkills, reachedSkills, type SkillEntries } from "../skills/entries.ts";
 import { requireSkills } from "../skills/required.ts";
-import { configFindings, type InlineSkills, unknownSkills } from "../workspace.ts";
-import { type InnerWorkflow, type InnerWorkflows, readInner, withRecordedSkills } from "./inner.ts";
+import { configFindings, unknownSkills } from "../workspace.ts";
+import { type InnerWorkflow, readInner, withRecordedSkills } from "./inner.ts";
 import { recallMemory } from "./memory.ts";
 import { reportUrl } from "./report-url.ts";
 import {
@@ -110,15 +110,10 @@ export async function prepareRun(workspace: Workspace, request: RunRequest): Pro
 
 type Reach = Awaited<ReturnType<typeof gatherReach>>;
 
-interface Connected extends OpenedServers {
-  readonly serving: Serving | undefined;
-  readonly sources: RunRecord["sources"];
-  readonly innerRecord: NonNullable<RunRecord["inner"]>;
-  readonly memory: Awaited<ReturnType<typeof recallMemory>> | undefined;
-}
+type Connected = Awaited<ReturnType<typeof connectRun>>;
 
 /** Opens the recording or script that answers, and reads the sources, the states and the tools of MCP servers. */
-async function connectRun(workspace: Workspace, given: Read & Reach, request: RunRequest): Promise<Connected> {
+async function connectRun(workspace: Workspace, given: Read & Reach, request: RunRequest) {
   const { choices, cooling, stage } = request;
   const { settings, redactor } = given;
   const serving = request.serving ?? (choices.detach ? undefined : await openServing(settings.model, workspace));
@@ -178,18 +173,9 @@ function recordOf(
   };
 }
 
-interface Read {
-  readonly workflow: Workflow;
-  readonly input: JsonObject;
-  readonly inline: InlineSkills;
-  readonly inner: InnerWorkflows;
-  readonly findings: readonly Diagnostic[];
-  readonly file: string | undefined;
-  readonly settings: Settings;
-  readonly notes: readonly string[];
-}
+type Read = ReturnType<typeof readRequest>;
 
-function readRequest(workspace: Workspace, request: RunRequest): Read {
+function readRequest(workspace: Workspace, request: RunRequest) {
   const { document, input, recorded, cooling, choices, connect, serving, alter = (workflow) => workflow } = request;
   const file = typeof document === "string" ? document : undefined;
   const { workflow: written, diagnostics, inline, place } = readWorkflow(workspace, document);
@@ -313,13 +299,6 @@ function warningsOf(workspace: Workspace, run: Read & Connected): string[] {
   ];
 }
 
-interface OpenedServers {
-  readonly entries: SkillEntries;
-  readonly warnings: readonly string[];
-  readonly spentMs: number;
-  close(): Promise<void>;
-}
-
 interface Opening {
   readonly workflow: Workflow;
   readonly input: JsonObject;
@@ -335,7 +314,7 @@ export async function openServers(
   host: Host,
   { workflow, redactor, limitMs, stored, ...given }: Opening,
   { choices, connect }: Pick<RunRequest, "choices" | "connect">,
-): Promise<OpenedServers> {
+) {
   const { input } = given;
   const gathered = await leaveOutUseless(given.gathered, host.cwd, given);
   if (choices.requireSkills) requireSkills(workflow, gathered);

@@ -52,20 +52,19 @@ export async function openWebhooks(
     if (path.startsWith("/approve/")) {
       return answerApproval(request, asked, { links: listener.links, pages });
     }
-    if (setting.slack && SLACK_PATHS.has(path)) {
-      const { secret } = setting.slack;
-      const answer = await answerSlack(request, asked, { path, secret, listener, mostBytes, isDraining });
-      onEvent({ source: path.slice(1), status: answer.status, text: answer.text });
-      return answer.body ? json(answer.status, answer.body, answer.headers) : new Response(null, { status: 200 });
-    }
+    const open: Open = (kind, secret) => openRequest(request, asked, { kind, secret, mostBytes, isDraining });
     const source = sources.get(path.slice(1));
-    if (!source) {
+    const answered =
+      setting.slack && SLACK_PATHS.has(path)
+        ? answerSlack(path, () => open(SLACK, setting.slack?.secret ?? ""), listener)
+        : source && answerWebhook(headersOf(request), open, { source, listener });
+    if (!answered) {
       const near = nearest(path.slice(1, 80), sources.keys());
       return json(404, { error: `there is no such source${near === undefined ? "" : `: did you mean /${near}?`}` });
     }
-    const answer = await answerWebhook(request, asked, { source, listener, mostBytes, isDraining });
-    onEvent({ source: source.name, status: answer.status, text: answer.text });
-    return json(answer.status, answer.body ?? {}, answer.headers);
+    const { status, text, body, headers } = await answered;
+    onEvent({ source: path.slice(1), status, text });
+    return body ? json(status, body, headers) : new Response(null, { status });
   };
   const server = await openHttpServer({
     host,
@@ -104,23 +103,17 @@ interface Answer {
   readonly text: string;
 }
 
-interface Situation {
-  readonly source: Source;
-  readonly listener: Listener;
-  readonly mostBytes: number;
-  readonly isDraining: boolean;
-}
+/** Returns the body of a genuine request, otherwise its refusal. */
+type Open = (kind: Kind, secret: string) => Promise<Uint8Array | Answer>;
 
 async function answerWebhook(
-  request: Request,
-  asked: Asked,
-  { source, listener, mostBytes, isDraining }: Situation,
+  headers: Headers,
+  open: Open,
+  { source, listener }: { readonly source: Source; readonly listener: Listener },
 ): Promise<Answer> {
   const kind = KINDS[source.said.kind];
-  const headers = headersOf(request);
-  const opened = await openRequest(request, asked, { kind, secret: source.secret, mostBytes, isDraining });
-  if (!(opened instanceof Uint8Array)) return opened;
-  const body = opened;
+  const body = await open(kind, source.secret);
+  if (!(body instanceof Uint8Array)) return body;
   const value = parseBody(body);
   if (value === undefined) return refused(400, "the body is not JSON in UTF-8, or is nested too deeply");
   if (kind.isGreeting?.(headers, value)) return { status: 200, body: { ok: true }, text: "is set up" };
@@ -139,7 +132,6 @@ interface Guard {
   readonly isDraining: boolean;
 }
 
-/** Reads the body of a request. Returns the refusal of a request that is not genuine. */
 async function openRequest(request: Request, asked: Asked, guard: Guard): Promise<Uint8Array | Answer> {
   const { kind, secret, mostBytes, isDraining } = guard;
   const headers = headersOf(request);
@@ -161,14 +153,9 @@ function headersOf(request: Request): Headers {
   return { get: (name) => request.headers.get(name) || undefined };
 }
 
-interface FromSlack extends Omit<Guard, "kind"> {
-  readonly path: string;
-  readonly listener: Pick<Listener, "slack">;
-}
-
 /** Answers a request of Slack once its event is on disk. */
-async function answerSlack(request: Request, asked: Asked, { path, listener, ...guard }: FromSlack): Promise<Answer> {
-  const body = await openRequest(request, asked, { kind: SLACK, ...guard });
+async function answerSlack(path: string, open: () => ReturnType<Open>, { slack }: Listener): Promise<Answer> {
+  const body = await open();
   if (!(body instanceof Uint8Array)) return body;
   const isForm = path === "/slack/interactions";
   const form = isForm ? new URLSearchParams(Buffer.from(body).toString("utf8")) : undefined;
@@ -177,7 +164,7 @@ async function answerSlack(request: Request, asked: Asked, { path, listener, ...
   if (!read) return refused(400, "it is not an event or an interaction of Slack", { "x-slack-no-retry": "1" });
   if (read.kind === "challenge") return { status: 200, body: { challenge: read.challenge }, text: "is set up" };
   if (read.kind === "ignored") return { status: 200, text: read.reason };
-  return { status: 200, text: (await listener.slack?.receive(read.event)) ?? "ignored" };
+  return { status: 200, text: (await slack?.receive(read.event)) ?? "ignored" };
 }
 
 /** Returns undefined for a body that is not JSON in UTF-8. */
