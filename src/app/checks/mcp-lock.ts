@@ -42,16 +42,6 @@ function hasServer({ skill, holdsServer }: SkillEntry): boolean {
   return skill.mcp !== undefined || holdsServer;
 }
 
-export interface Locking {
-  readonly path: string;
-  readonly locked: readonly { readonly id: string; readonly tools: number; readonly skills: number }[];
-  /** Servers that were skipped because they are untrusted or lack config. Their entries in the lock stay. */
-  readonly leftOut: readonly Missed[];
-  /** Servers that could not be used. Their entries in the lock stay, too. */
-  readonly failed: readonly Missed[];
-  readonly warnings: readonly string[];
-}
-
 interface Missed {
   readonly id: string;
   readonly reason: string;
@@ -61,7 +51,7 @@ export async function lockServers(
   workspace: Workspace,
   served: readonly ServedSkill[],
   { signal, person }: Pick<Connecting, "signal" | "person">,
-): Promise<Locking> {
+) {
   const { host, root } = workspace;
   const kept = readLock(root)?.servers ?? {};
   const entries = served.map(({ entry }) => entry).sort((a, b) => (a.skill.id < b.skill.id ? -1 : 1));
@@ -88,6 +78,7 @@ export async function lockServers(
     schema: LOCK_SCHEMA,
     servers: { ...kept, ...Object.fromEntries(locked.map(({ id, server }) => [id, server])) },
   };
+  // The entries of servers that are left out or failed stay in the lock.
   return {
     path: await writeLock(root, lock),
     locked: locked.map(({ id, server: { tools, skills = {} } }) => {

@@ -24,13 +24,11 @@ interface Exchange {
   readonly body: (identity: string) => Readonly<Record<string, string>>;
 }
 
-export interface Federated {
-  readonly keys: ShortLivedKeys;
-  readonly env: Environment;
-}
-
 /** Gets one key per configured vendor, so that errors surface before the run starts. */
-export async function federate(inputs: Inputs, runner: Runner): Promise<Federated> {
+export async function federate(
+  inputs: Inputs,
+  runner: Runner,
+): Promise<{ readonly keys: ShortLivedKeys; readonly env: Environment }> {
   const exchanges = [anthropicExchange(inputs, runner.env), openaiExchange(inputs, runner.env)];
   const known = exchanges.filter((exchange) => exchange !== undefined);
   const opened: [Exchange, () => Promise<string>, string][] = [];

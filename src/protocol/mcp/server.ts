@@ -30,19 +30,12 @@ export interface McpOptions {
   readonly onFault: (error: unknown) => void;
 }
 
-export interface McpService {
-  /** Offer, collected once. If it rejects, every request fails. */
-  readonly offer: Promise<Offer>;
-  /** Creates a server for one connection, or for one request of a stateless client. */
-  createServer(): Server;
-  /** Resolves when no call is running, or after `graceMs`. Close the connections first. */
-  close(graceMs: number): Promise<void>;
-}
+export type McpService = Awaited<ReturnType<typeof openMcpService>>;
 
 type Sdk = typeof import("@modelcontextprotocol/server");
 
 /** Opens the service. Blobs live as long as it does. */
-export async function openMcpService(workspace: Workspace, options: McpOptions): Promise<McpService> {
+export async function openMcpService(workspace: Workspace, options: McpOptions) {
   const files = findWorkflows(workspace, options.workflows);
   const [sdk, { SkillsExtension }, { blobs, forget }] = await Promise.all([
     import("@modelcontextprotocol/server"),
@@ -58,9 +51,12 @@ export async function openMcpService(workspace: Workspace, options: McpOptions):
   const extension = new SkillsExtension({ source: skills, onWarning });
   const service: Serving = { sdk, options, offer, blobs, skills, extension, underWay };
   return {
+    /** Collected once. If it rejects, every request fails. */
     offer,
+    /** Creates a server for one connection, or for one request of a stateless client. */
     createServer: () => createServer(service),
-    async close(graceMs) {
+    /** Resolves when no call is running, or after `graceMs`. Close the connections first. */
+    async close(graceMs: number): Promise<void> {
       stopping.abort(new Error("interrupted (the server is stopping)"));
       await Promise.race([Promise.allSettled([offer, ...underWay]), pause(graceMs, undefined, { ref: false })]);
       await forget();

@@ -7,13 +7,7 @@ import { messageOf } from "../../core/base/errors.ts";
 
 /** Skills that other programs can read, over MCP and at a well-known address. Digests always match the files on disk. */
 
-export interface PublishedSkill {
-  readonly id: string;
-  /** Returns the entry of the skills extension of MCP. Throws if the files cannot be published. */
-  entry(): Promise<Skill>;
-  read(path: string): Promise<Buffer>;
-  readAll(): Promise<ReadonlyMap<string, Buffer>>;
-}
+export type PublishedSkill = ReturnType<typeof publish>;
 
 export interface Publication {
   /** Skills that could be published at the start, sorted by id. */
@@ -46,14 +40,15 @@ export async function publishSkills(
   return { skills, warnings };
 }
 
-function publish(id: string, directory: string): PublishedSkill {
+function publish(id: string, directory: string) {
   let known: { readonly stamp: string; readonly entry: Skill } | undefined;
   const readAll = async () => readFiles(directory, await listFiles(directory));
   return {
     id,
     readAll,
-    read: (path) => readFileOf(directory, path),
-    async entry() {
+    read: (path: string) => readFileOf(directory, path),
+    /** Returns the entry of the skills extension of MCP. Throws if the files cannot be published. */
+    async entry(): Promise<Skill> {
       const files = await listFiles(directory);
       const stamp = JSON.stringify(files);
       if (known?.stamp === stamp) return known.entry;

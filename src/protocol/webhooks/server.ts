@@ -4,17 +4,13 @@ import type { Setting, Source } from "../../app/listen/setting.ts";
 import { attempt } from "../../core/base/errors.ts";
 import { nearest, parseJson } from "../../core/base/values.ts";
 import { parseSize } from "../../core/document/listen/listen-file.ts";
-import { type Asked, type HttpServer, openHttpServer } from "../http-server.ts";
+import { type Asked, openHttpServer } from "../http-server.ts";
 import { answerMetrics, type MetricsSite } from "../metrics.ts";
 import { type ApprovalPages, answerApproval } from "./approval.ts";
 import { type Headers, isBearer, isRecent, KINDS, type Kind } from "./kinds.ts";
 import { readEvent, readInteraction, SLACK, SLACK_PATHS } from "./slack.ts";
 
 /** Server for webhooks of alerting systems. Verifies each request before using its content. */
-
-export interface WebhookServer extends Pick<HttpServer, "url" | "close"> {
-  drain(): void;
-}
 
 interface WebhookOptions {
   readonly host: string;
@@ -41,7 +37,7 @@ export async function openWebhooks(
   setting: Setting,
   listener: Listener,
   { host, port, pages, metrics, onEvent, onFault }: WebhookOptions,
-): Promise<WebhookServer> {
+) {
   const { file, sources } = setting;
   let isDraining = false;
   const mostBytes = file.max_body === undefined ? USUAL_BODY : (parseSize(file.max_body) ?? USUAL_BODY);
@@ -85,6 +81,7 @@ export async function openWebhooks(
   return {
     url: server.url,
     close: server.close,
+    /** Rejects new webhooks from now on. */
     drain: () => {
       isDraining = true;
     },
