@@ -9,7 +9,7 @@ import type { Links } from "../links.ts";
 import type { SlackChannel } from "../setting.ts";
 import type { AskedRun } from "./message.ts";
 import type { Messages, SlackState } from "./threads.ts";
-import type { SlackApi } from "./web-api.ts";
+import { INERT, type SlackApi } from "./web-api.ts";
 
 /** Events of Slack, and what their handlers share. */
 
@@ -57,8 +57,6 @@ export interface Desk {
   readonly onFault: (error: unknown) => void;
   readonly channelOf: (id: string) => SlackChannel | undefined;
 }
-
-export const INERT = { unfurl_links: false, unfurl_media: false };
 
 export async function reply({ api, onFault }: Desk, event: SaidInSlack, message: JsonObject): Promise<void> {
   const to = { channel: event.channel, thread_ts: event.thread ?? event.ts };

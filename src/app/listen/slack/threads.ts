@@ -3,9 +3,8 @@ import { checkedAs, defined, isObject, type Json } from "../../../core/base/valu
 import type { Workspace } from "../../host.ts";
 import { feedbackOf } from "../../runs/afterwards/feedback.ts";
 import { entriesIn, ifKnown, savedEntry, turns } from "../kept.ts";
-import { INERT } from "./desk.ts";
 import { renderMessage } from "./message.ts";
-import type { SlackAnswer, SlackApi } from "./web-api.ts";
+import { INERT, type SlackAnswer, type SlackApi } from "./web-api.ts";
 
 /** A thread with a run, and the message there that shows the run. */
 export interface Thread {

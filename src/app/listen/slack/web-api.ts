@@ -24,6 +24,9 @@ export type SlackAnswer =
 /** Methods that only read. They take a query instead of a body. */
 const READS: ReadonlySet<string> = new Set(["chat.getPermalink", "conversations.replies", "usergroups.users.list"]);
 
+/** Keeps Slack from fetching the links of a message. */
+export const INERT = { unfurl_links: false, unfurl_media: false };
+
 const TIMEOUT_MS = 10_000;
 const MOST_BYTES = 4_000_000;
 const MOST_TRIES = 4;
