@@ -33,12 +33,23 @@ import {
   type ApplyRequest,
   bareOf,
   type PreparedApply,
+  prepareApply,
   type ReviewedPlan,
   reviewPlan,
   skillOf,
 } from "./apply.ts";
 import { applyPut } from "./memory.ts";
 import { openPace } from "./rates.ts";
+
+/** Connects the skills of the approved operations, applies these, and disconnects the skills. */
+export async function applyReviewed(workspace: Workspace, reviewed: ReviewedPlan, request: ApplyRequest) {
+  const prepared = await prepareApply(workspace, reviewed, request);
+  try {
+    return await applyPlan(workspace, prepared, request);
+  } finally {
+    await prepared.close();
+  }
+}
 
 /** Applies the approved operations in order. After a failure, continues with operations that do not depend on it. */
 export async function applyPlan(
@@ -50,7 +61,7 @@ export async function applyPlan(
   const opened = await workspace.store.open(record.run);
   try {
     // Since the review, another process may have applied operations, but must not have changed anything else.
-    const { planned, operations } = reviewPlan(opened, undefined);
+    const { planned, operations } = reviewPlan(opened);
     holdToReview(prepared.reviewed.operations, operations);
     const note = await openLedger(opened);
     const { lines, skipped } = await feedbackOf(workspace);
@@ -70,7 +81,7 @@ export async function applyPlan(
         ? await applyOne({ prepared, request, planned, lines, note, call }, one)
         : toldOf(one, appliedBefore(one) ?? { status: "not_approved" });
       outcomes.push(outcome);
-      request.onOutcome(outcome);
+      request.onOutcome?.(outcome);
     }
     return outcomes;
   } finally {
@@ -100,7 +111,7 @@ function appliedBefore({ application: { standing, output } }: PlannedOperation):
 async function applyOne(applying: Applying, one: PlannedOperation): Promise<AppliedOperation> {
   const { request, note } = applying;
   const { id, digest } = one.operation;
-  const word = request.resolved.get(id);
+  const word = request.resolved?.get(id);
   if (word !== undefined) {
     await note(one, { type: "operation:resolved", operation: id, digest, applied: word, by: request.by });
   }

@@ -31,16 +31,16 @@ export interface ApplyRequest {
   readonly approved: Approved;
   readonly planDigest?: string | undefined;
   /** The user's answers for operations in doubt: true if the operation was applied. */
-  readonly resolved: ReadonlyMap<string, boolean>;
+  readonly resolved?: ReadonlyMap<string, boolean>;
   /** Repeats writes that another run's plan has already made. */
-  readonly again: boolean;
+  readonly again?: boolean;
   /** Fails before any write if the tools of an MCP server differ from the lock. */
   readonly frozen?: boolean;
   readonly person?: Person | undefined;
   readonly by: string;
   readonly signal: AbortSignal;
   readonly loggerFor: (skill: string) => Logger;
-  readonly onOutcome: (outcome: AppliedOperation) => void;
+  readonly onOutcome?: (outcome: AppliedOperation) => void;
 }
 
 export interface AppliedOperation {
@@ -59,7 +59,7 @@ export interface ReviewedPlan {
 }
 
 /** Returns the plan of a recorded run. Throws if the reviewed copy differs from it. */
-export function reviewPlan(stored: StoredRun, copy: Plan | undefined): ReviewedPlan {
+export function reviewPlan(stored: StoredRun, copy?: Plan): ReviewedPlan {
   const { record, events } = stored;
   if (isUnchained(stored)) {
     throw new SkillflowError("run.altered", `run ${record.run} is unchained: changes to its plan cannot be detected`, {
@@ -186,8 +186,8 @@ export function refuseWrites({ operator, host }: Workspace): void {
   if (host.env.SKILLFLOW_WRITES === "deny") throw usageError("writes are disabled: SKILLFLOW_WRITES is deny");
 }
 
-function checkResolved(planned: readonly PlannedOperation[], resolved: ReadonlyMap<string, boolean>): void {
-  for (const id of resolved.keys()) {
+function checkResolved(planned: readonly PlannedOperation[], resolved: ApplyRequest["resolved"]): void {
+  for (const id of resolved?.keys() ?? []) {
     const operation = planned.find((one) => one.operation.id === id);
     if (operation?.application.standing !== "in_doubt")
       throw usageError(`${id} is not in doubt: there is nothing to resolve`);

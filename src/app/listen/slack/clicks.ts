@@ -1,15 +1,17 @@
 import * as z from "zod";
 import { SkillflowError } from "../../../core/base/errors.ts";
 import { type Fitting, lazy, parseJson } from "../../../core/base/values.ts";
+import type { Operation } from "../../../core/engine/event/operation.ts";
 import { stateOf } from "../../../core/engine/fold/fold.ts";
 import { applicationsOf } from "../../../core/engine/plan/standing.ts";
 import type { StoredRun } from "../../../core/engine/ports.ts";
 import { plannedIn } from "../../../core/engine/result/approval.ts";
 import { waitsIn } from "../../../core/engine/result/waiting.ts";
 import { JUDGEMENTS, type Judgement, judgementBy, withdrawalOf } from "../../../core/engine/state/feedback.ts";
+import type { Workspace } from "../../host.ts";
 import { appendFeedback, feedbackOf, recordFeedback } from "../../runs/afterwards/feedback.ts";
-import { prepareApply, type ReviewedPlan, reviewPlan } from "../../runs/apply.ts";
-import { applyPlan } from "../../runs/apply-operations.ts";
+import { type ReviewedPlan, reviewPlan } from "../../runs/apply.ts";
+import { applyReviewed } from "../../runs/apply-operations.ts";
 import { recordRefusal } from "../../runs/drive.ts";
 import { ifKnown } from "../kept.ts";
 import { wordBefore } from "../links.ts";
@@ -142,30 +144,18 @@ async function refuse({ workspace }: Desk, { click, stored, about }: Pressed, wh
 }
 
 async function approve({ workspace, loggerFor }: Desk, pressed: Pressed): Promise<string | undefined> {
-  const { click, stored } = pressed;
-  const reviewed = reviewPlan(stored, undefined);
-  const operation = operationIn(reviewed, pressed);
+  const reviewed = reviewPlan(pressed.stored);
+  const operation = await openOperation(workspace, pressed, reviewed);
   if (typeof operation === "string") return operation;
   const { id, digest } = operation;
-  const known = await settled(workspace, pressed, { id, digest });
-  if (known !== undefined) return known;
-  const request = {
+  const outcomes = await applyReviewed(workspace, reviewed, {
     approved: [{ id, digest }],
-    resolved: new Map<string, boolean>(),
-    again: false,
-    by: click.user,
+    by: pressed.click.user,
     signal: new AbortController().signal,
     loggerFor,
-    onOutcome: () => undefined,
-  };
-  const prepared = await prepareApply(workspace, reviewed, request);
-  try {
-    const outcome = (await applyPlan(workspace, prepared, request)).find((one) => one.id === id);
-    if (outcome?.status === "applied") return undefined;
-    return `${id}: ${(outcome?.status ?? "unknown").replaceAll("_", " ")}${outcome?.error ? `: ${outcome.error}` : ""}`;
-  } finally {
-    await prepared.close();
-  }
+  });
+  const { status = "unknown", error } = outcomes.find((one) => one.id === id) ?? {};
+  return status === "applied" ? undefined : `${id}: ${status.replaceAll("_", " ")}${error ? `: ${error}` : ""}`;
 }
 
 /** Withdraws one operation of a finished run. The run's lock keeps `apply` away in the meantime. */
@@ -173,11 +163,9 @@ async function withdraw({ workspace }: Desk, pressed: Pressed): Promise<string |
   const { click, about } = pressed;
   const opened = await workspace.store.open(about.run);
   try {
-    const operation = operationIn(reviewPlan(opened, undefined), pressed);
+    const operation = await openOperation(workspace, pressed, reviewPlan(opened));
     if (typeof operation === "string") return operation;
     const { id, digest } = operation;
-    const known = await settled(workspace, { ...pressed, stored: opened }, { id, digest });
-    if (known !== undefined) return known;
     const line = { kind: "withdrawn" as const, run: about.run, operation: id, digest, by: click.user };
     await appendFeedback(workspace, { ...line, at: new Date().toISOString() }, click.mark);
     return undefined;
@@ -186,25 +174,22 @@ async function withdraw({ workspace }: Desk, pressed: Pressed): Promise<string |
   }
 }
 
-/** Finds the operation that was clicked. Returns a message if the plan has no such operation with this digest. */
-function operationIn({ operations }: Pick<ReviewedPlan, "operations">, { about }: Pressed) {
+/** Finds the operation that was clicked. Returns a message if there is nothing to decide about it. */
+async function openOperation(
+  workspace: Workspace,
+  { about }: Pressed,
+  { stored, operations }: ReviewedPlan,
+): Promise<string | Operation> {
   const found = operations.find(({ id, digest }) => id === about.op && digest === about.digest);
-  return found ?? "Nothing was changed: the plan has no operation with this digest.";
-}
-
-/** Returns a message if the operation was applied, may have been applied, or was withdrawn. */
-async function settled(
-  workspace: Desk["workspace"],
-  { stored }: Pressed,
-  { id, digest }: { readonly id: string; readonly digest: string },
-): Promise<string | undefined> {
+  if (!found) return "Nothing was changed: the plan has no operation with this digest.";
+  const { id, digest } = found;
   const { lines } = await feedbackOf(workspace);
   const { standing, by, at } = applicationsOf(stored.events).get(id) ?? {};
   if (standing === "applied") return `Nothing was changed: ${id} was applied by ${by} at ${at}.`;
   if (standing === "denied") return `Nothing was changed: ${id} was denied by ${by} at ${at}.`;
   if (standing === "in_doubt") return `Nothing was changed: ${id} was started, and its outcome is unknown.`;
   const withdrawal = withdrawalOf(lines, { run: stored.record.run, id, digest });
-  return withdrawal && `Nothing was changed: ${id} was denied by ${withdrawal.by} at ${withdrawal.at}.`;
+  return withdrawal ? `Nothing was changed: ${id} was denied by ${withdrawal.by} at ${withdrawal.at}.` : found;
 }
 
 /** Returns the plan of a run in any state. Throws if the record was altered. */
