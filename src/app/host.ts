@@ -1,3 +1,4 @@
+import { isAbsolute, relative, sep } from "node:path";
 import { errorFor, SkillflowError } from "../core/base/errors.ts";
 import { asFlag, type Hint, type OptionWriter, renderHint } from "../core/base/options.ts";
 import type { Environment, ProjectConfig } from "../core/document/config.ts";
@@ -69,6 +70,12 @@ export function shownError(error: unknown, { writeOption }: Pick<Host, "writeOpt
 /** Returns the folder of the workflow, the project's config and its skills. */
 export function documentsOf({ cwd, documents }: Pick<Host, "cwd" | "documents">): string {
   return documents?.folder ?? cwd;
+}
+
+/** Returns a path relative to the documents' folder, or unchanged if it is outside. */
+export function shownPath(host: Pick<Host, "cwd" | "documents">, path: string): string {
+  const shown = relative(documentsOf(host), path);
+  return shown === "" || shown.startsWith(`..${sep}`) || isAbsolute(shown) ? path : shown;
 }
 
 export function processesOf({ self, kill, isAlive }: Host): Processes {

@@ -36,14 +36,7 @@ export async function openBlobs({ self }: Host, service: string) {
  * Single executions for other programs, of a skill or of their own code. They wait in the process-wide queue, and throw
  * `sandbox.missing` if no sandbox is available.
  */
-export interface Execution {
-  execute(wanted: SkillExecution): Promise<ExecutionReport>;
-  runCode(wanted: CodeExecution): Promise<ExecutionReport>;
-  /** Returns the skill with all its tools, including those of its MCP server. */
-  withTools(entry: SkillEntry, signal: AbortSignal): Promise<SkillEntry>;
-  /** Waits for running executions, such as those of disconnected callers, and closes the prepared sandboxes. */
-  close(): Promise<void>;
-}
+export type Execution = ReturnType<typeof openExecution>;
 
 interface Wanted {
   readonly args: JsonObject;
@@ -71,7 +64,7 @@ const DEFAULT_TIMEOUT_MS = 60_000;
 const MOST_TIMEOUT_MS = 600_000;
 const LOG_PREVIEW = 4000;
 
-export function openExecution(workspace: Workspace, blobs: Blobs): Execution {
+export function openExecution(workspace: Workspace, blobs: Blobs) {
   const toolsOf = keepTools(async (entry, signal) => {
     const { entries } = await listServers(workspace, [entry], { signal });
     return entries.get(entry.skill.id) ?? entry;
@@ -91,7 +84,7 @@ export function openExecution(workspace: Workspace, blobs: Blobs): Execution {
     signal: wanted.signal,
   });
   return {
-    execute: (wanted) =>
+    execute: (wanted: SkillExecution) =>
       carryOut(async () => {
         const runnable = wanted.entry.package;
         if (!runnable) return callTool(workspace, blobs, wanted);
@@ -104,7 +97,7 @@ export function openExecution(workspace: Workspace, blobs: Blobs): Execution {
         const outcome = await runPackage({ ...(await parts(wanted)), package: runnable, mounts: [], secrets, ahead });
         return report(outcome, { workspace, entry: wanted.entry, blobs });
       }, wanted.signal),
-    runCode: (wanted) =>
+    runCode: (wanted: CodeExecution) =>
       carryOut(async () => {
         const barred = forbidsSkill(workspace.host.policies ?? [], { id: "code", server: undefined, isServer: false });
         if (barred) return failed({ type: "PolicyError", message: `${barred.path} does not allow the skill code` }, "");
@@ -112,8 +105,10 @@ export function openExecution(workspace: Workspace, blobs: Blobs): Execution {
         const outcome = await runCode({ ...(await parts(wanted)), code, entrypoint, mounts: packages });
         return report(outcome, { workspace, entry: undefined, blobs });
       }, wanted.signal),
-    withTools: async (entry, signal) => (entry.skill.mcp ? toolsOf(entry, signal) : entry),
-    async close() {
+    /** Returns the skill with all its tools, including those of its MCP server. */
+    withTools: async (entry: SkillEntry, signal: AbortSignal) => (entry.skill.mcp ? toolsOf(entry, signal) : entry),
+    /** Waits for running executions, such as those of disconnected callers, and closes the prepared sandboxes. */
+    async close(): Promise<void> {
       await Promise.allSettled(underWay);
       await ahead.close();
     },

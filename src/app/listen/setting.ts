@@ -1,4 +1,4 @@
-import { dirname, isAbsolute, relative, resolve } from "node:path";
+import { dirname, resolve } from "node:path";
 import { type Diagnostic, hasErrors } from "../../core/base/diagnostic.ts";
 import { SkillflowError } from "../../core/base/errors.ts";
 import type { Hint } from "../../core/base/options.ts";
@@ -10,7 +10,7 @@ import type { RunChoices } from "../../core/engine/settings/settings.ts";
 import { loadListenFile } from "../../loaders/documents/listen-file.ts";
 import { settingsOf } from "../checks/settings.ts";
 import { readWorkflow } from "../documents.ts";
-import { documentsOf, type Workspace } from "../host.ts";
+import { documentsOf, shownPath, type Workspace } from "../host.ts";
 
 export interface Setting {
   readonly workspace: Workspace;
@@ -52,7 +52,8 @@ export function readSetting(given: Workspace, shownAs: string, choices: RunChoic
   if (!file) throw wrong(shownAs, loaded.diagnostics);
   const workspace = { ...given, nearest: { ...defined("model", file.model), ...defined("writes", file.writes) } };
   const { env } = workspace.host;
-  const documentOf = ({ workflow }: { readonly workflow: string }) => shown(folder, resolve(dirname(path), workflow));
+  const documentOf = ({ workflow }: { readonly workflow: string }) =>
+    shownPath(given.host, resolve(dirname(path), workflow));
   const sources = Object.entries(file.sources ?? {});
   const channels = Object.entries(file.slack?.channels ?? {});
   const starters: readonly Starter[] = [
@@ -126,12 +127,6 @@ function readWorkflows(workspace: Workspace, documents: ReadonlySet<string>) {
 /** Checks whether the workflow file is missing or unreadable, which is a mistake in the file that names it. */
 function isLost({ code, line }: Diagnostic): boolean {
   return code === "IO" && line === undefined;
-}
-
-/** Returns a path relative to the folder, or unchanged if it is outside. */
-function shown(folder: string, path: string): string {
-  const near = relative(folder, path);
-  return near.startsWith("..") || isAbsolute(near) ? path : near;
 }
 
 function unset({ name, at, use }: { readonly name: string; readonly at: readonly string[]; readonly use: string }) {

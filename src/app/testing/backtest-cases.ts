@@ -10,10 +10,10 @@ import type { BacktestCase, Truth } from "../../core/outward/testing/backtest.ts
 import { answerOf } from "../../core/outward/testing/grade.ts";
 import { loadBacktestFile } from "../../loaders/documents/backtest-file.ts";
 import { readWorkflow } from "../documents.ts";
-import { documentsOf, type Workspace } from "../host.ts";
+import { documentsOf, shownPath, type Workspace } from "../host.ts";
 import { feedbackOf } from "../runs/afterwards/feedback.ts";
 import { nearFile } from "../workspace.ts";
-import { rootOfTest, shownPath } from "./find.ts";
+import { rootOfTest } from "./find.ts";
 
 export interface Cases {
   readonly cases: readonly BacktestCase[];

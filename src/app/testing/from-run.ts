@@ -16,9 +16,9 @@ import { outcomeOf } from "../../core/outward/testing/outcome.ts";
 import type { Expected, TestCase, TestFile } from "../../core/outward/testing/test-file.ts";
 import { placeNamed } from "../../loaders/documents/test-file.ts";
 import { findRecording } from "../adapters/stores.ts";
-import { documentsOf, type Workspace } from "../host.ts";
+import { documentsOf, shownPath, type Workspace } from "../host.ts";
 import type { AcceptedFile } from "./accept.ts";
-import { rootOfTest, shownPath } from "./find.ts";
+import { rootOfTest } from "./find.ts";
 
 /** Turns a recorded run into a test of its workflow. Returns the test file and its recording. */
 export async function testFromRun(workspace: Workspace, given: string): Promise<readonly [AcceptedFile, AcceptedFile]> {

@@ -21,11 +21,11 @@ import {
 import { readRecording } from "../../stores/file/run-lines.ts";
 import { openServing, ownPrefixes, type Serving } from "../adapters/models.ts";
 import { readWorkflow } from "../documents.ts";
-import { documentsOf, type Workspace } from "../host.ts";
+import { documentsOf, shownPath, type Workspace } from "../host.ts";
 import { type InnerWorkflows, readInner } from "../runs/inner.ts";
 import { gatherAll, type SkillEntries } from "../skills/entries.ts";
 import type { InlineSkills } from "../workspace.ts";
-import { rootOfTest, shownPath } from "./find.ts";
+import { rootOfTest } from "./find.ts";
 import { bareName } from "./stage.ts";
 
 /** A test that can run, because everything that it names exists. */

@@ -1,7 +1,7 @@
+import { type Payload, readEvent } from "../../app/reference.ts";
 import { messageOf, SkillflowError } from "../../core/base/errors.ts";
 import { isObject, memberAt } from "../../core/base/values.ts";
 import type { Environment } from "../../core/document/config.ts";
-import { type Payload, readEvent } from "./event.ts";
 import { type GitHub, repositoryPath } from "./github.ts";
 
 /**
