@@ -38,14 +38,13 @@ export function runRedactor(secrets: readonly Secret[], workflow: Workflow | und
 }
 
 export function describeUnsearched({ unsearched }: Redactor): readonly string[] {
-  const named = (why: "short" | "word") => [
-    ...new Set(unsearched.filter((one) => one.why === why).map(({ name }) => name)),
-  ];
-  const tell = (names: readonly string[], reason: string) =>
-    names.length === 0 ? [] : [`not redacted, ${reason}: ${names.join(", ")}`];
+  const describe = (why: "short" | "word", reason: string) => {
+    const names = new Set(unsearched.filter((one) => one.why === why).map(({ name }) => name));
+    return names.size === 0 ? [] : [`not redacted, because ${reason}: ${[...names].join(", ")}`];
+  };
   return [
-    ...tell(named("short"), "because a value under 8 characters may be ordinary text"),
-    ...tell(named("word"), "because the value is a word of the workflow"),
+    ...describe("short", "a value under 8 characters may be ordinary text"),
+    ...describe("word", "the value is a word of the workflow"),
   ];
 }
 

@@ -1,3 +1,4 @@
+import { attempt } from "../core/base/errors.ts";
 import { isObject } from "../core/base/values.ts";
 import type { RunEvent } from "../core/engine/event/event.ts";
 import { isRunLine, type RunRecord } from "../core/engine/event/record.ts";
@@ -71,12 +72,8 @@ function readLines(bytes: Buffer): Line[] {
 }
 
 function parseLine(line: Buffer): Line["value"] {
-  try {
-    const value: unknown = JSON.parse(line.toString("utf8"));
-    return isObject(value) ? value : undefined;
-  } catch {
-    return undefined;
-  }
+  const value: unknown = attempt(() => JSON.parse(line.toString("utf8")));
+  return isObject(value) ? value : undefined;
 }
 
 /** Returns a problem for every record that does not follow from the previous one. */

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, statSync } from "node:fs";
 import { join, resolve } from "node:path";
 import type { Diagnostic } from "../../core/base/diagnostic.ts";
-import { SkillflowError, usageError } from "../../core/base/errors.ts";
+import { attempt, SkillflowError, usageError } from "../../core/base/errors.ts";
 import { defined } from "../../core/base/values.ts";
 import { fold } from "../../core/engine/fold/fold.ts";
 import { begin } from "../../core/engine/fold/state.ts";
@@ -113,13 +113,7 @@ export function onlyWorkflow(workspace: Workspace): string {
       /(?<!\.(?:test|script))\.ya?ml$/.test(name) && !name.startsWith(".") ? [join(place, name)] : [],
     ),
   );
-  const found = files.filter((file) => {
-    try {
-      return readWorkflow(workspace, file).workflow?.verdict !== undefined;
-    } catch {
-      return false;
-    }
-  });
+  const found = files.filter((file) => attempt(() => readWorkflow(workspace, file).workflow?.verdict) !== undefined);
   const [only] = found;
   if (only !== undefined && found.length === 1) return only;
   const what = found.length === 0 ? "no workflow here has a verdict" : `${found.length} workflows here have a verdict`;
