@@ -11,8 +11,6 @@ import { isUsersOwn, projectRoot } from "../loaders/documents/project-config.ts"
 import { type LoadedWorkflow, loadWorkflow, loadWorkflowValue } from "../loaders/documents/workflow-file.ts";
 import { knownSkills } from "../loaders/registry/open.ts";
 import type { InlineSkills, SkillSet } from "../loaders/registry/skill-set.ts";
-import type { Withheld } from "../loaders/registry/withheld.ts";
-import { checkFiles } from "../loaders/sources/sources.ts";
 import { editYaml, type YamlEdit } from "../loaders/text/edit-yaml.ts";
 import { parseJsonText } from "../loaders/text/json-text.ts";
 import { documentsOf, type Host, type Workspace } from "./host.ts";
@@ -28,7 +26,6 @@ export interface ReadWorkflow extends LoadedWorkflow {
 /** Workflow document: a path, or the parsed value of such a file. */
 export type WorkflowDocument = string | JsonObject;
 
-/** Returns the name of the document for messages. */
 export function titleOf(document: WorkflowDocument): string {
   return typeof document === "string" ? document : "the workflow";
 }
@@ -118,16 +115,6 @@ export function sourcePlaces(host: Host, document: WorkflowDocument, { fileRoot,
 
 export type SourceChoices = Pick<RunChoices, "fileRoot" | "inputSources">;
 
-/** Checks the files that a document names as sources, without network requests. */
-export function sourceFindings(
-  { host }: Workspace,
-  document: WorkflowDocument,
-  workflow: Workflow,
-  choices: SourceChoices,
-): Promise<readonly Diagnostic[]> {
-  return checkFiles(workflow, { ...sourcePlaces(host, document, choices), offline: true, auth: {} });
-}
-
 /** Returns findings about the folders that are searched for the workflow's skills. */
 function skillFindings(set: SkillSet, { nodes }: Workflow, inline: InlineSkills): Diagnostic[] {
   const ids = new Set(Object.values(nodes).flatMap(({ skills = [] }) => skills));
@@ -140,16 +127,13 @@ function withheldSkills(set: SkillSet, workflow: Workflow, inline: InlineSkills)
   for (const [node, { skills = [] }] of Object.entries(workflow.nodes)) {
     for (const [index, id] of skills.entries()) {
       const withheld = found.has(id) ? undefined : set.withheld(id, inline);
-      if (withheld !== undefined) found.set(id, notTrusted(id, withheld, ["nodes", node, "skills", index]));
+      if (withheld === undefined) continue;
+      const message = `skill "${parseSkillReference(id).id}": ${withheld.reason}`;
+      const about = { severity: "warning", code: "SKILL_NOT_TRUSTED", message, hint: withheld.remedy } as const;
+      found.set(id, { ...about, path: ["nodes", node, "skills", index] });
     }
   }
   return [...found.values()];
-}
-
-function notTrusted(reference: string, { reason, remedy }: Withheld, path: Diagnostic["path"]): Diagnostic {
-  const { id } = parseSkillReference(reference);
-  const message = `skill "${id}": ${reason}`;
-  return { severity: "warning", code: "SKILL_NOT_TRUSTED", path, message, hint: remedy };
 }
 
 /** Adds `workspace.test` of the config as `test_command`, if the workflow declares it and the input does not have it. */

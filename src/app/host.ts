@@ -1,3 +1,4 @@
+import { isAbsolute, relative, sep } from "node:path";
 import { errorFor, SkillflowError } from "../core/base/errors.ts";
 import { asFlag, type Hint, type OptionWriter, renderHint } from "../core/base/options.ts";
 import type { Environment, ProjectConfig } from "../core/document/config.ts";
@@ -29,9 +30,7 @@ export interface DocumentsAt {
 /** Environment of the program. The command line takes it from its process. */
 export interface Host {
   readonly env: Environment;
-  /** Absolute. */
   readonly cwd: string;
-  /** The file that `--env-from` names. */
   readonly envFrom?: string;
   /** Replaces `cwd` for documents, config and skills. Undefined to use `cwd` itself. */
   readonly documents?: DocumentsAt | undefined;
@@ -47,7 +46,6 @@ export interface Host {
   readonly isAlive: (mark: ProcessMark) => boolean;
   /** Registers work for the end of the process. */
   readonly atExit?: (work: () => void) => void;
-  /** Path of the Node.js executable. */
   readonly execPath: string;
   /** Undefined if users have no numeric id (Windows). */
   readonly uid: number | undefined;
@@ -74,15 +72,18 @@ export function documentsOf({ cwd, documents }: Pick<Host, "cwd" | "documents">)
   return documents?.folder ?? cwd;
 }
 
-/** Returns the process functions that stop MCP servers. */
+/** Returns a path relative to the documents' folder, or unchanged if it is outside. */
+export function shownPath(host: Pick<Host, "cwd" | "documents">, path: string): string {
+  const shown = relative(documentsOf(host), path);
+  return shown === "" || shown.startsWith(`..${sep}`) || isAbsolute(shown) ? path : shown;
+}
+
 export function processesOf({ self, kill, isAlive }: Host): Processes {
   return { self, kill, isAlive: (pid) => isAlive({ ...self, pid, started: "" }), follow: followProcess };
 }
 
-/** Settings that every command shares. */
 export interface Workspace {
   readonly host: Host;
-  /** Root of the project that contains the working directory. */
   readonly root: string;
   readonly project: LoadedConfig | undefined;
   readonly user: LoadedConfig | undefined;
@@ -100,7 +101,6 @@ export interface Workspace {
   /** Accepts runs that this process executes later. Undefined for custom stores. */
   readonly intake?: Intake | undefined;
   readonly state: StateStore;
-  /** Models of the calling program, by prefix. */
   readonly models: ReadonlyMap<string, Model>;
   readonly overrides: ReadonlyMap<string, string>;
   /** Options that the user must repeat to continue this run. */
@@ -128,7 +128,6 @@ export interface WorkspaceOptions {
   /** Skills of the calling program. They override all others and need no trust. */
   readonly given?: readonly Skill[];
   readonly models?: ReadonlyMap<string, Model>;
-  /** Undefined if no flag was given. */
   readonly skillFlags?: SkillFlags;
   /** Lets sandboxed code write to the working directory. */
   readonly writableWorkdir?: boolean | undefined;

@@ -1,9 +1,9 @@
-import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
 import { type SkillflowError, usageError } from "../core/base/errors.ts";
 import type { Hint } from "../core/base/options.ts";
-import { parseJson, textAt } from "../core/base/values.ts";
+import { isObject, parseJson, textAt } from "../core/base/values.ts";
 import type { Environment } from "../core/document/config.ts";
 import { temporaryName } from "../files/temporary-name.ts";
 import { projectRoot } from "../loaders/documents/project-config.ts";
@@ -60,7 +60,6 @@ function missing(refs: readonly string[], by: string, isOfEvent: boolean): Skill
 }
 
 interface Wanted {
-  /** The first ref that exists counts. */
   readonly refs: readonly string[];
   readonly by: string;
 }
@@ -74,7 +73,7 @@ export function mayBeOfEvent({ GITHUB_ACTIONS, GITLAB_CI }: Environment): boolea
 function baseOfEvent(env: Environment): Wanted | undefined {
   if (env.GITHUB_ACTIONS !== "true") return env.GITLAB_CI === "true" ? baseOfMergeRequest(env) : undefined;
   const name = env.GITHUB_EVENT_NAME ?? "";
-  const event = eventIn(env.GITHUB_EVENT_PATH);
+  const event = readEvent(env);
   const sha = textAt(event, "pull_request", "base", "sha") ?? textAt(event, "merge_group", "base_sha");
   if (sha !== undefined || name.startsWith("pull_request") || name === "merge_group") {
     return { refs: sha === undefined ? branchRefs(env.GITHUB_BASE_REF) : [sha], by: `the base of ${name}` };
@@ -107,10 +106,19 @@ function branchRefs(branch = "HEAD"): string[] {
   return branch === "HEAD" ? ["refs/remotes/origin/HEAD"] : [`refs/remotes/origin/${branch}`, `refs/heads/${branch}`];
 }
 
-function eventIn(path: string | undefined): unknown {
+/** Event that started the job, as GitHub wrote it. Parts of it come from untrusted authors. */
+export type Payload = Readonly<Record<string, unknown>>;
+
+const MOST_BYTES = 25 * 2 ** 20;
+
+/** Reads the event. Returns the reason as a string if that fails. */
+export function readEvent({ GITHUB_EVENT_PATH: path }: Environment): Payload | string {
+  if (!path) return "GITHUB_EVENT_PATH is not set";
   try {
-    return path ? parseJson(readFileSync(path, "utf8")) : undefined;
+    if (statSync(path).size > MOST_BYTES) return "the event is too large to come from GitHub";
+    const event = parseJson(readFileSync(path, "utf8"));
+    return isObject(event) ? event : "the event is not a JSON object";
   } catch {
-    return undefined;
+    return "the event cannot be read";
   }
 }

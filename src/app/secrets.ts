@@ -18,9 +18,9 @@ const PROVIDER_KEYS = ["ANTHROPIC_API_KEY", "OPENAI_API_KEY", "SWENY_FETCH_TOKEN
 /** Shortest value to redact in reports if its name is not secret. Shorter ones may be ordinary words. */
 const SECRET_LENGTH = 16;
 
-/** Redacts the environment's secrets until the run's own redactor exists. */
-export function environmentRedactor(workspace: Workspace): Redactor {
-  return createRedactor(secretsOf(workspace.host.env, [], workspace));
+/** Redacts the secrets of the environment and of skills, outside of a run. */
+export function environmentRedactor(workspace: Workspace, entries: Iterable<SkillEntry | undefined> = []): Redactor {
+  return createRedactor(secretsOf(workspace, entries));
 }
 
 /** Redacts reports that leave the machine: environment values and arguments that have a secret name or are long. */
@@ -37,21 +37,15 @@ export function runRedactor(secrets: readonly Secret[], workflow: Workflow | und
   return createRedactor(secrets, workflow && wordsOf(workflow));
 }
 
-/** Warns about secrets that are not redacted. */
 export function describeUnsearched({ unsearched }: Redactor): readonly string[] {
-  const named = (why: "short" | "word") => [
-    ...new Set(unsearched.filter((one) => one.why === why).map(({ name }) => name)),
-  ];
-  const tell = (names: readonly string[], reason: string) =>
-    names.length === 0 ? [] : [`not redacted, ${reason}: ${names.join(", ")}`];
+  const describe = (why: "short" | "word", reason: string) => {
+    const names = new Set(unsearched.filter((one) => one.why === why).map(({ name }) => name));
+    return names.size === 0 ? [] : [`not redacted, because ${reason}: ${[...names].join(", ")}`];
+  };
   return [
-    ...tell(named("short"), "because a value under 8 characters may be ordinary text"),
-    ...tell(named("word"), "because the value is a word of the workflow"),
+    ...describe("short", "a value under 8 characters may be ordinary text"),
+    ...describe("word", "the value is a word of the workflow"),
   ];
-}
-
-export function documentSecrets(workspace: Workspace, workflow: Workflow): Diagnostic[] {
-  return checkDocument(secretsOf(workspace.host.env, [], workspace), workflow);
 }
 
 /** Finds certain secrets in a workflow. Documents are not redacted, so they must not contain any. */
@@ -74,10 +68,10 @@ function textsOf(value: unknown, path: Diagnostic["path"]): [path: Diagnostic["p
 
 /** Returns all secrets of a run: of its skills, the environment, and the checkout's files. */
 export function secretsOf(
-  env: Environment,
-  entries: Iterable<SkillEntry | undefined>,
   { host, root, operator, skills }: Workspace,
+  entries: Iterable<SkillEntry | undefined> = [],
 ): readonly Secret[] {
+  const { env } = host;
   const configs = Object.values(operator.fetch?.auth ?? {});
   const declared = declaredVariables(skills);
   const byName = Object.keys(env).filter((name) => isSecretName(name) && !declared.isReadable(name));
@@ -90,16 +84,15 @@ export function secretsOf(
     ...exportHeaders(env).map(([, value]) => ({ name: EXPORT_HEADERS, value })),
     ...Object.entries(env).flatMap(([name, value = ""]) => addressSecrets(name, value)),
     ...folders.flatMap((folder) => credentialsIn(folder, env.HOME)),
-    ...dotenvFolders(host, root)
+    ...[...dotenvFolders(host, root)]
       .flatMap(dotenvVariables)
       .flatMap(([name, value]) => dotenvSecrets(name, value, declared)),
   ];
 }
 
 /** On a pull request, uses the base's files. Otherwise the author could have evidence redacted. */
-function dotenvFolders({ cwd, documents }: Workspace["host"], root: string): string[] {
-  const [at, top] = documents?.ofEvent ? [documents.folder, projectRoot(documents.folder)] : [cwd, root];
-  return [...new Set([at, top])];
+function dotenvFolders({ cwd, documents }: Workspace["host"], root: string): Set<string> {
+  return new Set(documents?.ofEvent ? [documents.folder, projectRoot(documents.folder)] : [cwd, root]);
 }
 
 function declaredVariables(skills: SkillSet): DeclaredVariables {
@@ -128,7 +121,7 @@ function addressSecrets(name: string, value: string): Secret[] {
 }
 
 /** Returns a skill's secret fields and the variables that its MCP server receives. */
-export function skillSecrets(env: Environment, { skill, fields }: SkillEntry): readonly Secret[] {
+function skillSecrets(env: Environment, { skill, fields }: SkillEntry): readonly Secret[] {
   const { env: declared = {}, auth } = skill.mcp ?? {};
   const handed = [...Object.keys(declared).filter((name) => !BASE_VARIABLES.includes(name)), ...variablesOf(auth)];
   // Instances share their keys, so only the variable shows which value it is.

@@ -90,13 +90,15 @@ function copySettings({ env }: Host, { workspace = {} }: ProjectConfig): (readon
   });
 }
 
-interface Chosen {
-  readonly choices: SkillChoices;
-  readonly levels: readonly SkillLevel[];
-  readonly storeDirectory: string | undefined;
-}
-
-function findSkills(host: Host, options: WorkspaceOptions, { choices, levels, storeDirectory }: Chosen): SkillSet {
+function findSkills(
+  host: Host,
+  options: WorkspaceOptions,
+  {
+    choices,
+    levels,
+    storeDirectory,
+  }: Pick<Workspace, "choices" | "storeDirectory"> & { levels: readonly SkillLevel[] },
+): SkillSet {
   const keep = () => [...keptPlaces(host, levels), ...(storeDirectory ? [storeDirectory] : []), ...found.folders];
   const toolMaker = hintText(host, [{ option: "allow-define-tool" }]);
   const disabled = { kind: "disabled", reason: `needs ${toolMaker}`, fix: `pass ${toolMaker}` } as const;

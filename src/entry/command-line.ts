@@ -1,4 +1,5 @@
 import type { Terminal } from "../cli/main.ts";
+import { attempt } from "../core/base/errors.ts";
 import { endProcess, holdExits, processHost } from "./process-host.ts";
 
 /** Process-level parts of the command line: arguments, environment, streams and signals. */
@@ -7,7 +8,6 @@ import { endProcess, holdExits, processHost } from "./process-host.ts";
 const printOut = process.stdout.write.bind(process.stdout);
 const printErr = process.stderr.write.bind(process.stderr);
 
-/** Arguments and environment for calling the command line from code. */
 export interface Call extends Pick<Terminal["host"], "env" | "cwd" | "keys" | "writeOption"> {
   readonly argv: readonly string[];
 }
@@ -15,7 +15,7 @@ export interface Call extends Pick<Terminal["host"], "env" | "cwd" | "keys" | "w
 /** Runs the command line and returns the exit code once all output is flushed. */
 export async function commandLine(call?: Call): Promise<number> {
   if (!call) for (const stream of [process.stdout, process.stderr]) stream.on("error", reportedToWriter);
-  const cwd = call?.cwd ?? workingDirectory();
+  const cwd = call?.cwd ?? attempt(() => process.cwd());
   if (cwd === undefined) {
     await write(printErr, "error: the working directory no longer exists\n  change to an existing directory\n");
     return 4;
@@ -50,15 +50,6 @@ export async function commandLine(call?: Call): Promise<number> {
 
 /** Ignores stream errors, because the writer of the stream receives them. */
 const reportedToWriter = () => undefined;
-
-/** Returns the working directory, or undefined if it was deleted. */
-function workingDirectory(): string | undefined {
-  try {
-    return process.cwd();
-  } catch {
-    return undefined;
-  }
-}
 
 /** Resolves once the text is flushed, so that a slow pipe cannot lose the end of the output. */
 function write(print: NodeJS.WriteStream["write"], text: string): Promise<void> {

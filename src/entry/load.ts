@@ -32,11 +32,9 @@ export interface Program {
   endProcess(code: number): never;
 }
 
-/** Settings of the compile cache. */
 export interface Cache {
   /** Absolute path. Undefined if the user has no cache folder or disabled it. */
   readonly folder: string | undefined;
-  /** User id. Undefined on Windows. */
   readonly uid: number | undefined;
   readonly pid: number;
   /** Name of the command, because each command uses other parts of the program. */
@@ -106,7 +104,6 @@ const TAG = `${__BUILD__}-${[...__dirname]
   .reduce((tag, character) => (Math.imul(tag, 31) + character.charCodeAt(0)) >>> 0, cachedDataVersionTag())
   .toString(36)}`;
 
-/** Exports of the chunks that are loaded, by name. */
 const chunks = new Map<string, object>();
 
 /** Names of the chunks that are loaded. The build needs them. */
@@ -164,14 +161,11 @@ function partsOf(load: NodeJS.Require, cache: Cache | undefined) {
   };
 }
 
-interface Source {
-  readonly path: string;
-  readonly code: string;
-  readonly name: string;
-}
-
 /** Compiles code that is a function expression and returns the function. */
-function compile({ path, code, name }: Source, cache: Cache | undefined) {
+function compile(
+  { path, code, name }: { readonly path: string; readonly code: string; readonly name: string },
+  cache: Cache | undefined,
+) {
   if (cache?.folder === undefined) return new Script(code, { filename: path }).runInThisContext();
   const file = `${name}-${TAG}`;
   const kept = readKept(join(cache.folder, file), cache.uid);

@@ -7,13 +7,14 @@ import { messageOf, SkillflowError } from "../core/base/errors.ts";
 
 /** Access to the process. Only this file, bin.ts and command-line.ts touch it. */
 
-interface Said {
-  readonly env?: Host["env"];
-  readonly directory?: string;
-}
-
 /** Returns the environment and working directory, by default those of the process. */
-export function processDefaults({ env, directory }: Said): Pick<Host, "env" | "cwd"> {
+export function processDefaults({
+  env,
+  directory,
+}: {
+  env?: Host["env"];
+  directory?: string;
+}): Pick<Host, "env" | "cwd"> {
   return { env: { ...(env ?? process.env) }, cwd: directory ?? process.cwd() };
 }
 
@@ -67,7 +68,6 @@ function startOf(pid: number): string | undefined {
   }
 }
 
-/** Exit code, set when the program ends. */
 let ending: number | undefined;
 
 /** Exits with this code, even after `holdExits` and if an "exit" listener throws. */

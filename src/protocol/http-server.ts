@@ -16,19 +16,19 @@ export interface HttpOptions {
   /** Required as `Authorization: Bearer`. Undefined disables authentication. */
   readonly token?: string | undefined;
   readonly mostBytes: number;
-  /** JSON endpoints, by path. */
   readonly endpoints?: ReadonlyMap<string, Endpoint>;
   /** Handlers for any method that may stream their response, by path. A path that ends with `/` includes all below it. */
   readonly handlers?: ReadonlyMap<string, Handler>;
   /** Handles every request instead of the above, and does its own access checks. */
-  readonly site?: (request: Request, asked: Asked) => Promise<Response>;
+  readonly site?: Site;
   /** Time limit for receiving a whole request. Defaults to a minute. */
   readonly requestTimeoutMs?: number;
 }
 
+type Site = (request: Request, asked: Asked) => Promise<Response>;
+
 /** Extras for a request of a site, which comes without its body. */
 export interface Asked {
-  /** Host and port of the server. */
   readonly host: string;
   /** Reads the exact body. Returns undefined if it is too large. */
   body(): Promise<Buffer | undefined>;
@@ -106,87 +106,70 @@ async function serve(
   options: HttpOptions,
   callers: Set<AbortController>,
 ): Promise<void> {
-  if (options.site) return serveSite(request, response, options, callers);
-  const refusal = refusalOf(request, options);
-  if (refusal) return refuse(response, ...refusal);
-  if (pathOf(request) === "/health") return send(response, 200, '{"status":"ok"}');
-  const body = (await readBody(request, options.mostBytes))?.toString("utf8");
-  if (body === undefined) return refuse(response, 413, `a body may have at most ${options.mostBytes} bytes`);
-  const caller = callerOf(response, callers);
-  try {
-    const handler = handlerOf(request, options);
-    if (handler) return await stream(response, await handler(webRequest(request, body, caller.signal)));
-    const answer = await options.endpoints?.get(pathOf(request))?.(body, caller.signal);
-    return answer === undefined ? send(response, 204, "") : send(response, 200, answer);
-  } finally {
-    callers.delete(caller);
-  }
-}
-
-async function serveSite(
-  request: IncomingMessage,
-  response: ServerResponse,
-  { site, host, mostBytes }: HttpOptions,
-  callers: Set<AbortController>,
-): Promise<void> {
-  const caller = callerOf(response, callers);
-  const method = PAGE_METHODS.has(request.method) ? request.method : "POST";
-  const { url, headers } = request;
-  try {
-    const asked = webRequest({ method, url, headers } as IncomingMessage, "", caller.signal);
-    const body = () => readBody(request, mostBytes);
-    const answer = await site?.(asked, { host: `${host}:${request.socket.localPort}`, body });
-    if (answer) await stream(response, answer);
-  } finally {
-    callers.delete(caller);
-  }
-}
-
-/** Methods that a web `Request` supports. Any other is passed as POST, so that the site refuses it. */
-const PAGE_METHODS: ReadonlySet<string | undefined> = new Set([
-  "GET",
-  "HEAD",
-  "POST",
-  "PUT",
-  "PATCH",
-  "DELETE",
-  "OPTIONS",
-]);
-
-function callerOf(response: ServerResponse, callers: Set<AbortController>): AbortController {
+  const { site = forPrograms(options), host, mostBytes } = options;
   const caller = new AbortController();
   callers.add(caller);
   response.once("close", () => caller.abort(new Error("the client disconnected")));
-  return caller;
+  try {
+    const body = () => readBody(request, mostBytes);
+    const asked = { host: `${host}:${request.socket.localPort}`, body };
+    await stream(response, await site(webRequest(request, caller.signal), asked));
+  } finally {
+    callers.delete(caller);
+  }
+}
+
+/** Methods that a web `Request` supports. Any other is passed as PATCH, which every site refuses. */
+const METHODS: ReadonlySet<string> = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]);
+
+/** Answers programs: with the token, and not from web pages of other sites. */
+function forPrograms({ endpoints = new Map(), handlers = new Map(), ...options }: HttpOptions): Site {
+  return async (request, asked) => {
+    const { pathname: path } = new URL(request.url);
+    const folder = [...handlers.keys()].find((key) => key.endsWith("/") && path.startsWith(key));
+    const handler = handlers.get(path) ?? handlers.get(folder ?? "");
+    const endpoint = endpoints.get(path);
+    const refusal = refusalOf(request, {
+      ...options,
+      isHandled: handler !== undefined,
+      isEndpoint: endpoint !== undefined,
+    });
+    if (refusal) return refused(...refusal);
+    if (path === "/health") return Response.json({ status: "ok" });
+    const body = await asked.body();
+    if (!body) return refused(413, `a body may have at most ${options.mostBytes} bytes`);
+    const hasBody = request.method !== "GET" && request.method !== "HEAD";
+    if (handler) return handler(hasBody ? new Request(request, { body: new Uint8Array(body) }) : request);
+    const answer = await endpoint?.(body.toString("utf8"), request.signal);
+    const headers = { "content-type": "application/json", "content-length": String(Buffer.byteLength(answer ?? "")) };
+    return answer === undefined ? new Response(null, { status: 204 }) : new Response(answer, { headers });
+  };
 }
 
 type Refusal = readonly [status: number, message: string, headers?: Readonly<Record<string, string>>];
 
-function refusalOf(request: IncomingMessage, options: HttpOptions): Refusal | undefined {
-  const { headers, method } = request;
-  const path = pathOf(request);
-  if (isForeign(headers.host, headers.origin, options)) return [403, "requests from pages of other sites are refused"];
-  if (path === "/health") return method === "GET" ? undefined : [405, "GET only", { allow: "GET" }];
-  const isHandled = handlerOf(request, options) !== undefined;
-  if (!isHandled && !options.endpoints?.has(path)) return [404, "there is nothing here"];
-  if (options.token !== undefined && !isSame(bearerOf(headers.authorization) ?? "", options.token)) {
+interface Addressed extends Pick<HttpOptions, "host" | "token"> {
+  readonly isHandled: boolean;
+  readonly isEndpoint: boolean;
+}
+
+function refusalOf({ method, headers, url }: Request, addressed: Addressed): Refusal | undefined {
+  const { token, isHandled, isEndpoint } = addressed;
+  const [host, origin] = ["host", "origin"].map((name) => headers.get(name) ?? undefined);
+  if (isForeign(host, origin, addressed)) return [403, "requests from pages of other sites are refused"];
+  if (new URL(url).pathname === "/health") return method === "GET" ? undefined : [405, "GET only", { allow: "GET" }];
+  if (!isHandled && !isEndpoint) return [404, "there is nothing here"];
+  if (token !== undefined && !isSame(bearerOf(headers.get("authorization")) ?? "", token)) {
     return [401, "a token is needed: Authorization: Bearer …", { "www-authenticate": "Bearer" }];
   }
   if (isHandled) return undefined;
   if (method !== "POST") return [405, "POST only", { allow: "POST" }];
-  const type = headers["content-type"]?.split(";")[0]?.trim().toLowerCase();
-  if (type !== "application/json") return [415, "the content type must be application/json"];
-  return undefined;
+  const type = headers.get("content-type")?.split(";")[0]?.trim().toLowerCase();
+  return type === "application/json" ? undefined : [415, "the content type must be application/json"];
 }
 
-function pathOf({ url = "/" }: IncomingMessage): string {
-  return url.split("?")[0] ?? "/";
-}
-
-function handlerOf(request: IncomingMessage, { handlers = new Map() }: HttpOptions): Handler | undefined {
-  const path = pathOf(request);
-  const folder = [...handlers.keys()].find((key) => key.endsWith("/") && path.startsWith(key));
-  return handlers.get(path) ?? (folder === undefined ? undefined : handlers.get(folder));
+function refused(...[status, error, headers = {}]: Refusal): Response {
+  return Response.json({ error }, { status, headers: { connection: "close", ...headers } });
 }
 
 const LOOPBACK = /^(localhost|127(\.\d+){3}|\[::1\])(:\d+)?$/i;
@@ -205,12 +188,10 @@ export function isLoopback(host: string): boolean {
   return LOOPBACK.test(host.includes(":") ? `[${host}]` : host);
 }
 
-/** Returns the token of an Authorization header. */
 export function bearerOf(header: string | null | undefined): string | undefined {
   return /^Bearer +(\S.*)$/i.exec(header ?? "")?.[1];
 }
 
-/** Compares in constant time. */
 export function isSame(given: string, token: string): boolean {
   const digest = (text: string) => createHash("sha256").update(text).digest();
   return timingSafeEqual(digest(given), digest(token));
@@ -264,23 +245,18 @@ export function pagePolicy({ nonce, forms = "'none'" }: { readonly nonce?: strin
   return ["default-src 'none'", ...script, ...rest, "frame-ancestors 'none'"].join("; ");
 }
 
-/** Answers with an HTML page. */
 export function page(status: number, body: string, headers: Readonly<Record<string, string>> = {}): Response {
   const type = { "content-type": "text/html; charset=utf-8" };
   return new Response(body, { status, headers: { ...SAFE_HEADERS, ...type, ...headers } });
 }
 
-function webRequest(
-  { method = "GET", url = "/", headers }: IncomingMessage,
-  body: string,
-  signal: AbortSignal,
-): Request {
+/** Returns the request without its body. */
+function webRequest({ method = "GET", url = "/", headers }: IncomingMessage, signal: AbortSignal): Request {
   const all = Object.entries(headers).flatMap(([name, value]) =>
     [value ?? []].flat().map((each): [string, string] => [name, each]),
   );
-  const hasBody = method !== "GET" && method !== "HEAD";
   const address = new URL(url.startsWith("/") ? url : "/", "http://localhost");
-  return new Request(address, { method, headers: all, signal, ...(hasBody ? { body } : {}) });
+  return new Request(address, { method: METHODS.has(method) ? method : "PATCH", headers: all, signal });
 }
 
 /** Streams the answer at the caller's pace. Stops if the caller disconnects. */
@@ -289,15 +265,4 @@ async function stream(response: ServerResponse, { status, headers, body }: Respo
   if (body === null) return void response.end();
   response.flushHeaders();
   await pipeline(Readable.fromWeb(body as ReadableStream<Uint8Array>), response);
-}
-
-function refuse(response: ServerResponse, ...[status, message, headers = {}]: Refusal): void {
-  response.writeHead(status, { "content-type": "application/json", connection: "close", ...headers });
-  response.end(JSON.stringify({ error: message }));
-}
-
-function send(response: ServerResponse, status: number, body: string): void {
-  const headers = body === "" ? {} : { "content-type": "application/json", "content-length": Buffer.byteLength(body) };
-  response.writeHead(status, headers);
-  response.end(body);
 }

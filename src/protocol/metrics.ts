@@ -4,9 +4,7 @@ import { bearerOf, isForeign, isLoopback, isSame } from "./http-server.ts";
 /** Serves metrics to Prometheus. Without a token, only to this machine. */
 
 export interface MetricsSite extends Pick<Metrics, "text" | "contentType"> {
-  /** Address that the server listens on. */
   readonly host: string;
-  /** Required as `Authorization: Bearer`. */
   readonly token?: string | undefined;
 }
 

@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import type { ListView, RunList, Site, SiteRun, Stats } from "../app/views/site.ts";
 import { exitCodeOf, SkillflowError } from "../core/base/errors.ts";
 import { percentDecoded } from "../core/base/values.ts";
-import { bearerOf, type HttpServer, isSame, openHttpServer, page, pagePolicy, SAFE_HEADERS } from "./http-server.ts";
+import { bearerOf, isSame, openHttpServer, page, pagePolicy, SAFE_HEADERS } from "./http-server.ts";
 
 /** Read-only local web page over all runs. Only this machine can reach it, and it requires a token. */
 
@@ -14,12 +14,7 @@ export interface Pages {
   problem(title: string, message: string): string;
 }
 
-export interface UiServer extends Pick<HttpServer, "close"> {
-  /** URL with the token, which signs the browser in for its session. */
-  readonly address: string;
-}
-
-export async function openUi(site: Site, pages: Pages, port: number): Promise<UiServer> {
+export async function openUi(site: Site, pages: Pages, port: number) {
   const token = randomBytes(24).toString("base64url");
   const server = await openHttpServer({
     host: "127.0.0.1",
@@ -27,6 +22,7 @@ export async function openUi(site: Site, pages: Pages, port: number): Promise<Ui
     mostBytes: 0,
     site: (request, { host }) => guarded(request, { host, token, site, pages }),
   });
+  // The address signs the browser in for its session.
   return { address: `${server.url}/?token=${token}`, close: server.close };
 }
 

@@ -80,7 +80,6 @@ export function fileBlobs(directory: string, limits: BlobLimits = BLOB_LIMITS): 
   };
 }
 
-/** Stores blobs in memory. */
 export function memoryBlobs(limits: BlobLimits = BLOB_LIMITS): Blobs {
   const held = new Map<string, { readonly info: BlobInfo; readonly content: Uint8Array }>();
   const known = (id: string) => held.get(id) ?? unknownBlob(id);
@@ -144,7 +143,6 @@ async function readInfo(path: string): Promise<Omit<BlobInfo, "blob_id"> | undef
 
 const CHUNK = 1024 * 1024;
 
-/** Throws if the content does not match the blob's id. */
 async function checkContent(file: FileHandle, { blob_id, kind, size_bytes }: BlobInfo): Promise<void> {
   const hash = hashOf(kind);
   const chunk = Buffer.alloc(CHUNK);

@@ -36,7 +36,6 @@ export function linesOf(
   return lines + unsealed;
 }
 
-/** Returns the seal of a line, or undefined if it has none. */
 export function sealOf(line: Buffer): string | undefined {
   return SEAL.exec(line.toString("latin1", bodyLength(line)))?.[1];
 }

@@ -20,7 +20,6 @@ interface JournalParts {
 /** One record, written completely or not at all. */
 interface Appended {
   readonly events: readonly RunEvent[];
-  /** Seals the record and returns its lines. */
   readonly lines: () => string;
   readonly durability: Durability;
 }
@@ -154,7 +153,6 @@ export function groupRecords(events: readonly RunEvent[]): RunEvent[][] {
   return records;
 }
 
-/** Sorts runs by start time, newest first, and returns their ids. */
 export function newestFirst(runs: readonly Pick<RunRecord, "run" | "at">[]): string[] {
   const dated = runs.map(({ run, at }) => ({ run, at: Date.parse(at) || 0 }));
   return dated.sort((a, b) => b.at - a.at || (a.run < b.run ? 1 : -1)).map(({ run }) => run);

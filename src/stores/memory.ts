@@ -28,7 +28,16 @@ export function memoryStore(now?: () => Date): MemoryStore {
     return found;
   };
   const findSealed = (run: string) => sealRest(find(run));
-  const drive = (run: string, epoch: number) => driveKept(find(run), { run, epoch, locks, now });
+  const drive = (run: string, epoch: number): Journal => {
+    const { record, events } = find(run);
+    if (locks.has(run)) throw new SkillflowError("store.locked", `run ${run} is being driven already`);
+    locks.add(run);
+    return createJournal({
+      ...{ record, events: [...events], epoch, now },
+      append: (added) => void events.push(...added.events),
+      close: () => void locks.delete(run),
+    });
+  };
   return {
     async create(record) {
       if (runs.has(record.run)) throw new SkillflowError("run.exists", `there is a run ${record.run} already`);
@@ -82,26 +91,4 @@ function sealRest(kept: Kept): Kept {
   linesOf(events.slice(sealed), { digest, schema: record.schema });
   kept.sealed = events.length;
   return kept;
-}
-
-interface Driving {
-  readonly run: string;
-  readonly epoch: number;
-  readonly locks: Set<string>;
-  readonly now: (() => Date) | undefined;
-}
-
-function driveKept({ record, events }: Kept, { run, epoch, locks, now }: Driving): Journal {
-  if (locks.has(run)) throw new SkillflowError("store.locked", `run ${run} is being driven already`);
-  locks.add(run);
-  return createJournal({
-    record,
-    events: [...events],
-    epoch,
-    now,
-    append(added) {
-      for (const event of added.events) events.push(event);
-    },
-    close: () => void locks.delete(run),
-  });
 }

@@ -1,3 +1,4 @@
+import { attempt } from "../core/base/errors.ts";
 import { isObject } from "../core/base/values.ts";
 import type { RunEvent } from "../core/engine/event/event.ts";
 import { isRunLine, type RunRecord } from "../core/engine/event/record.ts";
@@ -8,7 +9,6 @@ import { digestOf, sealFor, sealOf } from "./chain.ts";
 export interface CheckedRecord extends RecordCheck {
   /** True if the record has a chain and the chain is broken. */
   readonly isAltered: boolean;
-  /** Number of bytes that hold complete records. */
   readonly length: number;
 }
 
@@ -37,15 +37,11 @@ export function isEventLine(value: unknown): value is RunEvent {
 }
 
 interface Line {
-  /** Number of the line, from 1. */
   readonly number: number;
-  /** Line without its line break. */
   readonly bytes: Buffer;
   /** Lines that its seal covers: those of a record, or in format 1 the line itself. */
   readonly sealed: Buffer;
-  /** Number of the first of them. */
   readonly sealedFrom: number;
-  /** Offset of the next line. */
   readonly end: number;
   /** Undefined if the line is not a JSON object. */
   readonly value: Readonly<Record<string, unknown>> | undefined;
@@ -76,12 +72,8 @@ function readLines(bytes: Buffer): Line[] {
 }
 
 function parseLine(line: Buffer): Line["value"] {
-  try {
-    const value: unknown = JSON.parse(line.toString("utf8"));
-    return isObject(value) ? value : undefined;
-  } catch {
-    return undefined;
-  }
+  const value: unknown = attempt(() => JSON.parse(line.toString("utf8")));
+  return isObject(value) ? value : undefined;
 }
 
 /** Returns a problem for every record that does not follow from the previous one. */

@@ -1,6 +1,5 @@
 import type { Rate, Turns } from "../core/engine/ports.ts";
 
-/** Creates turns within one process. */
 export function memoryTurns(now = () => performance.now()): Turns {
   const lines = new Map<string, Line>();
   return {
@@ -43,7 +42,6 @@ function giveBack(line: Line, rate: Bound, now: () => number): void {
   advance(line, rate, now);
 }
 
-/** Starts the waiting callers whose turn has come. */
 function advance(line: Line, rate: Bound, now: () => number): void {
   const { most, perMs } = rate;
   const moment = now();

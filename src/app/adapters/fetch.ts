@@ -1,5 +1,6 @@
 import type { Dispatcher } from "undici";
 import { SkillflowError } from "../../core/base/errors.ts";
+import { lazy } from "../../core/base/values.ts";
 import type { Environment } from "../../core/document/config.ts";
 
 /** Returns the `fetch` for runs and calls: through a proxy, or with `--offline` limited to this machine. */
@@ -18,7 +19,6 @@ export function proxiedFetch(env: Environment): typeof fetch {
   });
 }
 
-/** Returns the proxies that the environment names, or undefined if it names none. */
 export function proxyOf(env: Environment) {
   const httpProxy = env.HTTP_PROXY ?? env.http_proxy;
   const httpsProxy = env.HTTPS_PROXY ?? env.https_proxy;
@@ -27,11 +27,8 @@ export function proxyOf(env: Environment) {
 
 /** Opens a `fetch` on its first request, because undici takes long to load. */
 function lazily(open: () => Promise<typeof fetch>): typeof fetch {
-  let opened: Promise<typeof fetch> | undefined;
-  return async (...asked) => {
-    opened ??= open();
-    return (await opened)(...asked);
-  };
+  const opened = lazy(open);
+  return async (...asked) => (await opened())(...asked);
 }
 
 /** Checks every connection, not only the first URL, so that redirects cannot leave this machine. */

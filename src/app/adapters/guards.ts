@@ -1,5 +1,5 @@
 import type { Blobs } from "../../core/base/blobs.ts";
-import { messageOf, SkillflowError } from "../../core/base/errors.ts";
+import { attempt, messageOf, SkillflowError } from "../../core/base/errors.ts";
 import { isObject, toJson } from "../../core/base/values.ts";
 import type { RunEvent } from "../../core/engine/event/event.ts";
 import { replySchema } from "../../core/engine/event/reply.ts";
@@ -19,20 +19,13 @@ export function guardModel(prefix: string, model: Model): Model {
         if (error instanceof SkillflowError || call.signal.aborted) throw error;
         throw new SkillflowError("model.rejected", `the model ${prefix}: ${messageOf(error)}`, { cause: error });
       }
-      const checked = replySchema().safeParse(jsonOf(reply));
+      // A value that is not JSON fails the schema.
+      const checked = replySchema().safeParse(attempt(() => toJson(reply)));
       if (checked.success) return checked.data;
       const problems = checked.error.issues.map(({ path, message }) => `${path.join(".") || "the reply"}: ${message}`);
       throw new SkillflowError("model.garbled", `the model ${prefix} returned no valid reply: ${problems.join("; ")}`);
     },
   };
-}
-
-function jsonOf(value: unknown): unknown {
-  try {
-    return toJson(value);
-  } catch {
-    return undefined; // a value that is not JSON fails the schema
-  }
 }
 
 /** Reports the store's errors as `store.failed` and checks what it returns. */

@@ -8,16 +8,16 @@ import type { McpServerConfig, Skill, Tool } from "../../core/skill/skill.ts";
 import { exposedName } from "../../core/skill/tool-names.ts";
 import { projectRoot } from "../../loaders/documents/project-config.ts";
 import { UNCONNECTED } from "../../loaders/mcp/call.ts";
-import type { McpConnection, ServedTool } from "../../loaders/mcp/client.ts";
+import type { McpConnection } from "../../loaders/mcp/client.ts";
 import { holdSkillsToLock, holdToLock, type Lock, readLock } from "../../loaders/mcp/lock.ts";
 import { loginFolder, type Person } from "../../loaders/mcp/login/logins.ts";
 import { type Links, READ_PROMPT, READ_RESOURCE } from "../../loaders/mcp/offer/links.ts";
 import { documentsOf, type Host, processesOf } from "../host.ts";
 import type { SkillEntries } from "../skills/entries.ts";
 import type { SkillEntry } from "../workspace.ts";
+import { openFetch } from "./fetch.ts";
 import { describeFault, namedEntry, offeredEntries, type RemoteSkills } from "./mcp-skills.ts";
 
-/** Connected MCP servers of a run's skills. */
 export interface Servers {
   /** The given entries with the tools of their servers. If a server is unreachable, only the skill's own tools. */
   readonly entries: SkillEntries;
@@ -30,11 +30,9 @@ export type { Person };
 
 export interface Connecting {
   readonly host: Host;
-  readonly fetch: typeof fetch;
-  /** Redacts secrets in messages from servers. */
   readonly redactor: Redactor;
   /** Skips servers that are started by a command, because a program could contact any host. */
-  readonly offline: boolean | undefined;
+  readonly offline?: boolean | undefined;
   /** Aborts connecting and closes what was opened. */
   readonly signal: AbortSignal;
   /** Timeout for a server's answer, at most 30 s. The run continues without servers that exceed it. */
@@ -99,7 +97,6 @@ interface Opening extends Connecting {
   readonly lock: Lock | undefined;
   readonly connections: McpConnection[];
   readonly warnings: string[];
-  /** Ids of servers that differ from the lock. */
   readonly differing: string[];
 }
 
@@ -120,7 +117,7 @@ async function openServer(entry: SkillEntry, opening: Opening): Promise<OpenedSe
   const differences = [...held.differences, ...remote.differences];
   for (const difference of differences) warn(difference);
   if (differences.length > 0) opening.differing.push(skill.id);
-  const offered = [...held.tools.map(withoutDigest), ...result.readers];
+  const offered = [...held.tools.map(({ digest: _, ...tool }) => tool), ...result.readers];
   const tools = offered.map((tool) => ({ ...said.get(tool.name), ...tool }));
   for (const name of unlisted(skill.mcp ?? {}, tools)) warn(`has no tool ${name}, for which an effect is set`);
   return {
@@ -176,10 +173,6 @@ function frozen(what: string): SkillflowError {
   });
 }
 
-function withoutDigest({ digest: _, ...tool }: ServedTool): Tool {
-  return tool;
-}
-
 function unlisted({ effects = {} }: McpServerConfig, tools: readonly Tool[]): readonly string[] {
   const listed = new Set([...tools.map(({ name }) => name), READ_RESOURCE, READ_PROMPT]);
   return Object.keys(effects).filter((name) => !listed.has(name));
@@ -199,8 +192,8 @@ export async function connectSkill(
   { host, redactor, ...connecting }: Connecting & { readonly isLocked?: boolean },
   onWarning: (message: string) => void,
 ): Promise<McpConnection | { readonly reason: string }> {
-  const { fetch, signal, limitMs, person, links, isLocked = false } = connecting;
-  if (connecting.offline && skill.mcp?.command !== undefined) return { reason: OFFLINE };
+  const { offline, signal, limitMs, person, links, isLocked = false } = connecting;
+  if (offline && skill.mcp?.command !== undefined) return { reason: OFFLINE };
   const { openMcp } = await import("../../loaders/mcp/client.ts");
   const { env, cwd } = host;
   try {
@@ -211,7 +204,7 @@ export async function connectSkill(
       cwd,
       check: () => contents?.check(),
       processes: processesOf(host),
-      fetch,
+      fetch: openFetch(env, offline),
       signal,
       isLocked,
       auth: { folder: loginFolder(env, cwd), person },

@@ -24,7 +24,6 @@ function untilLate(reading: RemoteSkills["reading"]): RemoteSkills["reading"] {
   return { ...reading, signal: AbortSignal.any([signal, AbortSignal.timeout(Math.min(limitMs, READ_MS))]) };
 }
 
-/** Returns the entries of a server's skills that can be used. */
 export async function offeredEntries(
   server: SkillEntry,
   { skills, reading }: RemoteSkills,

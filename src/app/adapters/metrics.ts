@@ -14,14 +14,7 @@ import type { SkillEntries } from "../skills/entries.ts";
 
 /** Prometheus metrics of the runs that this process drives. Labels contain only names from the operator's files. */
 
-export interface Metrics {
-  /** Counts a run that starts or resumes here. Returns the observer of its events. */
-  start(prepared: PreparedRun): Observer;
-  /** Counts a run that is no longer driven here. `finished` is undefined if it could not be driven. */
-  end(run: string, finished: FinishedRun | undefined): void;
-  readonly contentType: string;
-  text(): Promise<string>;
-}
+export type Metrics = Awaited<ReturnType<typeof openMetrics>>;
 
 interface MetricsOptions {
   readonly workspace: Workspace;
@@ -34,7 +27,7 @@ const BUCKETS = [1, 5, 15, 30, 60, 120, 300, 600, 1800, 3600, 14_400];
 /** Label of whatever an outsider could have named: models of other people, tools of servers, made-up names. */
 const OTHER = "other";
 
-export async function openMetrics({ workspace, choices, queued }: MetricsOptions): Promise<Metrics> {
+export async function openMetrics({ workspace, choices, queued }: MetricsOptions) {
   const { Counter, Gauge, Histogram, Registry } = await import("prom-client");
   const registry = new Registry();
   const counter = <Label extends string>(name: string, help: string, labelNames: readonly Label[]) =>
@@ -72,12 +65,14 @@ export async function openMetrics({ workspace, choices, queued }: MetricsOptions
     cost.inc({ model }, costUsd ?? 0);
   };
   return {
-    start({ record, entries }) {
+    /** Counts a run that starts or resumes here. Returns the observer of its events. */
+    start({ record, entries }: PreparedRun): Observer {
       const names = namesOf(workspace, choices, { record, entries });
       running.set(record.run, names);
       return { onEvent: (event) => take(names, event) };
     },
-    end(run, finished) {
+    /** Counts a run that is no longer driven here. `finished` is undefined if it could not be driven. */
+    end(run: string, finished: FinishedRun | undefined): void {
       const workflow = running.get(run)?.workflow ?? OTHER;
       running.delete(run);
       if (!finished) return;
@@ -86,7 +81,7 @@ export async function openMetrics({ workspace, choices, queued }: MetricsOptions
       if (status !== "waiting") seconds.observe(usage.durationMs / 1000);
     },
     contentType: registry.contentType,
-    text: () => registry.metrics(),
+    text: (): Promise<string> => registry.metrics(),
   };
 }
 

@@ -35,12 +35,10 @@ interface ModelSetup {
   readonly serving: Serving | undefined;
   readonly fetch: typeof fetch;
   readonly offline: boolean | undefined;
-  /** Events of the run before a resume. */
   readonly past: readonly RunEvent[];
   readonly onPromptChanged: (changed: ChangedPrompt) => void;
 }
 
-/** Returns the prefixes of models that the calling program provides. */
 export function ownPrefixes({ models }: Pick<Workspace, "models">): ReadonlySet<string> {
   return new Set(models.keys());
 }
@@ -66,7 +64,6 @@ export function modelFinder(setup: ModelSetup) {
   };
 }
 
-/** Throws if a policy forbids a model. */
 export function refuseModel({ policies = [] }: Pick<Host, "policies">, name: string): void {
   const found = forbidsModel(policies, name);
   if (!found) return;
@@ -114,7 +111,6 @@ interface Opening extends ModelSetup {
   readonly common: { readonly fetch: typeof fetch };
 }
 
-/** Adapter for each provider, loaded on first use. */
 const ADAPTERS: Readonly<Record<Provider, (opening: Opening) => Promise<Model>>> = {
   async anthropic({ env, keys, common }) {
     const { anthropicModel } = await import("../../models/anthropic.ts");

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { messageOf, SkillflowError, usageError } from "../../core/base/errors.ts";
-import { isObject, parseJson } from "../../core/base/values.ts";
+import { memberAt, parseJson } from "../../core/base/values.ts";
 import type { Environment } from "../../core/document/config.ts";
 import type { StoredRun } from "../../core/engine/ports.ts";
 import { VERSION } from "../../files/own-files.ts";
@@ -17,7 +17,6 @@ export const OTLP_URL = "SKILLFLOW_OTLP_URL";
 export interface Export {
   /** Full URL of the traces endpoint, such as `http://localhost:4318/v1/traces`. */
   readonly url: string;
-  /** Includes prompts, replies, tool arguments and results. */
   readonly content: boolean;
   /** Sends only the last part of a resumed run. Default: the whole run. */
   readonly isLast?: boolean;
@@ -50,15 +49,12 @@ export async function exportSpans(env: Environment, run: StoredRun, wanted: Expo
   const spans = wanted.isLast ? all.filter(({ part }) => part === last) : all;
   const send = openFetch(env, false);
   const signal = AbortSignal.timeout(MOST_MS);
-  for (const body of otlpRequests(run.record, spans, VERSION)) await post({ address, send, signal, env }, body);
+  const headers = { ...Object.fromEntries(exportHeaders(env)), "content-type": "application/json" };
+  for (const body of otlpRequests(run.record, spans, VERSION)) {
+    // Do not follow redirects: the headers may hold credentials for this host only.
+    await post(address, signal, () => send(address, { method: "POST", headers, body, signal, redirect: "manual" }));
+  }
   return spans.length;
-}
-
-interface Post {
-  readonly address: URL;
-  readonly send: typeof fetch;
-  readonly signal: AbortSignal;
-  readonly env: Environment;
 }
 
 function checkAddress(url: string): URL {
@@ -70,13 +66,11 @@ function checkAddress(url: string): URL {
   );
 }
 
-async function post(to: Post, body: string): Promise<void> {
-  const answer = await ask(to, body);
+async function post(to: URL, signal: AbortSignal, send: () => Promise<Response>): Promise<void> {
+  const answer = await ask(to, signal, send);
   const text = await answer.text().catch(() => "");
   if (!answer.ok) throw refused(to, `answered ${answer.status}`);
-  const told = parseJson(text);
-  const partial = isObject(told) && isObject(told.partialSuccess) ? told.partialSuccess : {};
-  const rejected = Number(partial.rejectedSpans ?? 0);
+  const rejected = Number(memberAt(parseJson(text), "partialSuccess", "rejectedSpans") ?? 0);
   if (rejected > 0) throw refused(to, `rejected ${rejected} of the spans`);
 }
 
@@ -84,13 +78,11 @@ async function post(to: Post, body: string): Promise<void> {
 const AGAIN: ReadonlySet<number> = new Set([429, 502, 503, 504]);
 const FIRST_WAIT_MS = 250;
 
-async function ask(to: Post, body: string): Promise<Response> {
-  const { address, send, signal, env } = to;
-  const headers = { ...Object.fromEntries(exportHeaders(env)), "content-type": "application/json" };
+async function ask(to: URL, signal: AbortSignal, send: () => Promise<Response>): Promise<Response> {
   for (let wait = FIRST_WAIT_MS; ; wait *= 2) {
-    // Do not follow redirects: the headers may hold credentials for this host only.
-    const answer = await send(address, { method: "POST", headers, body, signal, redirect: "manual" }).catch((error) => {
-      throw refused(to, signal.aborted ? `did not answer within ${MOST_MS / 1000} s` : causeOf(error));
+    const answer = await send().catch((error) => {
+      const why = messageOf((error as Error).cause ?? error);
+      throw refused(to, signal.aborted ? `did not answer within ${MOST_MS / 1000} s` : `cannot be reached: ${why}`);
     });
     if (!AGAIN.has(answer.status)) return answer;
     const asked = Number(answer.headers.get("retry-after") ?? 0) * 1000;
@@ -99,12 +91,7 @@ async function ask(to: Post, body: string): Promise<Response> {
   }
 }
 
-function causeOf(error: unknown): string {
-  const { cause } = error as Error;
-  return `cannot be reached: ${messageOf(cause ?? error)}`;
-}
-
 /** Shows only the origin of the address, because the rest may contain secrets. */
-function refused({ address }: Post, why: string): SkillflowError {
-  return new SkillflowError("output.failed", `the spans were not sent: ${address.origin} ${why}`);
+function refused({ origin }: URL, why: string): SkillflowError {
+  return new SkillflowError("output.failed", `the spans were not sent: ${origin} ${why}`);
 }

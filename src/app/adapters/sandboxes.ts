@@ -1,3 +1,4 @@
+import { lazy } from "../../core/base/values.ts";
 import type { Sandbox } from "../../core/skill/sandbox.ts";
 import type { LoaderHost } from "../../loaders/folder/host.ts";
 import type { Host, Workspace } from "../host.ts";
@@ -5,11 +6,8 @@ import type { Host, Workspace } from "../host.ts";
 /** Returns runners that open their sandboxes on first use. */
 export function openRunners(host: Host): Pick<LoaderHost, "runProgram" | "runForeign" | "runJavaScript"> {
   const lazily = (open: () => Promise<Sandbox>): Sandbox["run"] => {
-    let opened: Promise<Sandbox> | undefined;
-    return async (command, turn) => {
-      opened ??= open();
-      return (await opened).run(command, turn);
-    };
+    const opened = lazy(open);
+    return async (command, turn) => (await opened()).run(command, turn);
   };
   return {
     runProgram: lazily(async () => (await import("../../sandbox/process.ts")).processSandbox(host)),

@@ -14,8 +14,11 @@ const BRANCH = "git:";
  * Opens the state store: a folder, a branch of the checkout's remote, or a custom store.
  * Defaults to the engine's database, or to the project's own folder.
  */
-export function openState(host: Host, named: string | StateStore | undefined, around: Around = {}): StateStore {
-  const { queue, offline = false } = around;
+export function openState(
+  host: Host,
+  named: string | StateStore | undefined,
+  { queue, offline = false }: { readonly queue?: RunQueue | undefined; readonly offline?: boolean | undefined } = {},
+): StateStore {
   if (typeof named === "object") return guardState(named);
   if (named === undefined && queue) return queue.states;
   const { cwd, env, self, isAlive } = host;
@@ -26,12 +29,6 @@ export function openState(host: Host, named: string | StateStore | undefined, ar
   const root = isOurs ? projectRoot(cwd) : undefined;
   const folder = folderState({ directory, root, isPrivate: isOurs, self, isAlive });
   return root === undefined ? folder : guardState(folder, () => refuseCommitted(directory, root, env));
-}
-
-interface Around {
-  readonly queue?: RunQueue | undefined;
-  /** Makes no network requests except to this machine. */
-  readonly offline?: boolean | undefined;
 }
 
 /** Refuses state that was committed: an untrusted author could make runs skip items that they should check. */

@@ -44,27 +44,15 @@ function openOther(host: Host, named: Store | EnginePlace): Omit<OpenedStore, "s
       ],
     });
   }
-  if (url === "embedded") {
-    const store = openDbosStore({ ...host, note: host.note ?? ignored, folder: embeddedFolder(host) }, self);
-    return { store, queue: store, intake: intakeOf(store) };
-  }
-  if (!/^postgres(ql)?:\/\//.test(url)) {
+  if (url !== "embedded" && !/^postgres(ql)?:\/\//.test(url)) {
     throw usageError("the database of the engine dbos must be postgres://HOST/DATABASE, or embedded");
   }
-  const store = openDbosStore(url, self);
-  return { store, queue: store, intake: intakeOf(store) };
+  const { note = () => undefined } = host;
+  const address = url === "embedded" ? { ...host, note, folder: embeddedFolder(host) } : url;
+  const store = openDbosStore(address, self);
+  const intake: Intake = { ...store, waiting: async () => (await store.examine()).queued };
+  return { store, queue: store, intake };
 }
-
-function intakeOf(queue: RunQueue): Intake {
-  return {
-    enqueue: (record) => queue.enqueue(record),
-    requeue: (run) => queue.requeue(run),
-    work: (worker, stop, onReady) => queue.work(worker, stop, onReady),
-    waiting: async () => (await queue.examine()).queued,
-  };
-}
-
-const ignored = () => undefined;
 
 /** Returns a folder per project in the user's cache: a database from a checkout could run arbitrary code. */
 function embeddedFolder({ env, cwd }: Host): string {

@@ -1,6 +1,6 @@
 import type { Blobs } from "../../core/base/blobs.ts";
 import { callCodeOf, messageOf, SkillflowError } from "../../core/base/errors.ts";
-import { createRedactor } from "../../core/base/redact/redact.ts";
+import type { Redactor } from "../../core/base/redact/redact.ts";
 import type { Json, JsonObject } from "../../core/base/values.ts";
 import { TOOL_MAKER } from "../../core/engine/tools/tool-maker.ts";
 import { describeTools, type Logger, type Outcome, refusedCall, type ToolDescriptor } from "../../core/skill/skill.ts";
@@ -14,7 +14,7 @@ import { BLOB_READERS } from "../../run/results/blob-tools.ts";
 import { openFetch } from "../adapters/fetch.ts";
 import { type Connecting, connectServers, type Servers } from "../adapters/mcp-connections.ts";
 import type { Host, Workspace } from "../host.ts";
-import { secretsOf } from "../secrets.ts";
+import { environmentRedactor } from "../secrets.ts";
 import { gatherCalled } from "../skills/entries.ts";
 import { allSkills } from "../skills/states.ts";
 import type { SkillEntry } from "../workspace.ts";
@@ -50,21 +50,13 @@ async function invoke(workspace: Workspace, call: Invocation, options: InvokeOpt
   const { skills, host } = workspace;
   const named = call.version === undefined ? [] : [`${call.skill}@${call.version}`];
   const entries = await gatherCalled(skills, [call.skill, ...named]);
-  const redactor = createRedactor(secretsOf(host.env, entries.values(), workspace));
+  const redactor = environmentRedactor(workspace, entries.values());
   const opened: Servers[] = [];
   const find = async (reference: string) => {
     const entry = await skills.find(reference);
     if (!entry?.skill.mcp) return entry;
-    const fetch = openFetch(host.env, options.offline === true);
-    const connecting = {
-      host,
-      fetch,
-      redactor,
-      offline: options.offline === true,
-      frozen: options.frozen,
-      signal: options.signal,
-      limitMs: options.timeoutMs,
-    };
+    const { offline, frozen, signal, timeoutMs: limitMs } = options;
+    const connecting = { host, redactor, offline, frozen, signal, limitMs };
     const servers = await connectServers(new Map([[reference, entry]]), connecting);
     opened.push(servers);
     return servers.entries.get(reference);
@@ -78,18 +70,22 @@ async function invoke(workspace: Workspace, call: Invocation, options: InvokeOpt
   }
 }
 
-/** Returns a skill with the current tools of its MCP server. It is unavailable if the server cannot be reached. */
-export async function listServerTools(
+/**
+ * Returns skills with what their MCP servers offer now, and disconnects the servers again. Skills whose servers cannot
+ * be reached are unavailable.
+ */
+export async function listServers(
   workspace: Workspace,
-  entry: SkillEntry,
-  signal: AbortSignal,
-): Promise<SkillEntry> {
-  const { host } = workspace;
-  const redactor = createRedactor(secretsOf(host.env, [entry], workspace));
-  const connecting = { host, fetch: openFetch(host.env, false), redactor, offline: false, signal };
-  const servers = await connectServers(new Map([[entry.skill.id, entry]]), connecting);
-  await servers.close();
-  return servers.entries.get(entry.skill.id) ?? entry;
+  given: readonly SkillEntry[],
+  how: Omit<Connecting, "host" | "redactor">,
+): Promise<Omit<Servers, "close">> {
+  const connecting = { host: workspace.host, redactor: environmentRedactor(workspace, given), ...how };
+  const { close, ...servers } = await connectServers(
+    new Map(given.map((entry) => [entry.skill.id, entry])),
+    connecting,
+  );
+  await close();
+  return servers;
 }
 
 /** Time limit for a list of skills. */
@@ -104,13 +100,10 @@ export async function withRemoteSkills(
   entries: readonly SkillEntry[],
   { signal, reads = false }: { readonly signal: AbortSignal; readonly reads?: boolean },
 ): Promise<{ readonly entries: readonly SkillEntry[]; readonly warnings: readonly string[] }> {
-  const { host } = workspace;
-  const redactor = createRedactor(secretsOf(host.env, entries, workspace));
-  const servers = await connectServers(new Map(entries.map((entry) => [entry.skill.id, entry])), {
-    ...{ host, fetch: openFetch(host.env, false), redactor, offline: false, signal, limitMs: LIST_MS },
+  const servers = await listServers(workspace, entries, {
+    ...{ signal, limitMs: LIST_MS },
     ...(reads ? { links: () => openLinks() } : {}),
   });
-  await servers.close();
   const remote = [...servers.entries.values()].filter((entry) => entry?.remote !== undefined);
   const found = new Map([...entries, ...remote].flatMap((entry) => (entry ? [[entry.skill.id, entry]] : [])));
   return {
@@ -122,7 +115,7 @@ export async function withRemoteSkills(
 async function callTool(
   { host }: Workspace,
   { entry, tool, misfit, input }: Chosen & { readonly input: Json },
-  { signal, offline = false, ...options }: InvokeOptions & { readonly redactor: ReturnType<typeof createRedactor> },
+  { signal, offline, ...options }: InvokeOptions & { readonly redactor: Redactor },
 ): Promise<Outcome> {
   if (misfit !== undefined) return refusedCall(options.redactor.text(misfit), "input.invalid");
   const [descriptor] = describeTools(entry.skill, [tool]);
@@ -156,20 +149,9 @@ export async function offeredSkills(
   workspace: Workspace,
   { offline, frozen, signal }: Pick<Connecting, "offline" | "frozen" | "signal">,
 ): Promise<{ readonly offered: readonly OfferedSkill[]; readonly warnings: readonly string[] }> {
-  const { host } = workspace;
   const found = (await allSkills(workspace)).filter(({ skill }) => skill.id !== TOOL_MAKER);
   const usable = found.filter(({ unavailable }) => unavailable === undefined);
-  const fetch = openFetch(host.env, offline);
-  const redactor = createRedactor(secretsOf(host.env, usable, workspace));
-  const { entries, warnings, close } = await connectServers(new Map(usable.map((entry) => [entry.skill.id, entry])), {
-    host,
-    fetch,
-    redactor,
-    offline,
-    frozen,
-    signal,
-  });
-  await close();
+  const { entries, warnings } = await listServers(workspace, usable, { offline, frozen, signal });
   const lost = [...entries].flatMap(([id, entry]) =>
     entry?.unavailable ? [`${id}: ${entry.unavailable.reason}`] : [],
   );

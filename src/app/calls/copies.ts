@@ -27,7 +27,6 @@ import type { SkillEntries } from "../skills/entries.ts";
 
 export interface RunCopy {
   readonly copy: () => Copy;
-  /** Removes the copy, if it was made. */
   remove(): void;
 }
 

@@ -5,7 +5,6 @@ import { join } from "node:path";
 import type { Blobs } from "../../core/base/blobs.ts";
 import { SkillflowError } from "../../core/base/errors.ts";
 import { cutMiddle } from "../../core/base/preview.ts";
-import { createRedactor } from "../../core/base/redact/redact.ts";
 import { schemaProblems } from "../../core/base/schema/schema.ts";
 import type { Json, JsonObject } from "../../core/base/values.ts";
 import { forbidsSkill } from "../../core/document/policy.ts";
@@ -21,9 +20,9 @@ import { inTurn } from "../../run/queue.ts";
 import { holdLarge } from "../../run/results/large.ts";
 import { fileBlobs } from "../../stores/blobs.ts";
 import type { Host, Workspace } from "../host.ts";
-import { secretsOf } from "../secrets.ts";
+import { environmentRedactor } from "../secrets.ts";
 import type { SkillEntry } from "../workspace.ts";
-import { invokeSkill, listServerTools, mayWrite } from "./call-skill.ts";
+import { invokeSkill, listServers, mayWrite } from "./call-skill.ts";
 
 export type { RunnablePackage };
 
@@ -37,14 +36,7 @@ export async function openBlobs({ self }: Host, service: string) {
  * Single executions for other programs, of a skill or of their own code. They wait in the process-wide queue, and throw
  * `sandbox.missing` if no sandbox is available.
  */
-export interface Execution {
-  execute(wanted: SkillExecution): Promise<ExecutionReport>;
-  runCode(wanted: CodeExecution): Promise<ExecutionReport>;
-  /** Returns the skill with all its tools, including those of its MCP server. */
-  withTools(entry: SkillEntry, signal: AbortSignal): Promise<SkillEntry>;
-  /** Waits for running executions, such as those of disconnected callers, and closes the prepared sandboxes. */
-  close(): Promise<void>;
-}
+export type Execution = ReturnType<typeof openExecution>;
 
 interface Wanted {
   readonly args: JsonObject;
@@ -66,15 +58,17 @@ interface CodeExecution extends Wanted {
   readonly packages: readonly RunnablePackage[];
 }
 
-/** Result in the format of the Skills Protocol. */
 type ExecutionReport = JsonObject;
 
 const DEFAULT_TIMEOUT_MS = 60_000;
 const MOST_TIMEOUT_MS = 600_000;
 const LOG_PREVIEW = 4000;
 
-export function openExecution(workspace: Workspace, blobs: Blobs): Execution {
-  const toolsOf = keepFor(TOOLS_KEPT_MS, (entry: SkillEntry, signal) => listServerTools(workspace, entry, signal));
+export function openExecution(workspace: Workspace, blobs: Blobs) {
+  const toolsOf = keepTools(async (entry, signal) => {
+    const { entries } = await listServers(workspace, [entry], { signal });
+    return entries.get(entry.skill.id) ?? entry;
+  });
   const underWay = new Set<Promise<unknown>>();
   const ahead = openPackagesAhead();
   const carryOut = (work: () => Promise<ExecutionReport>, signal: AbortSignal) => {
@@ -90,7 +84,7 @@ export function openExecution(workspace: Workspace, blobs: Blobs): Execution {
     signal: wanted.signal,
   });
   return {
-    execute: (wanted) =>
+    execute: (wanted: SkillExecution) =>
       carryOut(async () => {
         const runnable = wanted.entry.package;
         if (!runnable) return callTool(workspace, blobs, wanted);
@@ -103,7 +97,7 @@ export function openExecution(workspace: Workspace, blobs: Blobs): Execution {
         const outcome = await runPackage({ ...(await parts(wanted)), package: runnable, mounts: [], secrets, ahead });
         return report(outcome, { workspace, entry: wanted.entry, blobs });
       }, wanted.signal),
-    runCode: (wanted) =>
+    runCode: (wanted: CodeExecution) =>
       carryOut(async () => {
         const barred = forbidsSkill(workspace.host.policies ?? [], { id: "code", server: undefined, isServer: false });
         if (barred) return failed({ type: "PolicyError", message: `${barred.path} does not allow the skill code` }, "");
@@ -111,8 +105,10 @@ export function openExecution(workspace: Workspace, blobs: Blobs): Execution {
         const outcome = await runCode({ ...(await parts(wanted)), code, entrypoint, mounts: packages });
         return report(outcome, { workspace, entry: undefined, blobs });
       }, wanted.signal),
-    withTools: async (entry, signal) => (entry.skill.mcp ? toolsOf(entry, signal) : entry),
-    async close() {
+    /** Returns the skill with all its tools, including those of its MCP server. */
+    withTools: async (entry: SkillEntry, signal: AbortSignal) => (entry.skill.mcp ? toolsOf(entry, signal) : entry),
+    /** Waits for running executions, such as those of disconnected callers, and closes the prepared sandboxes. */
+    async close(): Promise<void> {
       await Promise.allSettled(underWay);
       await ahead.close();
     },
@@ -125,13 +121,13 @@ const TOOLS_KEPT_MS = 60_000;
 type List = (entry: SkillEntry, signal: AbortSignal) => Promise<SkillEntry>;
 
 /** Caches the tools of available skills. An unreachable server is asked again. */
-function keepFor(keptMs: number, list: List): List {
+function keepTools(list: List): List {
   const kept = new WeakMap<Skill, { readonly until: number; readonly listed: SkillEntry }>();
   return async (entry, signal) => {
     const known = kept.get(entry.skill);
     if (known && performance.now() < known.until) return known.listed;
     const listed = await list(entry, signal);
-    if (listed.unavailable === undefined) kept.set(entry.skill, { until: performance.now() + keptMs, listed });
+    if (listed.unavailable === undefined) kept.set(entry.skill, { until: performance.now() + TOOLS_KEPT_MS, listed });
     return listed;
   };
 }
@@ -183,7 +179,7 @@ interface Reporting {
 
 /** Redacts the outcome and stores large output as blobs. */
 async function report(outcome: RunOutcome, { workspace, entry, blobs }: Reporting): Promise<ExecutionReport> {
-  const redactor = createRedactor(secretsOf(workspace.host.env, [entry], workspace));
+  const redactor = environmentRedactor(workspace, [entry]);
   const logs = redactor.text(outcome.logs);
   if (outcome.status === "failed") {
     if (outcome.error.notStarted) throw new SkillflowError("sandbox.missing", outcome.error.message);

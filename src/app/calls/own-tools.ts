@@ -64,10 +64,12 @@ function handlerOf(call: Call, world: OwnWorld): Tool["handler"] | undefined {
   return maker && maker.unavailable === undefined ? makerHandler(call, world) : undefined;
 }
 
+type SkillFile = { readonly skill_name: string; readonly path: string };
+
 type Carry = (input: JsonObject, world: OwnWorld, context: ToolContext) => unknown;
 
 const EXECUTORS: Readonly<Record<string, Carry>> = {
-  [READ_SKILL]: (input, world, context) => readSkill(checkedAs<ReadSkill>(input), world, context),
+  [READ_SKILL]: (input, world, context) => readSkill(checkedAs<SkillFile>(input), world, context),
   [RUN_SCRIPT]: (input, world, context) => runScript(checkedAs<RunScript>(input), world, context),
   [BOARD_READ]: (input, world) => joinBoard(checkedAs<BoardInput>(input), world),
   [BOARD_DIGEST]: (input) => digestBoard(checkedAs<DigestInput>(input)),
@@ -85,13 +87,8 @@ function joinBoard({ lists, trackers = [] }: BoardInput, { record }: OwnWorld) {
   return readBoard({ lists, trackers: trackers.filter((name) => usable.some(({ id }) => id === name)) });
 }
 
-interface ReadSkill {
-  readonly skill_name: string;
-  readonly path: string;
-}
-
 /** Reads a bundled file in its current version. The instructions themselves come from the run's record. */
-async function readSkill({ skill_name, path }: ReadSkill, { entries }: OwnWorld, context: ToolContext): Promise<Json> {
+async function readSkill({ skill_name, path }: SkillFile, { entries }: OwnWorld, context: ToolContext): Promise<Json> {
   const { bundle, remote } = entries.get(skill_name) ?? {};
   if (remote?.read) return remote.read(path, context);
   if (!bundle) throw new SkillflowError("input.invalid", `${skill_name} bundles no files`);
@@ -138,7 +135,6 @@ function isAsking({ effect, audience }: Pick<Tool, "effect" | "audience">): bool
   return effect === "write" && typeof audience === "function";
 }
 
-/** Carries out a call on the run's working copy. */
 function copyHandler({ tool, input, paths }: Call, entry: SkillEntry, { workspace, copy }: OwnWorld): Handler {
   const handler = (given: JsonObject, context: ToolContext) => {
     return callWorkspace({ name: tool.name, input: given, copy: copy(), paths, host: workspace.skills.host, context });

@@ -1,11 +1,10 @@
 import { SkillflowError, usageError } from "../../core/base/errors.ts";
 import { deepEqual } from "../../core/base/values.ts";
 import { LOCK_SCHEMA, type Lock, type LockedServer, lockedPlace, readLock, writeLock } from "../../loaders/mcp/lock.ts";
-import { openFetch } from "../adapters/fetch.ts";
 import { type Connecting, connectSkill } from "../adapters/mcp-connections.ts";
 import { describeFault } from "../adapters/mcp-skills.ts";
 import type { Workspace } from "../host.ts";
-import { runRedactor, secretsOf } from "../secrets.ts";
+import { environmentRedactor } from "../secrets.ts";
 import { allSkills } from "../skills/states.ts";
 import type { InlineSkills, SkillEntry } from "../workspace.ts";
 
@@ -15,7 +14,6 @@ export interface Brought {
   readonly inline: InlineSkills;
 }
 
-/** Skill with its own MCP server, which may be withheld. */
 export interface ServedSkill {
   readonly entry: SkillEntry;
   readonly inline?: InlineSkills;
@@ -30,7 +28,10 @@ export async function servedSkills(workspace: Workspace, brought: readonly Broug
       const entry = await workspace.skills.find(id, inline);
       if (!entry || !hasServer(entry)) continue;
       const known = served.get(id);
-      if (known && !deepEqual(known.entry.skill.mcp, entry.skill.mcp)) throw ambiguous(id, file);
+      if (known && !deepEqual(known.entry.skill.mcp, entry.skill.mcp)) {
+        const hint = "change one of the ids: the lock identifies servers by the ids of their skills";
+        throw usageError(`${file}: another skill ${id} has a different MCP server`, hint);
+      }
       if (!known) served.set(id, { entry, inline });
     }
   }
@@ -39,24 +40,6 @@ export async function servedSkills(workspace: Workspace, brought: readonly Broug
 
 function hasServer({ skill, holdsServer }: SkillEntry): boolean {
   return skill.mcp !== undefined || holdsServer;
-}
-
-function ambiguous(id: string, file: string): SkillflowError {
-  return usageError(
-    `${file}: another skill ${id} has a different MCP server`,
-    "change one of the ids: the lock identifies servers by the ids of their skills",
-  );
-}
-
-/** Result for each server, sorted by id. */
-export interface Locking {
-  readonly path: string;
-  readonly locked: readonly { readonly id: string; readonly tools: number; readonly skills: number }[];
-  /** Servers that were skipped because they are untrusted or lack config. Their entries in the lock stay. */
-  readonly leftOut: readonly Missed[];
-  /** Servers that could not be used. Their entries in the lock stay, too. */
-  readonly failed: readonly Missed[];
-  readonly warnings: readonly string[];
 }
 
 interface Missed {
@@ -68,14 +51,14 @@ export async function lockServers(
   workspace: Workspace,
   served: readonly ServedSkill[],
   { signal, person }: Pick<Connecting, "signal" | "person">,
-): Promise<Locking> {
+) {
   const { host, root } = workspace;
   const kept = readLock(root)?.servers ?? {};
   const entries = served.map(({ entry }) => entry).sort((a, b) => (a.skill.id < b.skill.id ? -1 : 1));
   const asked = entries.filter((entry) => whyNot(entry) === undefined);
-  const redactor = runRedactor(secretsOf(host.env, asked, workspace), undefined);
+  const redactor = environmentRedactor(workspace, asked);
   const warnings: string[] = [];
-  const connecting = { host, fetch: openFetch(host.env, false), redactor, offline: false, signal, person };
+  const connecting = { host, redactor, signal, person };
   const answers = await Promise.all(
     asked.map(async (entry): Promise<Missed | { id: string; server: LockedServer }> => {
       const { id, mcp = {} } = entry.skill;
@@ -95,6 +78,7 @@ export async function lockServers(
     schema: LOCK_SCHEMA,
     servers: { ...kept, ...Object.fromEntries(locked.map(({ id, server }) => [id, server])) },
   };
+  // The entries of servers that are left out or failed stay in the lock.
   return {
     path: await writeLock(root, lock),
     locked: locked.map(({ id, server: { tools, skills = {} } }) => {

@@ -1,13 +1,13 @@
-import { createRedactor } from "../../core/base/redact/redact.ts";
 import { describeTools, type Outcome, refusedCall, type Tool, type ToolContext } from "../../core/skill/skill.ts";
 import { handlerConfig } from "../../loaders/registry/entry.ts";
 import type { SkillEntry } from "../../loaders/registry/skill-set.ts";
 import { createCall } from "../../run/call.ts";
 import { memoryBlobs } from "../../stores/blobs.ts";
 import { proxiedFetch } from "../adapters/fetch.ts";
-import { connectServers } from "../adapters/mcp-connections.ts";
+import { listServers } from "../calls/call-skill.ts";
 import type { Workspace } from "../host.ts";
-import { skillSecrets } from "../secrets.ts";
+import { SILENT_LOGGER } from "../runs/drive.ts";
+import { environmentRedactor } from "../secrets.ts";
 
 /** Runs a skill's read-only probe and checks that its MCP server answers. Undefined for a skill with neither. */
 export async function probeSkill(
@@ -20,19 +20,9 @@ export async function probeSkill(
   return served && "error" in served ? served : (probed ?? served);
 }
 
-async function probeServer({ host }: Workspace, entry: SkillEntry): Promise<Outcome> {
+async function probeServer(workspace: Workspace, entry: SkillEntry): Promise<Outcome> {
   const { skill } = entry;
-  const { signal } = new AbortController();
-  const redactor = createRedactor(skillSecrets(host.env, entry));
-  const fetch = proxiedFetch(host.env);
-  const { entries, warnings, close } = await connectServers(new Map([[skill.id, entry]]), {
-    host,
-    fetch,
-    redactor,
-    offline: false,
-    signal,
-  });
-  await close();
+  const { entries, warnings } = await listServers(workspace, [entry], { signal: new AbortController().signal });
   const reached = entries.get(skill.id);
   if (reached?.unavailable) return refusedCall(reached.unavailable.reason, "server.failed");
   const count = (reached?.skill.tools.length ?? 0) - skill.tools.length;
@@ -46,15 +36,14 @@ async function runProbe(workspace: Workspace, entry: SkillEntry, timeoutMs: numb
   const input_schema = { type: "object" };
   const handler = async (_input: never, context: ToolContext) => (await probe(context)) ?? null;
   const tool: Tool = { name: "probe", description: "", input_schema, effect: "read", handler };
-  const quiet = () => undefined;
   const call = createCall({
     run: "doctor",
     findHandler: () => ({ tool, config: handlerConfig(entry) }),
     timeoutMs,
     workDir: workspace.host.cwd,
     fetch: proxiedFetch(workspace.host.env),
-    loggerFor: () => ({ debug: quiet, info: quiet, warn: quiet }),
-    redactor: createRedactor(skillSecrets(workspace.host.env, entry)),
+    loggerFor: () => SILENT_LOGGER,
+    redactor: environmentRedactor(workspace, [entry]),
     blobs: memoryBlobs(),
   });
   const [descriptor] = describeTools(skill, [tool]);

@@ -14,7 +14,6 @@ import { configFiles } from "../workspace.ts";
 
 /** Settings and bounds of runs, within the policies of the machine. */
 
-/** Returns the bounds for these documents. */
 export function boundsFor(workspace: Workspace, choices: BoundChoices, documents: readonly Declared[]): Bounds {
   const { env, policies = [] } = workspace.host;
   return clampBounds(chooseBounds(choices, env, [...documents, ...configFiles(workspace)]), policies).clamped;
@@ -38,7 +37,6 @@ export function settingsOf(
   return { settings, notes };
 }
 
-/** Throws if a policy forbids a model that one of the workflows asks. */
 export function refuseModels(workspace: Workspace, settings: ModelSettings, workflows: readonly Workflow[]): void {
   const own = ownPrefixes(workspace);
   for (const workflow of workflows)

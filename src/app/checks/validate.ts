@@ -1,10 +1,11 @@
 import { byPlace, type Finding } from "../../core/base/diagnostic.ts";
 import { flatWorkflow } from "../../core/document/inner/flat.ts";
 import type { Workflow } from "../../core/document/workflow/workflow.ts";
-import { readWorkflow, type SourceChoices, sourceFindings, type WorkflowDocument } from "../documents.ts";
+import { checkFiles } from "../../loaders/sources/sources.ts";
+import { readWorkflow, type SourceChoices, sourcePlaces, type WorkflowDocument } from "../documents.ts";
 import type { Workspace } from "../host.ts";
 import { readInner } from "../runs/inner.ts";
-import { documentSecrets } from "../secrets.ts";
+import { checkDocument, secretsOf } from "../secrets.ts";
 import { configFindings, unknownSkills } from "../workspace.ts";
 import { skillProblems } from "./taint.ts";
 
@@ -28,8 +29,9 @@ async function readDiscreetly(
 ): Promise<{ readonly workflow: Workflow | undefined; readonly findings: readonly Finding[] }> {
   const { workflow, draft, inline, diagnostics, place } = readWorkflow(workspace, document);
   if (!draft) return { workflow, findings: diagnostics };
-  const sources = await sourceFindings(workspace, document, draft, choices);
-  const secrets = documentSecrets(workspace, draft);
+  const places = sourcePlaces(workspace.host, document, choices);
+  const sources = await checkFiles(draft, { ...places, offline: true, auth: {} });
+  const secrets = checkDocument(secretsOf(workspace), draft);
   const read = workflow ? readInner(workspace, { workflow, document, inline, place }) : undefined;
   const inner = read?.findings ?? [];
   const skills = workflow && read ? await skillProblems(workspace, { workflow, inline, place, inner: read.inner }) : [];

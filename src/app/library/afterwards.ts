@@ -8,16 +8,16 @@ import { findRun } from "../adapters/stores.ts";
 import type { Workspace } from "../host.ts";
 import { planRecheck, prepareRecheck, recheckOf } from "../runs/afterwards/recheck.ts";
 import { readEnded } from "../runs/afterwards/verify.ts";
-import { openOperations, prepareApply, refuseDeniedPlan, reviewPlan } from "../runs/apply.ts";
+import { openOperations, refuseDeniedPlan, reviewPlan } from "../runs/apply.ts";
 import {
   type ApplyResult,
   applyDocument,
-  applyPlan,
+  applyReviewed,
   approvedBefore,
   exitCodeOf,
   parseResolutions,
 } from "../runs/apply-operations.ts";
-import { startRun } from "../runs/drive.ts";
+import { SILENT_LOGGER, silentWatch, startRun } from "../runs/drive.ts";
 import { BACKTEST_RUNS, runBacktest } from "../testing/backtest.ts";
 import { loadCases } from "../testing/backtest-cases.ts";
 import { backtestDocument, type TestResult, testDocument } from "../testing/documents.ts";
@@ -43,7 +43,6 @@ export interface BacktestOptions {
 }
 
 const ignore = () => undefined;
-const loggerFor = () => ({ debug: ignore, info: ignore, warn: ignore });
 
 export async function applyRun(
   workspace: Workspace,
@@ -52,23 +51,17 @@ export async function applyRun(
 ): Promise<ApplyResult> {
   const { store } = workspace;
   if (yes === true && approve) throw usageError("yes and approve cannot be used together");
-  const reviewed = reviewPlan(await store.read(await findRun(store, given)), undefined);
+  const reviewed = reviewPlan(await store.read(await findRun(store, given)));
   const open = openOperations(reviewed);
   if (open.length === 0) refuseDeniedPlan(reviewed);
   const said: Approved | undefined = yes === true ? "all" : approve && parseApprovals(approve, false);
   const approved = said ?? (open.length === 0 ? [] : approvedBefore(reviewed, open)?.operations);
   if (!approved) throw usageError("no operation was approved", "pass yes: true, or the operations as approve");
-  const request = {
-    ...{ approved, resolved: parseResolutions(resolve), again: false, by: personAtWork(workspace) },
-    ...{ signal: new AbortController().signal, loggerFor, onOutcome: ignore },
-  };
-  const prepared = await prepareApply(workspace, reviewed, request);
-  try {
-    const outcomes = await applyPlan(workspace, prepared, request);
-    return applyDocument(reviewed.stored.record.run, exitCodeOf(outcomes), outcomes);
-  } finally {
-    await prepared.close();
-  }
+  const outcomes = await applyReviewed(workspace, reviewed, {
+    ...{ approved, resolved: parseResolutions(resolve), by: personAtWork(workspace) },
+    ...{ signal: new AbortController().signal, loggerFor: () => SILENT_LOGGER },
+  });
+  return applyDocument(reviewed.stored.record.run, exitCodeOf(outcomes), outcomes);
 }
 
 /** Lists the runs, newest first, without backtests and without records that cannot be read. */
@@ -90,8 +83,7 @@ export async function recheckRun(workspace: Workspace, given: string): Promise<R
   const plan = await planRecheck(workspace, of, { now: Date.now(), window: undefined });
   const prepared = await prepareRecheck(workspace, plan, { choices: {}, connect: { signal } });
   try {
-    const watch = { observers: [], signal, onPromptChanged: ignore, loggerFor };
-    return recheckOf(await startRun(workspace, prepared, watch));
+    return recheckOf(await startRun(workspace, prepared, silentWatch(signal)));
   } finally {
     await prepared.close();
   }

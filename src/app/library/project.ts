@@ -1,7 +1,7 @@
 import { statSync } from "node:fs";
 import { type Diagnostic, isDiagnostic, shownFinding } from "../../core/base/diagnostic.ts";
 import { messageOf, SkillflowError, usageError } from "../../core/base/errors.ts";
-import { createRedactor, type Secret } from "../../core/base/redact/redact.ts";
+import { createRedactor } from "../../core/base/redact/redact.ts";
 import {
   defined,
   isObject,
@@ -52,7 +52,7 @@ import type {
   RunSettings,
   SignalOptions,
 } from "./contract.ts";
-import { beginRun, cleanTold, type Run, refuseIn, withResult } from "./run.ts";
+import { beginRun, type Course, cleanTold, type Run, refuseIn, type Watching, withResult } from "./run.ts";
 
 export async function createProject(host: Host, options: ProjectOptions): Promise<Project> {
   const place = inFolder({ ...host, writeOption: asLibraryOption });
@@ -67,14 +67,17 @@ export async function createProject(host: Host, options: ProjectOptions): Promis
     skillFlags: { trustSkill: options.trust ?? [] },
   };
   const workspace = openWorkspace(place, settings);
-  const { text: clean } = createRedactor([...secretsOf(host.env, [], workspace), ...configSecrets(workspace)]);
+  // All config values count as secrets, whether or not a skill declares them so.
+  const configured = [...settings.overrides].map(([name, value]) => ({ name, value }));
+  const { text: clean } = createRedactor([...secretsOf(workspace), ...configured]);
   const promised = <Value>(work: () => Promise<Value>) => markedAsOurs(() => work().catch(refuseIn(clean)));
+  const begin = (plan: () => Course, given: Watching | undefined) => beginRun(workspace, plan, given ?? {}, clean);
   return {
     // The output schemas of the nodes have been checked when the run succeeds, so that its data have these types.
     run: <const Given extends Workflow>(workflow: string | Given, given?: RunOptions) =>
-      beginRun(() => runCourse(workspace, workflow, given ?? {}), given ?? {}, clean) as Run<ResultOf<Given>>,
-    resume: (run, given) => beginRun(() => resumeCourse(workspace, run, given ?? {}), given ?? {}, clean),
-    replay: (run, given) => beginRun(() => replayCourse(workspace, run, given ?? {}), given ?? {}, clean),
+      begin(() => runCourse(workspace, workflow, given ?? {}), given) as Run<ResultOf<Given>>,
+    resume: (run, given) => begin(() => resumeCourse(workspace, run, given ?? {}), given),
+    replay: (run, given) => begin(() => replayCourse(workspace, run, given ?? {}), given),
     validate: (workflow) =>
       markedAsOurs(async () => {
         const document = documentOf(workflow);
@@ -83,12 +86,12 @@ export async function createProject(host: Host, options: ProjectOptions): Promis
       }),
     skills: () => promised(() => skillStates(workspace)),
     report: (given, kind) => promised(() => reportOf(workspace, given, kind)),
-    signal: (run, node, given) => beginRun(() => signalCourse(workspace, { run, node }, given), given, clean),
+    signal: (run, node, given) => begin(() => signalCourse(workspace, { run, node }, given), given),
     apply: (run, given = {}) => promised(async () => applyRun(workspace, nameOf(run), given)),
     runs: () => promised(() => listRuns(workspace)),
     ask(run, question, given = {}) {
       const course = askCourse(workspace, { run, question }, given);
-      return withResult(beginRun(course.begin, given, clean), course.answer);
+      return withResult(begin(course.begin, given), course.answer);
     },
     recheck: (run) => promised(async () => recheckRun(workspace, nameOf(run))),
     test: (places = []) => promised(async () => testPlaces(openTestWorkspace(place, settings), places)),
@@ -100,11 +103,6 @@ async function reportOf(workspace: Workspace, given: string, kind: ReportKind): 
   if (!isReportKind(kind)) throw usageError(`"${String(kind)}" is not a report: ${REPORT_KINDS.join(", ")}`);
   const { report } = await recordedReport(workspace, nameOf(given));
   return renderReport(kind, report);
-}
-
-/** Returns all config values as secrets, whether or not a skill declares them so. */
-function configSecrets({ overrides }: Workspace): Secret[] {
-  return [...overrides].map(([name, value]) => ({ name, value }));
 }
 
 // ---- project options
@@ -155,7 +153,7 @@ function givenModels(models: Readonly<Record<string, Model>>): ReadonlyMap<strin
 
 // ---- run, resume and replay
 
-function runCourse(workspace: Workspace, workflow: string | Workflow, options: RunOptions) {
+function runCourse(workspace: Workspace, workflow: string | Workflow, options: RunOptions): Course {
   // Copied now, so that the caller's later changes do not affect the run.
   const given = documentOf(workflow);
   const input = inputOf(options.input);
@@ -163,15 +161,13 @@ function runCourse(workspace: Workspace, workflow: string | Workflow, options: R
   const run = newRunId();
   return {
     run,
-    store: workspace.store,
     workflow: () => idOf(workspace, given),
-    async prepare(signal: AbortSignal) {
+    async prepare(signal) {
       if ("fault" in given) {
         throw new SkillflowError("workflow.invalid", "the workflow cannot be run", { diagnostics: [given.fault] });
       }
       return prepareRun(workspace, { ...given, input, runId: run, choices, connect: { signal } });
     },
-    drive: startRun.bind(undefined, workspace),
   };
 }
 
@@ -183,33 +179,29 @@ function resumeCourse(workspace: Workspace, named: string, options: ResumeOption
 interface Continuing {
   readonly options: RunSettings;
   readonly how: Parameters<typeof resumeRun>[3];
-  /** Throws if the run cannot be continued like this. */
   readonly check: (stored: StoredRun) => void;
 }
 
-function continueCourse(workspace: Workspace, named: string, { options, how, check }: Continuing) {
+function continueCourse(workspace: Workspace, named: string, { options, how, check }: Continuing): Course {
   const { store } = workspace;
   const given = nameOf(named);
   const choices = choicesOf(options);
   return {
     run: given,
-    store,
-    workflow: () => "",
-    async prepare(signal: AbortSignal) {
+    async prepare(signal) {
       const stored = await store.read(await findRun(store, given));
       check(stored);
       return prepareResume(workspace, stored, { choices, connect: { signal } });
     },
-    drive: (prepared: Prepared, watch: Parameters<typeof resumeRun>[2]) => resumeRun(workspace, prepared, watch, how),
+    drive: (prepared, watch) => resumeRun(workspace, prepared, watch, how),
   };
 }
 
-interface Deciding {
-  readonly run: string;
-  readonly node: string;
-}
-
-function signalCourse(workspace: Workspace, { run, node }: Deciding, options: SignalOptions) {
+function signalCourse(
+  workspace: Workspace,
+  { run, node }: { readonly run: string; readonly node: string },
+  options: SignalOptions,
+): Course {
   const { approve: approved, note, by = personAtWork(workspace) } = options;
   if (typeof approved !== "boolean") throw usageError("approve: must be true or false");
   const said = { node, approved, by, note };
@@ -220,50 +212,46 @@ function signalCourse(workspace: Workspace, { run, node }: Deciding, options: Si
   return continueCourse(workspace, run, { options, how: { said }, check });
 }
 
-interface Asking {
-  readonly run: string;
-  readonly question: string;
-}
-
-function askCourse(workspace: Workspace, { run: asked, question }: Asking, { model, live }: AskOptions) {
+function askCourse(
+  workspace: Workspace,
+  { run: asked, question }: { readonly run: string; readonly question: string },
+  { model, live }: AskOptions,
+) {
   let of = asked;
   const run = newRunId();
   return {
-    begin: () => ({
+    begin: (): Course => ({
       run,
-      store: workspace.store,
       workflow: () => ASK,
-      async prepare(signal: AbortSignal) {
+      async prepare(signal) {
         const given = { given: nameOf(asked), question: String(question) };
         const choices = choicesOf(model === undefined ? {} : { model });
         const prepared = await prepareAsk(workspace, given, { choices, live, connect: { signal } });
         of = prepared.record.about?.run ?? asked;
         return prepared;
       },
-      drive: startRun.bind(undefined, workspace),
     }),
     answer: (result: RunResult) => answerOf(of, result),
   };
 }
 
-type Prepared = Parameters<typeof startRun>[1];
-
-function replayCourse(workspace: Workspace, named: string, { tools = "recorded", allowChanges }: ReplayOptions) {
+function replayCourse(
+  workspace: Workspace,
+  named: string,
+  { tools = "recorded", allowChanges }: ReplayOptions,
+): Course {
   if (tools !== "recorded" && tools !== "live")
     throw usageError(`tools: "${String(tools)}" is neither recorded nor live`);
   const given = nameOf(named);
   const run = newRunId();
   return {
     run,
-    store: workspace.store,
-    workflow: () => "",
-    async prepare(signal: AbortSignal) {
+    async prepare(signal) {
       const recording = await findRecording(workspace, given);
       const connect = tools === "live" ? { signal } : undefined;
       return prepareReplay(workspace, recording, { runId: run, tools, connect });
     },
-    drive: (prepared: Prepared, watch: Parameters<typeof startRun>[2]) =>
-      startRun(workspace, prepared, { ...watch, refusesChanges: allowChanges !== true }),
+    drive: (prepared, watch) => startRun(workspace, prepared, { ...watch, refusesChanges: allowChanges !== true }),
   };
 }
 
@@ -315,7 +303,6 @@ function choicesOf({ model, writes, limits = {} }: RunSettings) {
     throw usageError(`${place}: ${issue?.message}`, near && `did you mean ${near}?`);
   }
   const { max_cost_usd: maxCost, max_tokens: maxTokens, max_steps: maxSteps, timeout, per_day } = checked.data;
-  const day = { dayCostUsd: per_day?.max_cost_usd, dayRuns: per_day?.max_runs };
   return {
     ...defined("model", models && modelText(models)),
     writes,
@@ -323,7 +310,8 @@ function choicesOf({ model, writes, limits = {} }: RunSettings) {
     maxTokens,
     maxSteps,
     timeout: parseDuration(timeout),
-    ...day,
+    dayCostUsd: per_day?.max_cost_usd,
+    dayRuns: per_day?.max_runs,
   };
 }
 

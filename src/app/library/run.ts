@@ -1,16 +1,16 @@
 import { asOurs, errorFor, exitCodeOf, messageOf, SkillflowError, usageError } from "../../core/base/errors.ts";
 import { deepEqual, isObject } from "../../core/base/values.ts";
 import type { RunEvent } from "../../core/engine/event/event.ts";
-import type { Observer, Store, StoredRun } from "../../core/engine/ports.ts";
+import type { Observer, StoredRun } from "../../core/engine/ports.ts";
 import { describeBrokenOff } from "../../core/engine/result/refusal.ts";
 import type { RunResult } from "../../core/engine/result/result.ts";
 import type { Logger } from "../../core/skill/skill.ts";
 import { tell } from "../../run/drive.ts";
+import type { Workspace } from "../host.ts";
 import { asLibraryOption } from "../options.ts";
-import type { FinishedRun, Watch } from "../runs/drive.ts";
+import { type FinishedRun, startRun, type Watch } from "../runs/drive.ts";
 import type { PreparedRun } from "../runs/prepare.ts";
 import { markedAsOurs } from "../runs/stray.ts";
-import { createEventLog } from "./events.ts";
 
 /**
  * Run in progress. It continues even if its events or result are not read; abort the signal to stop it.
@@ -40,14 +40,14 @@ export interface Watching {
 export interface Course {
   /** Known even if the run never starts. */
   readonly run: string;
-  readonly workflow: () => string;
+  readonly workflow?: () => string;
   prepare(signal: AbortSignal): Promise<PreparedRun>;
-  drive(prepared: PreparedRun, watch: Watch): Promise<FinishedRun>;
-  readonly store: Store;
+  /** Default: starts the run. */
+  readonly drive?: (prepared: PreparedRun, watch: Watch) => Promise<FinishedRun>;
 }
 
 /** Starts a run and returns immediately. `clean` redacts secrets until the run's own redactor exists. */
-export function beginRun(planned: () => Course, given: Watching, clean: (text: string) => string): Run {
+export function beginRun(workspace: Workspace, planned: () => Course, given: Watching, clean: Clean): Run {
   const log = createEventLog();
   const interrupt = new AbortController();
   let signal: AbortSignal | undefined;
@@ -69,7 +69,7 @@ export function beginRun(planned: () => Course, given: Watching, clean: (text: s
     }
     await undefined; // returns to the caller before any work starts
     const watching = { signal: interrupt.signal, observers: [keep, ...observers], opened, events: log.events };
-    return carryOut(course, watching, clean);
+    return carryOut(workspace, course, { ...watching, clean });
   };
   let opened: (id: string) => void = () => undefined;
   const recorded = new Promise<string>((resolve) => {
@@ -117,7 +117,7 @@ function observersOf(observers: unknown = []): readonly Observer[] {
   throw usageError("observers: each must be an object with a function onEvent");
 }
 
-/** Avoids an unhandled rejection of `id`. Callers get the error from `result`. */
+/** Avoids an unhandled rejection. */
 const heard = () => undefined;
 
 /** Gives an observer its own copies, so that its changes do not affect other observers. */
@@ -131,7 +131,10 @@ function apart(observer: Observer): Observer {
   };
 }
 
+type Clean = (text: string) => string;
+
 interface Beginning {
+  readonly clean: Clean;
   readonly signal: AbortSignal;
   readonly observers: readonly Observer[];
   readonly opened: (id: string) => void;
@@ -139,9 +142,9 @@ interface Beginning {
 }
 
 async function carryOut(
+  workspace: Workspace,
   course: Course,
-  { signal, observers, opened, events }: Beginning,
-  clean: (text: string) => string,
+  { clean, signal, observers, opened, events }: Beginning,
 ): Promise<RunResult> {
   const prepared = signal.aborted ? undefined : await unlessAborted(course.prepare(signal), signal);
   if (!prepared) return notBegun(course, clean(String(signal.reason)));
@@ -151,9 +154,7 @@ async function carryOut(
   const watch: Watch = {
     observers,
     signal,
-    onPromptChanged(change) {
-      warn(`the prompt of ${change.node} differs from the recording`);
-    },
+    onPromptChanged: ({ node }) => warn(`the prompt of ${node} differs from the recording`),
     loggerFor: (skill) => loggerTelling(observers, skill),
     onOpened() {
       isOpened = true;
@@ -161,19 +162,17 @@ async function carryOut(
     },
   };
   try {
-    const finished = await course.drive(prepared, watch);
-    return finished.result;
+    const { drive = startRun.bind(undefined, workspace) } = course;
+    return (await drive(prepared, watch)).result;
   } catch (error) {
     if (!isOpened) throw error;
     const { record } = prepared;
-    const stored = await course.store.read(record.run).catch((): StoredRun => ({ record, events }));
+    const stored = await workspace.store.read(record.run).catch((): StoredRun => ({ record, events }));
     return describeBrokenOff(stored, cleaned(asOurs(error), prepared.redactor.text));
   } finally {
     await prepared.close();
   }
 }
-
-const nothing = () => undefined;
 
 function loggerTelling(observers: readonly Observer[], skill: string): Logger {
   const say = (level: keyof Logger) => (message: string) =>
@@ -191,12 +190,12 @@ async function unlessAborted(preparing: Promise<PreparedRun>, signal: AbortSigna
     if (!signal.aborted) throw error;
   });
   if (prepared && !signal.aborted) return prepared;
-  preparing.then((late) => late.close()).catch(nothing);
+  preparing.then((late) => late.close()).catch(heard);
   return undefined;
 }
 
 /** Returns the result of a run that was interrupted before it started. Nothing is recorded. */
-function notBegun({ run, workflow }: Course, why: string): RunResult {
+function notBegun({ run, workflow = () => "" }: Course, why: string): RunResult {
   const code = "run.interrupted";
   return {
     schema: "skillflow.result/1",
@@ -221,14 +220,14 @@ function reasonOf(reason: unknown): string {
 }
 
 /** Rethrows any error as a SkillflowError without secrets. */
-export function refuseIn(clean: (text: string) => string): (error: unknown) => never {
+export function refuseIn(clean: Clean): (error: unknown) => never {
   return (error) => {
     throw cleaned(asOurs(error), clean);
   };
 }
 
 /** Redacts an error and names options as programs do. Drops the cause if the text contained secrets. */
-function cleaned(error: SkillflowError, clean: (text: string) => string): SkillflowError {
+function cleaned(error: SkillflowError, clean: Clean): SkillflowError {
   const { code, message, hint, diagnostics, cause } = errorFor(error, asLibraryOption);
   const told = { message, ...(hint === undefined ? {} : { hint }), diagnostics };
   const shown = { ...cleanTold(told, clean), diagnostics: diagnostics.map((each) => cleanTold(each, clean)) };
@@ -237,11 +236,47 @@ function cleaned(error: SkillflowError, clean: (text: string) => string): Skillf
   return new SkillflowError(code, shown.message, { ...shown, cause: isClean ? cause : undefined });
 }
 
-interface Told {
-  readonly message: string;
-  readonly hint?: string | undefined;
+export function cleanTold<Told extends { readonly message: string; readonly hint?: string | undefined }>(
+  told: Told,
+  clean: Clean,
+): Told {
+  return { ...told, message: clean(told.message), ...(told.hint === undefined ? {} : { hint: clean(told.hint) }) };
 }
 
-export function cleanTold<Given extends Told>(told: Given, clean: (text: string) => string): Given {
-  return { ...told, message: clean(told.message), ...(told.hint === undefined ? {} : { hint: clean(told.hint) }) };
+/** Events of a run for any number of readers. Each reader starts at the first event and gets its own copies. */
+function createEventLog() {
+  const events: RunEvent[] = [];
+  let waiting: (() => void)[] = [];
+  let ended: { readonly failure?: { readonly error: unknown } } | undefined;
+  const wake = () => {
+    const woken = waiting;
+    waiting = [];
+    for (const go of woken) go();
+  };
+  return {
+    events,
+    push(event: RunEvent) {
+      events.push(event);
+      wake();
+    },
+    /** Ends the log: the run is over, or `failure` prevented its start. */
+    end(failure?: { readonly error: unknown }) {
+      ended = failure ? { failure } : {};
+      wake();
+    },
+    async *[Symbol.asyncIterator](): AsyncGenerator<RunEvent> {
+      for (let next = 0; ; ) {
+        const event = events[next];
+        if (event) {
+          next++;
+          yield structuredClone(event);
+        } else if (ended) {
+          if (ended.failure) throw ended.failure.error;
+          return;
+        } else {
+          await new Promise<void>((resolve) => waiting.push(resolve));
+        }
+      }
+    },
+  };
 }

@@ -1,15 +1,16 @@
 import { createHash } from "node:crypto";
 import { messageOf, SkillflowError } from "../../core/base/errors.ts";
-import { defined, type Json, type JsonObject } from "../../core/base/values.ts";
+import { defined, type Json, type JsonObject, textAt } from "../../core/base/values.ts";
 import { mapEvent, type WebhookEvent } from "../../core/document/listen/mapping.ts";
-import type { Intake } from "../../core/engine/ports.ts";
+import type { Intake, StateDelta } from "../../core/engine/ports.ts";
 import { keyOf } from "../../core/engine/record/memory.ts";
+import { endOf } from "../../core/engine/result/waiting.ts";
 import type { RunChoices } from "../../core/engine/settings/settings.ts";
 import type { Workspace } from "../host.ts";
-import { coolingNow } from "../runs/memory.ts";
+import { coolingNow, hasUnwritten } from "../runs/memory.ts";
 import { type Cooling, type PreparedRun, prepareRun } from "../runs/prepare.ts";
 import { type Day, msToTomorrow } from "./day.ts";
-import { ifKnown, openJoins } from "./joins.ts";
+import { entriesIn, ifKnown, savedEntry, turns } from "./kept.ts";
 import type { Origin, Setting, Source } from "./setting.ts";
 
 /** Event that passed authentication. */
@@ -17,7 +18,6 @@ interface Arrival {
   readonly source: Origin;
   /** The sender's id, the same for every attempt. Undefined if only the body identifies the delivery. */
   readonly id: string | undefined;
-  /** SHA-256 of the raw body. */
   readonly digest: string;
 }
 
@@ -38,25 +38,25 @@ export type Taken = { readonly kind: "accepted" | "duplicate" | "joined"; readon
 const USUAL_QUEUE = 1000;
 const QUEUE_AFTER_S = 30;
 
-interface Means {
-  readonly day: Day;
-  readonly intake: Intake;
-  readonly choices: RunChoices;
-}
-
 /** Accepts webhooks. Each accepted one is recorded as a run exactly once, even if this process dies. */
-export function openAcceptance({ workspace, file }: Setting, { day, intake, choices: given }: Means) {
+export function openAcceptance(
+  { workspace, file }: Setting,
+  { day, intake, choices: given }: { readonly day: Day; readonly intake: Intake; readonly choices: RunChoices },
+) {
   const choices = { ...given, detached: true };
-  const joins = openJoins(workspace);
   const inTurn = turns();
   const mostWaiting = file.limits?.queue ?? USUAL_QUEUE;
 
   const begin = async ({ record }: PreparedRun, join: string | undefined): Promise<Taken> => {
     const { run } = record;
     const waiting = await intake.waiting();
-    if (waiting >= mostWaiting) return limited(`${waiting} runs are already waiting`, QUEUE_AFTER_S);
-    const full = (await day.full()) ?? (await day.begin(run, join === undefined ? {} : joins.begun(join, run)));
-    if (full !== undefined) return limited(full, Math.ceil(msToTomorrow() / 1000));
+    if (waiting >= mostWaiting) {
+      return { kind: "limited", reason: `${waiting} runs are already waiting`, afterS: QUEUE_AFTER_S };
+    }
+    const joined: StateDelta["states"] =
+      join === undefined ? {} : { [JOINED]: { changes: [savedEntry(join, { run })], limits: KEPT } };
+    const full = (await day.full()) ?? (await day.begin(run, joined));
+    if (full !== undefined) return { kind: "limited", reason: full, afterS: Math.ceil(msToTomorrow() / 1000) };
     try {
       await intake.enqueue(record);
       return { kind: "accepted", run };
@@ -77,10 +77,12 @@ export function openAcceptance({ workspace, file }: Setting, { day, intake, choi
     await prepared.close();
     const { record } = prepared;
     if (record.skipped) return { kind: "joined", run: record.skipped.run };
-    const join = choices.coolDown === false ? undefined : (record.cooled ?? joinKey(record.workflow.id, cooling));
+    // Without a cool-down, alerts of one cause join only while their run is active.
+    const own = cooling?.fingerprint === undefined ? undefined : keyOf(record.workflow.id, cooling.fingerprint);
+    const join = choices.coolDown === false ? undefined : (record.cooled ?? own);
     // A run that ended in the meantime may have started a cool-down.
     const joined =
-      join === undefined ? undefined : ((await joins.underWay(join)) ?? (await coolingNow(workspace, record)));
+      join === undefined ? undefined : ((await underWay(workspace, join)) ?? (await coolingNow(workspace, record)));
     if (joined !== undefined) return { kind: "joined", run: joined };
     return inTurn("", () => begin(prepared, join));
   };
@@ -93,7 +95,6 @@ export function openAcceptance({ workspace, file }: Setting, { day, intake, choi
       // The second of two concurrent deliveries with one fingerprint must find the first.
       return inTurn(delivery.source.document, () => take(delivery, mapped.input, mapped.fingerprint));
     },
-    /** Starts the run of an event with an input, unless the event started one before. */
     start: (source: Origin, id: string, input: JsonObject): Promise<Taken> =>
       inTurn(source.document, () => take({ source, id, digest: "" }, input, undefined)),
   };
@@ -115,19 +116,28 @@ async function prepareValid(workspace: Workspace, request: Parameters<typeof pre
   }
 }
 
-function limited(reason: string, afterS: number): Taken {
-  return { kind: "limited", reason, afterS };
-}
-
 function coolingOf({ said }: Origin, fingerprint: Json | undefined): Cooling | undefined {
   const { fingerprint: key, cool_down } = said;
   if (key === undefined && cool_down === undefined) return undefined;
   return { fingerprint, ...defined("key", key), ...defined("for", cool_down) };
 }
 
-/** Returns the key that joins alerts of one cause. Without a cool-down they join only while their run is active. */
-function joinKey(workflow: string, cooling: Cooling | undefined): string | undefined {
-  return cooling?.fingerprint === undefined ? undefined : keyOf(workflow, cooling.fingerprint);
+/** State that maps a fingerprint to its run from acceptance on. A cool-down starts only when the run ends. */
+const JOINED = "_listen_joined";
+const KEPT = { keepMs: 62 * 24 * 60 * 60 * 1000, maxEntries: 1000 };
+/** Longest time to join alerts to a run, so that a run that never ends does not swallow them forever. */
+const MOST_JOINED_MS = 24 * 60 * 60 * 1000;
+
+/** Returns the run with a fingerprint that has not ended. */
+async function underWay({ state, store }: Workspace, key: string): Promise<string | undefined> {
+  const entry = (await entriesIn(state, JOINED)).find((one) => one.key === key);
+  const run = textAt(entry?.data, "run");
+  if (run === undefined || Date.now() - Date.parse(entry?.last_seen ?? "") > MOST_JOINED_MS) return undefined;
+  // The run may never have been recorded, or have been pruned.
+  const stored = await ifKnown(() => store.read(run));
+  if (!stored) return undefined;
+  const end = endOf(stored.events);
+  return end === undefined || end.status === "waiting" || hasUnwritten(stored) ? run : undefined;
 }
 
 /** Time in which deliveries without an id and with the same body count as one. */
@@ -153,18 +163,4 @@ async function knownRun({ store }: Workspace, { source, id, digest }: Arrival): 
 
 function digestOf(text: string): string {
   return createHash("sha256").update(text).digest("hex").slice(0, 20);
-}
-
-/** Runs work with the same name one at a time. */
-export function turns() {
-  const last = new Map<string, Promise<unknown>>();
-  return <Value>(name: string, work: () => Promise<Value>): Promise<Value> => {
-    const mine = (last.get(name) ?? Promise.resolve()).then(work, work);
-    last.set(name, mine);
-    const clear = () => {
-      if (last.get(name) === mine) last.delete(name);
-    };
-    mine.then(clear, clear);
-    return mine;
-  };
 }

@@ -1,14 +1,14 @@
 import { createHash, randomBytes } from "node:crypto";
+import * as z from "zod";
 import { SkillflowError } from "../../core/base/errors.ts";
-import { defined, isObject, type Json } from "../../core/base/values.ts";
+import { defined, lazy } from "../../core/base/values.ts";
 import type { ListenFile } from "../../core/document/listen/listen-file.ts";
 import type { Waiting } from "../../core/engine/event/end.ts";
 import type { Intake, StoredRun } from "../../core/engine/ports.ts";
 import { endOf, type Said, waitsIn } from "../../core/engine/result/waiting.ts";
 import type { Workspace } from "../host.ts";
 import { recordWord } from "../runs/drive.ts";
-import { turns } from "./acceptance.ts";
-import { ifKnown } from "./joins.ts";
+import { entriesIn, ifKnown, savedEntry, turns } from "./kept.ts";
 
 /**
  * One-time approval links of waiting runs. The state keeps only the digest of a link's random token, with the run, the
@@ -19,7 +19,6 @@ import { ifKnown } from "./joins.ts";
 export interface Link {
   readonly run: string;
   readonly waiting: Waiting;
-  /** Name of the approver. */
   readonly by: string;
   readonly token: string;
 }
@@ -77,7 +76,7 @@ export function openLinks(workspace: Workspace, intake: Intake, { approvals }: L
       const waits = waitsIn(events);
       if (waits.length === 0) return [];
       for (const wait of waits) deadlines.watch(run, wait);
-      const known = (await entriesOf(workspace)).flatMap(({ data }) => keptIn(data) ?? []);
+      const known = await keptIn(workspace);
       const isNew = ({ node, since }: Waiting) =>
         !known.some((kept) => kept.run === run && kept.node === node && kept.since === since);
       const links = waits.filter(isNew).flatMap((waiting) =>
@@ -90,15 +89,15 @@ export function openLinks(workspace: Workspace, intake: Intake, { approvals }: L
     },
     /** Restores timers after a restart, requeues runs that did not end, and removes links of ended runs. */
     async restore(): Promise<void> {
-      const entries = (await entriesOf(workspace)).map(({ key, data }) => ({ key, kept: keptIn(data) }));
+      const known = await keptIn(workspace);
       const over: string[] = [];
-      for (const run of new Set(entries.flatMap(({ kept }) => kept?.run ?? []))) {
+      for (const run of new Set(known.map((kept) => kept.run))) {
         const stored = await ifKnown(() => workspace.store.read(run));
         const end = stored && endOf(stored.events);
         if (stored && end === undefined) await goOn(run);
         for (const wait of stored ? waitsIn(stored.events) : []) deadlines.watch(run, wait);
         if (stored && end?.status === "waiting") continue;
-        if (!stored || end) over.push(...entries.filter(({ kept }) => kept?.run === run).map(({ key }) => key));
+        if (!stored || end) over.push(...known.filter((kept) => kept.run === run).map(({ key }) => key));
       }
       if (over.length > 0) await state.forget(STATE, over.slice(KEPT_OVER));
     },
@@ -123,13 +122,16 @@ function openDeadlines(goOn: (run: string) => Promise<void>) {
   return { watch, close };
 }
 
-async function entriesOf({ state }: Workspace) {
-  return (await state.read([STATE])).get(STATE) ?? [];
+/** Returns the links by the digests of their tokens. */
+async function keptIn({ state }: Workspace) {
+  return (await entriesIn(state, STATE)).flatMap(({ key, data }) => {
+    const kept = keptSchema().safeParse(data).data;
+    return kept ? [{ key, ...kept }] : [];
+  });
 }
 
 async function findLink(workspace: Workspace, token: string): Promise<Asked> {
-  const entry = (await entriesOf(workspace)).find(({ key }) => key === digestOf(token));
-  const kept = entry && keptIn(entry.data);
+  const kept = (await keptIn(workspace)).find(({ key }) => key === digestOf(token));
   if (!kept) return { kind: "unknown" };
   const { run, by, node, since, until } = kept;
   const stored = await ifKnown(() => workspace.store.read(run));
@@ -143,11 +145,9 @@ async function findLink(workspace: Workspace, token: string): Promise<Asked> {
 }
 
 async function keep({ state }: Workspace, run: string, links: readonly Link[]): Promise<void> {
-  const at = new Date().toISOString();
-  const changes = links.map(({ token, by, waiting: { node, since, until, digest } }) => {
-    const data = { run, node, since, by, ...defined("until", until), ...defined("digest", digest) };
-    return { key: digestOf(token), first: at, last: at, runs: 1, seen: 1, data };
-  });
+  const changes = links.map(({ token, by, waiting: { node, since, until, digest } }) =>
+    savedEntry(digestOf(token), { run, node, since, by, ...defined("until", until), ...defined("digest", digest) }),
+  );
   const id = `${run}/links/${changes[0]?.key}`;
   await state.apply({ id, states: { [STATE]: { changes, limits: KEPT } } });
 }
@@ -157,32 +157,22 @@ const KEPT_OVER = 1000;
 
 export type Links = ReturnType<typeof openLinks>;
 
-interface Kept {
-  readonly run: string;
-  readonly node: string;
-  readonly since: string;
-  readonly by: string;
-  readonly until?: string;
-  /** Digest of the plan to approve. */
-  readonly digest?: string;
-}
-
-function keptIn(data: Json): Kept | undefined {
-  if (!isObject(data)) return undefined;
-  const { run, node, since, by, until, digest } = data;
-  if (!isText(run) || !isText(node) || !isText(since) || !isText(by)) return undefined;
-  return { run, node, since, by, ...(isText(until) ? { until } : {}), ...(isText(digest) ? { digest } : {}) };
-}
-
-function isText(value: unknown): value is string {
-  return typeof value === "string";
-}
+const keptSchema = lazy(() =>
+  z.object({
+    run: z.string(),
+    node: z.string(),
+    since: z.string(),
+    by: z.string(),
+    until: z.string().optional(),
+    /** Digest of the plan to approve. */
+    digest: z.string().optional(),
+  }),
+);
 
 function digestOf(token: string): string {
   return createHash("sha256").update(token).digest("hex");
 }
 
-/** Describes how an approval was decided. */
 export function wordBefore({ events }: StoredRun, path: string): string {
   const word = events.findLast((event) => {
     return event.type === "approval:given" && (event.at === undefined ? "" : `${event.at}/`) + event.node === path;

@@ -10,7 +10,7 @@ import { openDay } from "./day.ts";
 import { type Link, type Links, openLinks } from "./links.ts";
 import type { Setting } from "./setting.ts";
 import type { AskFinished, SlackEvent } from "./slack/desk.ts";
-import { openWorkplace, type Workplace } from "./slack/workplace.ts";
+import { openWorkplace } from "./slack/workplace.ts";
 
 export type { Delivery, Link, Links, SlackEvent, Taken };
 
@@ -28,21 +28,14 @@ export interface ListenerOptions {
   readonly ask?: AskFinished;
 }
 
-export interface Listener {
-  take(delivery: Delivery): Promise<Taken>;
-  readonly links: Pick<Links, "find" | "decide">;
-  /** Undefined without a setting for Slack. */
-  readonly slack: Pick<Workplace, "receive"> | undefined;
-  /** Executes accepted runs until `stop` is aborted. Resolves once all active runs have ended. */
-  work(stop: AbortSignal, onReady: () => void): Promise<void>;
-}
+export type Listener = ReturnType<typeof openListener>;
 
 const USUAL_CONCURRENCY = 4;
 /** Events after which the message in Slack may differ. */
 const CHANGES_PHASE: ReadonlySet<RunEvent["type"]> = new Set(["workflow:start", "node:enter", "workflow:end"]);
 
 /** Opens a listener, which accepts webhooks and executes the runs that they start. */
-export function openListener(setting: Setting, options: ListenerOptions): Listener {
+export function openListener(setting: Setting, options: ListenerOptions) {
   const { workspace, file } = setting;
   const { intake, store } = workspace;
   if (!intake) throw usageError("this store does not accept queued runs");
@@ -75,7 +68,8 @@ export function openListener(setting: Setting, options: ListenerOptions): Listen
     take,
     links,
     slack,
-    async work(stop, onReady) {
+    /** Executes accepted runs until `stop` is aborted. Resolves once all active runs have ended. */
+    async work(stop: AbortSignal, onReady: () => void): Promise<void> {
       const concurrency = file.limits?.concurrency ?? USUAL_CONCURRENCY;
       const told = async (run: string) => {
         try {

@@ -1,9 +1,8 @@
-import { dirname, isAbsolute, relative, resolve } from "node:path";
+import { dirname, resolve } from "node:path";
 import { type Diagnostic, hasErrors } from "../../core/base/diagnostic.ts";
 import { SkillflowError } from "../../core/base/errors.ts";
 import type { Hint } from "../../core/base/options.ts";
 import { defined } from "../../core/base/values.ts";
-import type { Environment } from "../../core/document/config.ts";
 import { checkFields, slackFields } from "../../core/document/listen/check.ts";
 import type { ListenFile, ListenSource } from "../../core/document/listen/listen-file.ts";
 import type { Workflow } from "../../core/document/workflow/workflow.ts";
@@ -11,13 +10,12 @@ import type { RunChoices } from "../../core/engine/settings/settings.ts";
 import { loadListenFile } from "../../loaders/documents/listen-file.ts";
 import { settingsOf } from "../checks/settings.ts";
 import { readWorkflow } from "../documents.ts";
-import { documentsOf, type Workspace } from "../host.ts";
+import { documentsOf, shownPath, type Workspace } from "../host.ts";
 
 export interface Setting {
   readonly workspace: Workspace;
   readonly file: ListenFile;
   readonly sources: ReadonlyMap<string, Source>;
-  /** Undefined if the file has no `slack`. */
   readonly slack?: SlackSetting;
 }
 
@@ -32,33 +30,30 @@ export interface Origin {
 
 export interface Source extends Origin {
   readonly said: ListenSource;
-  /** Secret that authenticates the source's requests. */
   readonly secret: string;
 }
 
 export interface SlackSetting {
-  /** Secret that signs Slack's requests. */
   readonly secret: string;
   readonly channels: ReadonlyMap<string, SlackChannel>;
 }
 
 export interface SlackChannel extends Origin {
-  /** Users and user groups that can decide. */
   readonly approvers: readonly string[];
-  /** Fields of a mention that the workflow takes. */
   readonly fields: ReturnType<typeof slackFields>;
 }
 
 /** Reads the file, its workflows and its variables. Throws one error with all findings. */
-export function readSetting(opened: Workspace, shownAs: string, choices: RunChoices): Setting {
-  const folder = documentsOf(opened.host);
+export function readSetting(given: Workspace, shownAs: string, choices: RunChoices): Setting {
+  const folder = documentsOf(given.host);
   const path = resolve(folder, shownAs);
   const loaded = loadListenFile(path, shownAs);
   const { file } = loaded;
   if (!file) throw wrong(shownAs, loaded.diagnostics);
-  const workspace = { ...opened, nearest: { ...defined("model", file.model), ...defined("writes", file.writes) } };
+  const workspace = { ...given, nearest: { ...defined("model", file.model), ...defined("writes", file.writes) } };
   const { env } = workspace.host;
-  const documentOf = ({ workflow }: { readonly workflow: string }) => shown(folder, resolve(dirname(path), workflow));
+  const documentOf = ({ workflow }: { readonly workflow: string }) =>
+    shownPath(given.host, resolve(dirname(path), workflow));
   const sources = Object.entries(file.sources ?? {});
   const channels = Object.entries(file.slack?.channels ?? {});
   const starters: readonly Starter[] = [
@@ -66,34 +61,42 @@ export function readSetting(opened: Workspace, shownAs: string, choices: RunChoi
     ...channels.map(([id, said]) => ({ at: ["slack", "channels", id], said, isSlack: true })),
   ];
   const workflows = readWorkflows(workspace, new Set(starters.map(({ said }) => documentOf(said))));
-  const missing = [
-    ...sources.flatMap(([name, { secret }]) =>
-      noVariable(env, secret, { at: ["sources", name, "secret"], from: `webhooks from ${name}` }),
-    ),
+  const needed = [
+    ...sources.map(([name, { secret }]) => {
+      return { name: secret, at: ["sources", name, "secret"], use: `authenticates webhooks from ${name}` };
+    }),
     ...(file.metrics
-      ? noVariable(env, file.metrics.token, { at: ["metrics", "token"], from: "requests for metrics" })
+      ? [{ name: file.metrics.token, at: ["metrics", "token"], use: "authenticates requests for metrics" }]
       : []),
     ...(file.slack
-      ? SLACK_VARIABLES.flatMap((name) => noVariable(env, name, { at: ["slack"], from: "webhooks from Slack" }))
+      ? [
+          { name: SLACK_SECRET, at: ["slack"], use: "authenticates webhooks from Slack" },
+          { name: "SLACK_BOT_TOKEN", at: ["slack"], use: "sends messages to Slack" },
+        ]
       : []),
   ];
+  const missing = needed.filter(({ name }) => !env[name]?.trim());
+  const fieldsOf = (said: Starter["said"]) => slackFields(workflows.get(documentOf(said))?.workflow ?? {});
   const found = starters.flatMap(({ at, said, isSlack }) => {
     const read = workflows.get(documentOf(said));
     const lost = (read?.diagnostics ?? []).filter(isLost);
-    const given = isSlack ? { ...said, input: Object.fromEntries(fieldsOf(said).map((field) => [field, ""])) } : said;
+    const whole = isSlack ? { ...said, input: Object.fromEntries(fieldsOf(said).map((field) => [field, ""])) } : said;
     return [
       ...lost.map((one) => ({ ...one, file: shownAs, path: [...at, "workflow"] })),
-      ...(read?.workflow ? checkFields(given, read.workflow, at) : []),
+      ...(read?.workflow ? checkFields(whole, read.workflow, at) : []),
     ];
   });
   const inWorkflows = [...workflows.values()].flatMap(({ diagnostics }) => diagnostics.filter((one) => !isLost(one)));
   const wrongs = [
     ...loaded.diagnostics,
-    ...loaded.place([...found, ...missing.map(({ found: diagnostic }) => diagnostic)]),
+    ...loaded.place([...found, ...missing.map(unset)]),
     ...inWorkflows.filter(({ severity }) => severity === "error"),
   ];
   if (hasErrors(wrongs)) throw wrong(shownAs, wrongs, new Set(missing.map(({ name }) => name)));
   for (const { workflow } of workflows.values()) if (workflow) settingsOf(workspace, workflow, choices, [workflow]);
+  const sourceOf = (name: string, said: ListenSource): Source => {
+    return { name, said, secret: env[said.secret] ?? "", document: documentOf(said) };
+  };
   const opening = {
     workspace,
     file,
@@ -101,31 +104,19 @@ export function readSetting(opened: Workspace, shownAs: string, choices: RunChoi
   };
   if (!file.slack) return opening;
   const { approvers: general = [] } = file.slack;
-  const secret = env[SLACK_VARIABLES[0]] ?? "";
-  return { ...opening, slack: { secret, channels: new Map(channels.map(([id, said]) => [id, channelOf(said)])) } };
-
-  function fieldsOf(said: Starter["said"]) {
-    return slackFields(workflows.get(documentOf(said))?.workflow ?? {});
-  }
-  function channelOf({
-    approvers = general,
-    ...said
-  }: Starter["said"] & { approvers?: readonly string[] | undefined }) {
-    return { name: "slack", said: {}, document: documentOf(said), approvers, fields: fieldsOf(said) };
-  }
-  function sourceOf(name: string, said: ListenSource): Source {
-    return { name, said, secret: env[said.secret] ?? "", document: documentOf(said) };
-  }
+  const opened = channels.map(([id, { approvers = general, ...said }]) => {
+    return [id, { name: "slack", said: {}, document: documentOf(said), approvers, fields: fieldsOf(said) }] as const;
+  });
+  return { ...opening, slack: { secret: env[SLACK_SECRET] ?? "", channels: new Map(opened) } };
 }
 
-/** An entry of the file that starts a workflow. */
 interface Starter {
   readonly at: readonly string[];
   readonly said: Pick<ListenSource, "workflow" | "input" | "fingerprint" | "cool_down">;
   readonly isSlack: boolean;
 }
 
-const SLACK_VARIABLES = ["SLACK_SIGNING_SECRET", "SLACK_BOT_TOKEN"] as const;
+const SLACK_SECRET = "SLACK_SIGNING_SECRET";
 
 function readWorkflows(workspace: Workspace, documents: ReadonlySet<string>) {
   return new Map<string, { workflow: Workflow | undefined; diagnostics: readonly Diagnostic[] }>(
@@ -138,28 +129,16 @@ function isLost({ code, line }: Diagnostic): boolean {
   return code === "IO" && line === undefined;
 }
 
-/** Returns a path relative to the folder, or unchanged if it is outside. */
-function shown(folder: string, path: string): string {
-  const near = relative(folder, path);
-  return near.startsWith("..") || isAbsolute(near) ? path : near;
-}
-
-/** Reports a variable that is not set or empty. */
-function noVariable(
-  env: Environment,
-  name: string,
-  { at, from }: { readonly at: readonly string[]; readonly from: string },
-): readonly { readonly name: string; readonly found: Diagnostic }[] {
-  if (env[name]?.trim()) return [];
-  const message = `${name} is not set: it ${name === "SLACK_BOT_TOKEN" ? "sends messages to Slack" : `authenticates ${from}`}`;
-  return [{ name, found: { severity: "error", code: "VARIABLE_MISSING", path: at, message } }];
+function unset({ name, at, use }: { readonly name: string; readonly at: readonly string[]; readonly use: string }) {
+  const message = `${name} is not set: it ${use}`;
+  return { severity: "error", code: "VARIABLE_MISSING", path: at, message } as const;
 }
 
 /** Creates the error. If only variables are missing, the environment is at fault, not the file. */
 function wrong(
   given: string,
   diagnostics: readonly Diagnostic[],
-  unset: ReadonlySet<string> = new Set(),
+  lacking: ReadonlySet<string> = new Set(),
 ): SkillflowError {
   const isUnset = diagnostics.every(({ severity, code }) => severity !== "error" || code === "VARIABLE_MISSING");
   if (!isUnset) return new SkillflowError("config.invalid", `${given} cannot be used`, { diagnostics });
@@ -167,7 +146,7 @@ function wrong(
     "set it in the environment, or pass a file that contains it: ",
     { option: "env-from", value: ".env" },
   ];
-  return new SkillflowError("config.missing", `${given} needs variables that are not set: ${[...unset].join(", ")}`, {
+  return new SkillflowError("config.missing", `${given} needs variables that are not set: ${[...lacking].join(", ")}`, {
     diagnostics,
     hint,
   });

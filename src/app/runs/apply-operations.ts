@@ -11,7 +11,7 @@ import { standAfter } from "../../core/engine/plan/standing.ts";
 import type { Journal, StoredRun } from "../../core/engine/ports.ts";
 import { approvedByWord, holdToReview } from "../../core/engine/result/approval.ts";
 import { recordedSettings } from "../../core/engine/settings/settings.ts";
-import { type FeedbackLine, readFeedback, withdrawalOf } from "../../core/engine/state/feedback.ts";
+import { type FeedbackLine, withdrawalOf } from "../../core/engine/state/feedback.ts";
 import { runScriptTool } from "../../core/engine/tools/disclosure.ts";
 import { PROPOSE_CHANGE } from "../../core/engine/tools/proposal.ts";
 import { isStatePut, plannedPut } from "../../core/engine/tools/state.ts";
@@ -27,18 +27,29 @@ import { findHandler } from "../calls/own-tools.ts";
 import { deliverPatch } from "../calls/patches/open.ts";
 import type { Workspace } from "../host.ts";
 import type { SkillEntries } from "../skills/entries.ts";
-import { feedbackEntries } from "./afterwards/feedback.ts";
+import { feedbackOf } from "./afterwards/feedback.ts";
 import {
   type AppliedOperation,
   type ApplyRequest,
   bareOf,
   type PreparedApply,
+  prepareApply,
   type ReviewedPlan,
   reviewPlan,
   skillOf,
 } from "./apply.ts";
 import { applyPut } from "./memory.ts";
 import { openPace } from "./rates.ts";
+
+/** Connects the skills of the approved operations, applies these, and disconnects the skills. */
+export async function applyReviewed(workspace: Workspace, reviewed: ReviewedPlan, request: ApplyRequest) {
+  const prepared = await prepareApply(workspace, reviewed, request);
+  try {
+    return await applyPlan(workspace, prepared, request);
+  } finally {
+    await prepared.close();
+  }
+}
 
 /** Applies the approved operations in order. After a failure, continues with operations that do not depend on it. */
 export async function applyPlan(
@@ -50,10 +61,10 @@ export async function applyPlan(
   const opened = await workspace.store.open(record.run);
   try {
     // Since the review, another process may have applied operations, but must not have changed anything else.
-    const { planned, operations } = reviewPlan(opened, undefined);
+    const { planned, operations } = reviewPlan(opened);
     holdToReview(prepared.reviewed.operations, operations);
-    const ledger = await openLedger(opened);
-    const { lines, skipped } = readFeedback(await feedbackEntries(workspace));
+    const note = await openLedger(opened);
+    const { lines, skipped } = await feedbackOf(workspace);
     if (skipped.length > 0) {
       const message = `nothing was applied: ${plural(skipped.length, "line")} of the feedback cannot be read, and may be a denial`;
       throw new SkillflowError("store.failed", message, {
@@ -67,10 +78,10 @@ export async function applyPlan(
       // Yields to the event loop, so that signals and timers are handled and schema checks get a new time limit.
       await nextTurn();
       const outcome = prepared.approved.has(one.operation.id)
-        ? await applyOne({ prepared, request, planned, lines, ledger, call }, one)
+        ? await applyOne({ prepared, request, planned, lines, note, call }, one)
         : toldOf(one, appliedBefore(one) ?? { status: "not_approved" });
       outcomes.push(outcome);
-      request.onOutcome(outcome);
+      request.onOutcome?.(outcome);
     }
     return outcomes;
   } finally {
@@ -83,7 +94,7 @@ interface Applying {
   readonly request: ApplyRequest;
   readonly planned: readonly PlannedOperation[];
   readonly lines: readonly FeedbackLine[];
-  readonly ledger: Ledger;
+  readonly note: Note;
   readonly call: CallOperation;
 }
 
@@ -98,17 +109,17 @@ function appliedBefore({ application: { standing, output } }: PlannedOperation):
 }
 
 async function applyOne(applying: Applying, one: PlannedOperation): Promise<AppliedOperation> {
-  const { request, ledger } = applying;
+  const { request, note } = applying;
   const { id, digest } = one.operation;
-  const word = request.resolved.get(id);
+  const word = request.resolved?.get(id);
   if (word !== undefined) {
-    await ledger.note(one, { type: "operation:resolved", operation: id, digest, applied: word, by: request.by });
+    await note(one, { type: "operation:resolved", operation: id, digest, applied: word, by: request.by });
   }
   return toldOf(one, appliedBefore(one) ?? (await carryOut(applying, one)));
 }
 
 async function carryOut(applying: Applying, one: PlannedOperation): Promise<Told> {
-  const { prepared, request, planned, lines, ledger, call } = applying;
+  const { prepared, request, planned, lines, note, call } = applying;
   const { operation, application } = one;
   const { id, digest } = operation;
   if (request.signal.aborted) return { status: "skipped", error: "interrupted before it was started" };
@@ -123,7 +134,7 @@ async function carryOut(applying: Applying, one: PlannedOperation): Promise<Told
     return { status: "in_doubt", error: "it was started and its outcome is unknown: check the service" };
   }
   if (admission.kind === "refused") {
-    await ledger.note(one, {
+    await note(one, {
       type: "operation:refused",
       operation: id,
       digest,
@@ -134,9 +145,9 @@ async function carryOut(applying: Applying, one: PlannedOperation): Promise<Told
   if (admission.kind !== "run") return { status: admission.kind, error: admission.error };
   const begun = application.standing === "in_doubt" ? application.call : undefined;
   const name = begun ?? callId(operation, prepared, request);
-  await ledger.note(one, { type: "operation:begun", operation: id, digest, call: name, by: request.by });
+  await note(one, { type: "operation:begun", operation: id, digest, call: name, by: request.by });
   const outcome = await call({ tool: admission.tool, input: admission.input, name, operation });
-  return endOf(one, { ledger, tool: admission.tool, outcome });
+  return endOf(one, { note, tool: admission.tool, outcome });
 }
 
 /** Returns an id that is the same in every run, so that the target finds what another run has written. */
@@ -144,25 +155,22 @@ function callId({ digest, marker }: Operation, { reviewed }: PreparedApply, { ag
   return again ? `${marker ?? digest}~${reviewed.stored.record.run}` : (marker ?? digest);
 }
 
-interface Ended {
-  readonly ledger: Ledger;
-  readonly tool: ToolDescriptor;
-  readonly outcome: Outcome;
-}
-
-async function endOf(one: PlannedOperation, { ledger, tool, outcome }: Ended): Promise<Told> {
+async function endOf(
+  one: PlannedOperation,
+  { note, tool, outcome }: { readonly note: Note; readonly tool: ToolDescriptor; readonly outcome: Outcome },
+): Promise<Told> {
   const { id: operation, digest } = one.operation;
   if ("error" in outcome) {
     const { error, code, acted } = outcome;
     const isInDoubt = acted === "unknown" && !tool.idempotent;
     const doubt = isInDoubt ? { in_doubt: true as const } : {};
-    await ledger.note(one, { type: "operation:ended", operation, digest, error, code, acted, ...doubt });
+    await note(one, { type: "operation:ended", operation, digest, error, code, acted, ...doubt });
     const isRefused = code === "call.refused" && patchOf(one.operation) !== undefined;
     return { status: isInDoubt ? "in_doubt" : isRefused ? "refused" : "failed", error };
   }
   const { output } = outcome;
   const existing = isObject(output) && output.existing === true ? { existing: true as const } : {};
-  await ledger.note(one, { type: "operation:ended", operation, digest, output, ...existing });
+  await note(one, { type: "operation:ended", operation, digest, output, ...existing });
   return { status: existing.existing ? "already_applied" : "applied", result: output, ...existing };
 }
 
@@ -177,7 +185,6 @@ function toolOf(entries: SkillEntries, operation: Operation): ToolDescriptor | u
 interface Operating {
   readonly tool: ToolDescriptor;
   readonly input: Json;
-  /** Id of the call for its handler. */
   readonly name: string;
   readonly operation: Operation;
 }
@@ -207,7 +214,7 @@ function callerOf(
     const { id } = operation;
     callTool ??= paced({
       run: record.run,
-      findHandler: (call) => findHandler(call, { workspace, record, entries, blobs, copy: noCopy }),
+      findHandler: (call) => findHandler(call, { workspace, record, entries, blobs, copy: neverCopied }),
       timeoutMs,
       workDir: workspace.host.cwd,
       fetch: openFetch(workspace.host.env, false),
@@ -234,26 +241,20 @@ const PROPOSAL: ToolDescriptor = {
   ...{ effect: "write", idempotent: true, audience: "public" },
 };
 
-/** Journal of the run, positioned after its recorded events. */
-interface Ledger {
-  /** Records an event about an operation and updates the operation's state. */
-  note(one: PlannedOperation, body: EventBody): Promise<void>;
-}
+/** Records an event about an operation, and updates the operation's state. */
+type Note = (one: PlannedOperation, body: EventBody) => Promise<void>;
 
-async function openLedger({ events, journal }: StoredRun & { readonly journal: Journal }): Promise<Ledger> {
+async function openLedger({ events, journal }: StoredRun & { readonly journal: Journal }): Promise<Note> {
   await passRecorded(journal, events);
   let count = afterwardsIn(events).length;
-  return {
-    async note(one, body) {
-      count += 1;
-      const noted = await journal.record(`after/${count}`, async () => [body]);
-      one.application = noted.reduce(standAfter, one.application);
-    },
+  return async (one, body) => {
+    count += 1;
+    const noted = await journal.record(`after/${count}`, async () => [body]);
+    one.application = noted.reduce(standAfter, one.application);
   };
 }
 
-/** Planned writes have no working copy. */
-function noCopy(): never {
+function neverCopied(): never {
   throw new SkillflowError("call.refused", "a plan is applied without a working copy");
 }
 

@@ -17,7 +17,6 @@ import { isStatePut } from "../../core/engine/tools/state.ts";
 import { WORKSPACE } from "../../core/engine/tools/workspace.ts";
 import { EXECUTOR, type Logger } from "../../core/skill/skill.ts";
 import type { SkillEntry } from "../../loaders/registry/skill-set.ts";
-import { openFetch } from "../adapters/fetch.ts";
 import { connectServers, type Person } from "../adapters/mcp-connections.ts";
 import { findTarget, type Target } from "../calls/patches/target.ts";
 import { recordedSkills } from "../documents.ts";
@@ -30,20 +29,18 @@ import { HELD_SCRIPTS } from "../skills/states.ts";
 
 export interface ApplyRequest {
   readonly approved: Approved;
-  /** Expected digest of the whole plan. */
   readonly planDigest?: string | undefined;
   /** The user's answers for operations in doubt: true if the operation was applied. */
-  readonly resolved: ReadonlyMap<string, boolean>;
+  readonly resolved?: ReadonlyMap<string, boolean>;
   /** Repeats writes that another run's plan has already made. */
-  readonly again: boolean;
+  readonly again?: boolean;
   /** Fails before any write if the tools of an MCP server differ from the lock. */
   readonly frozen?: boolean;
   readonly person?: Person | undefined;
-  /** Name of the user who approves. */
   readonly by: string;
   readonly signal: AbortSignal;
   readonly loggerFor: (skill: string) => Logger;
-  readonly onOutcome: (outcome: AppliedOperation) => void;
+  readonly onOutcome?: (outcome: AppliedOperation) => void;
 }
 
 export interface AppliedOperation {
@@ -51,7 +48,6 @@ export interface AppliedOperation {
   readonly digest: string;
   readonly status: ApplyStatus;
   readonly result?: Json;
-  /** The target already had it. */
   readonly existing?: true;
   readonly error?: string;
 }
@@ -63,7 +59,7 @@ export interface ReviewedPlan {
 }
 
 /** Returns the plan of a recorded run. Throws if the reviewed copy differs from it. */
-export function reviewPlan(stored: StoredRun, copy: Plan | undefined): ReviewedPlan {
+export function reviewPlan(stored: StoredRun, copy?: Plan): ReviewedPlan {
   const { record, events } = stored;
   if (isUnchained(stored)) {
     throw new SkillflowError("run.altered", `run ${record.run} is unchained: changes to its plan cannot be detected`, {
@@ -92,7 +88,6 @@ export function openOperations({ planned }: ReviewedPlan): readonly Operation[] 
   return planned.filter(isOpen).map(({ operation }) => operation);
 }
 
-/** Throws if a person denied all that was planned. */
 export function refuseDeniedPlan({ planned }: ReviewedPlan): void {
   const denied = planned[0]?.application.denied;
   if (!denied || planned.some(({ application }) => application.standing !== "denied")) return;
@@ -104,7 +99,6 @@ export interface PreparedApply {
   readonly reviewed: ReviewedPlan;
   readonly approved: ReadonlySet<string>;
   readonly entries: SkillEntries;
-  /** Place where patches go. Undefined if none was approved. */
   readonly target: Target | undefined;
   readonly redactor: Redactor;
   readonly secrets: readonly Secret[];
@@ -125,14 +119,12 @@ export async function prepareApply(
   const { host, skills } = workspace;
   const target = targetOf(workspace, wanted);
   const found = await skillsFor(workspace, { stored, target }, wanted);
-  const secrets = secretsOf(host.env, await reachedSkills(skills, found), workspace);
+  const secrets = secretsOf(workspace, await reachedSkills(skills, found));
   const redactor = runRedactor(secrets, stored.record.workflow);
   refuseMissing(workspace, { entries: found, target }, wanted);
   const servers = await connectServers(found, {
     host,
-    fetch: openFetch(host.env, false),
     redactor,
-    offline: false,
     frozen: request.frozen,
     signal: request.signal,
     person: request.person,
@@ -150,7 +142,7 @@ export async function prepareApply(
 /** Finds the skills of the operations. The recorded workflow's skill counts only if the installed one lacks a tool. */
 async function skillsFor(
   { skills, host }: Workspace,
-  { stored: { record }, target }: Deliverable,
+  { stored: { record }, target }: { readonly stored: StoredRun; readonly target: Target | undefined },
   wanted: readonly PlannedOperation[],
 ): Promise<SkillEntries> {
   const operations = wanted.map(({ operation }) => operation).filter((operation) => !isStatePut(bareOf(operation)));
@@ -167,11 +159,6 @@ async function skillsFor(
   return leaveOutUseless(found, host.cwd, { input, sources: record.sources });
 }
 
-interface Deliverable {
-  readonly stored: StoredRun;
-  readonly target: Target | undefined;
-}
-
 function targetOf({ host }: Workspace, wanted: readonly PlannedOperation[]): Target | undefined {
   return wanted.some(({ operation }) => patchOf(operation)) ? findTarget(host.cwd, host.env) : undefined;
 }
@@ -182,7 +169,6 @@ function neededBy(operation: Operation, target: Target | undefined): readonly st
   return target?.skill === undefined ? [WORKSPACE] : [WORKSPACE, target.skill];
 }
 
-/** Returns the id of the skill whose code an operation runs. */
 export function skillOf({ skill, input }: Operation): string {
   return skill === EXECUTOR && isObject(input) ? String(input.skill_name) : skill;
 }
@@ -200,8 +186,8 @@ export function refuseWrites({ operator, host }: Workspace): void {
   if (host.env.SKILLFLOW_WRITES === "deny") throw usageError("writes are disabled: SKILLFLOW_WRITES is deny");
 }
 
-function checkResolved(planned: readonly PlannedOperation[], resolved: ReadonlyMap<string, boolean>): void {
-  for (const id of resolved.keys()) {
+function checkResolved(planned: readonly PlannedOperation[], resolved: ApplyRequest["resolved"]): void {
+  for (const id of resolved?.keys() ?? []) {
     const operation = planned.find((one) => one.operation.id === id);
     if (operation?.application.standing !== "in_doubt")
       throw usageError(`${id} is not in doubt: there is nothing to resolve`);
@@ -215,7 +201,6 @@ export async function checkOpen(workspace: Workspace, { stored, planned }: Revie
   refuseMissing(workspace, { entries: await skillsFor(workspace, { stored, target }, open), target }, open);
 }
 
-/** Throws one error that names everything that is missing. */
 function refuseMissing(
   { host }: Workspace,
   { entries, target }: Pick<PreparedApply, "entries" | "target">,
@@ -242,7 +227,6 @@ function refuseMissing(
   });
 }
 
-/** Returns the config or the trust that an operation lacks. */
 function lackOf(entry: SkillEntry | undefined, { skill, tool }: Operation, host: Host): string | undefined {
   if (!entry) return "no skill has this id";
   if (skill === EXECUTOR && entry.holdsScripts) {

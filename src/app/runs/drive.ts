@@ -6,12 +6,12 @@ import { deepEqual, defined } from "../../core/base/values.ts";
 import { firstOf, isOffline } from "../../core/document/model-name.ts";
 import { linkProgram } from "../../core/engine/decide/link.ts";
 import type { RunError } from "../../core/engine/event/end.ts";
-import type { EventOf, RunEvent } from "../../core/engine/event/event.ts";
+import type { EventBody, EventOf, RunEvent } from "../../core/engine/event/event.ts";
 import type { ChangedPrompt } from "../../core/engine/event/prompt.ts";
 import type { RunRecord, Settings } from "../../core/engine/event/record.ts";
 import { fold } from "../../core/engine/fold/fold.ts";
 import { begin, type State } from "../../core/engine/fold/state.ts";
-import type { Journal, Observer, Store, StoredRun } from "../../core/engine/ports.ts";
+import type { Observer, Store, StoredRun } from "../../core/engine/ports.ts";
 import { redactDecision } from "../../core/engine/record/content.ts";
 import { memoryOfEnd } from "../../core/engine/record/memory.ts";
 import { describeResult, type RunResult } from "../../core/engine/result/result.ts";
@@ -36,7 +36,7 @@ import { openRunCopy, type RunCopy } from "../calls/copies.ts";
 import { findHandler } from "../calls/own-tools.ts";
 import type { Workspace } from "../host.ts";
 import { environmentRedactor } from "../secrets.ts";
-import { countedDay, mayHaveUnwritten, presentDay, writeMemory } from "./memory.ts";
+import { countedDay, dayAgain, mayHaveUnwritten, writeMemory } from "./memory.ts";
 import type { PreparedRun } from "./prepare.ts";
 import { openPace, type Pace } from "./rates.ts";
 import { changedSkills, changesNow, resumption } from "./resume.ts";
@@ -56,8 +56,15 @@ export interface Watch {
   readonly onOpened?: () => void;
 }
 
+const ignore = () => undefined;
+
+export const SILENT_LOGGER: Logger = { debug: ignore, info: ignore, warn: ignore };
+
+export function silentWatch(signal: AbortSignal): Watch {
+  return { observers: [], signal, loggerFor: () => SILENT_LOGGER };
+}
+
 export interface FinishedRun {
-  /** The record as stored. */
   readonly record: RunRecord;
   /** All events of the run, including those of earlier processes. */
   readonly events: readonly RunEvent[];
@@ -69,13 +76,11 @@ export interface FinishedRun {
   readonly trusted?: readonly string[];
 }
 
-/** Stores a prepared run and executes it. */
 export async function startRun(workspace: Workspace, prepared: PreparedRun, watch: Watch): Promise<FinishedRun> {
-  const { replay } = prepared;
   const day = await countedDay(workspace, prepared.record, prepared.record);
   const record = { ...prepared.record, ...day };
   const journal = await workspace.store.create(record);
-  const afterwards = replay?.afterwards ?? [];
+  const afterwards = prepared.replay?.afterwards ?? [];
   return drive(workspace, { ...prepared, record }, { record, journal, events: [], afterwards, watch });
 }
 
@@ -97,7 +102,11 @@ export async function resumeRun(
   }
   const opened = { record, journal, events, watch };
   const afterwards = afterwardsIn(events);
-  const more = await closingOnFailure(journal, () => continuation(workspace, prepared, { record, events, from, said }));
+  const continued = continuation(workspace, prepared, { record, events, from, said });
+  const more = await continued.catch(async (error: unknown) => {
+    await journal.close();
+    throw error;
+  });
   if (more) return drive(workspace, prepared, { ...opened, afterwards: [...afterwards, ...more] });
   const gone = { ...watch, signal: AbortSignal.abort("interrupted (its process is gone)") };
   await drive(workspace, prepared, { ...opened, watch: gone, afterwards });
@@ -127,66 +136,69 @@ async function continuation(
 }
 
 export interface Onwards {
-  /** Node to restart from. */
   readonly from?: string | undefined;
-  /** Decision that the run is waiting for. */
   readonly said?: Said | undefined;
 }
 
 /** Records the resumption of an ended run and leaves its execution to a worker. A crashed run needs no such event. */
-export async function recordResume(
+export function recordResume(
   workspace: Workspace,
   run: string,
   { from, choices }: { readonly from: string | undefined; readonly choices: PreparedRun["choices"] },
 ): Promise<void> {
-  const { record, journal, events } = await workspace.store.open(run);
-  try {
-    if (endOf(events) === undefined) {
-      if (from === undefined) return;
+  return recordNext(workspace, run, async (stored) => {
+    if (endOf(stored.events) === undefined) {
+      if (from === undefined) return undefined;
       const hint: Hint = ["resume it without ", { option: "from" }];
       throw usageError("a worker cannot repeat a node of an interrupted run", hint);
     }
-    const changes = changesNow(workspace, choices, { record, events });
-    const day = await dayAgain(workspace, { record, events }, changes);
-    await passRecorded(journal, events);
-    const { key, body } = resumption(events, { from, settings: changes, ...day });
-    await journal.record(key, async () => [redactDecision(body, environmentRedactor(workspace))]);
-  } finally {
-    await journal.close();
-  }
+    const settings = changesNow(workspace, choices, stored);
+    return resumption(stored.events, { from, settings, ...(await dayAgain(workspace, stored, settings)) });
+  });
 }
 
 /** Records an approval decision. The run continues when a worker takes it, or when it is resumed. */
-export async function recordWord(
+export function recordWord(
   workspace: Workspace,
   run: string,
   said: Said,
   { later }: { readonly later: boolean },
 ): Promise<void> {
-  const { journal, events } = await workspace.store.open(run);
-  try {
-    const { key, body, at } = wordOf(events, said, { now: Date.now(), settings: {} });
-    await passRecorded(journal, events);
-    const word = redactDecision(body, environmentRedactor(workspace));
-    await journal.record(key, async () => [{ ...word, ...(later ? { later } : {}), ...defined("at", at) }]);
-  } finally {
-    await journal.close();
-  }
+  return recordNext(workspace, run, ({ events }) => {
+    const { body, ...word } = wordOf(events, said, { now: Date.now(), settings: {} });
+    return { ...word, body: { ...body, ...(later ? { later } : {}) } };
+  });
 }
 
 /** Records in a waiting run that a person's decision was refused. The same refusal is recorded once. */
-export async function recordRefusal(
+export function recordRefusal(
   workspace: Workspace,
   run: string,
   refusal: Omit<EventOf<"approval:refused">, "type">,
 ): Promise<void> {
-  const { journal, events } = await workspace.store.open(run);
-  try {
-    const body = redactDecision({ type: "approval:refused", ...refusal }, environmentRedactor(workspace));
+  const body = redactDecision({ type: "approval:refused", ...refusal }, environmentRedactor(workspace));
+  return recordNext(workspace, run, ({ events }) => {
     const known = events.filter(({ type }) => type === "approval:refused");
-    if (known.some((event) => deepEqual(bodyOf(event), body))) return;
-    await passRecorded(journal, events);
-    await journal.record(`refused/${known.length + 1}`, async () => [body]);
+    if (known.some((event) => deepEqual(bodyOf(event), body))) return undefined;
+    return { key: `refused/${known.length + 1}`, body };
+  });
+}
+
+type Next = Pick<ReturnType<typeof wordOf>, "key" | "at"> & { readonly body: EventBody };
+
+/** Records what follows in a run that no process drives, if anything. */
+async function recordNext(
+  workspace: Workspace,
+  run: string,
+  nextOf: (stored: StoredRun) => Next | undefined | Promise<Next | undefined>,
+): Promise<void> {
+  const { journal, ...stored } = await workspace.store.open(run);
+  try {
+    const next = await nextOf(stored);
+    if (!next) return;
+    await passRecorded(journal, stored.events);
+    const body = redactDecision(next.body, environmentRedactor(workspace));
+    await journal.record(next.key, async () => [{ ...body, ...defined("at", next.at) }]);
   } finally {
     await journal.close();
   }
@@ -219,16 +231,6 @@ async function settle(
   }
 }
 
-/** Counts a resumed run that the daily limit had refused. */
-function dayAgain(workspace: Workspace, { record, events }: StoredRun, changes: Partial<Settings>) {
-  const settings = { ...recordedSettings(record.settings, events), ...changes };
-  const resumes = events.filter(({ type }) => type === "run:resume").length;
-  const limit = events.findLast(({ type }) => type === "limit:reached" || type === "run:resume");
-  const wasRefused = limit?.type === "limit:reached" && limit.limit === "max_runs_per_day";
-  if (wasRefused) return countedDay(workspace, record, { settings, again: resumes + 1 });
-  return presentDay(workspace, record, settings);
-}
-
 /** Checks whether the process died while it was stopping the run. */
 function isHalted(events: readonly RunEvent[]): boolean {
   const last = events.findLast(({ type }) =>
@@ -252,16 +254,6 @@ interface Opened {
 interface Paced {
   readonly pace: Pace | undefined;
   readonly onProgress: (node: string | undefined, message: string) => void;
-}
-
-/** Closes the journal if `work` throws, so that another process can take the run. */
-async function closingOnFailure<Value>(journal: Journal, work: () => Value | Promise<Value>): Promise<Value> {
-  try {
-    return await work();
-  } catch (error) {
-    await journal.close();
-    throw error;
-  }
 }
 
 async function drive(workspace: Workspace, prepared: PreparedRun, opened: Opened): Promise<FinishedRun> {

@@ -20,7 +20,6 @@ export interface InnerWorkflow {
   /** Document that its relative paths start from. */
   readonly document: WorkflowDocument;
   readonly inline: InlineSkills;
-  /** Places findings in its file. */
   readonly place: LoadedWorkflow["place"];
   /** Sources of the recorded run, if it comes from a recording. */
   readonly sources?: RunRecord["sources"] | undefined;
@@ -29,7 +28,6 @@ export interface InnerWorkflow {
 /** Inner workflows by the path of the node that runs them: `each`, `top/each`. */
 export type InnerWorkflows = ReadonlyMap<string, InnerWorkflow>;
 
-/** Deepest nesting, including the outermost workflow. */
 const MOST_DEEP = 8;
 /** Limit for nested files, whose number can grow exponentially with the depth. */
 const MOST_WORKFLOWS = 1000;
@@ -60,7 +58,10 @@ export function readInner(
       const written = node.call ?? node.workflow;
       if (written === undefined && !node.nodes) continue;
       const field = node.call === undefined ? "workflow" : "call";
-      const refuse = (why: string) => findings.push(...from.place([refused(["nodes", id, field], why)]));
+      const refuse = (message: string) => {
+        const at = { severity: "error", code: "INNER_WORKFLOW", path: ["nodes", id, field] } as const;
+        findings.push(...from.place([{ ...at, message }]));
+      };
       const path = from.path === "" ? id : `${from.path}/${id}`;
       if (depth >= MOST_DEEP) {
         refuse(`workflows are nested more than ${MOST_DEEP} deep`);
@@ -126,18 +127,11 @@ export function withRecordedSkills(inner: InnerWorkflows): InnerWorkflows {
 }
 
 export function recordedInner({ inner = {} }: RunRecord): InnerWorkflows {
-  const documents = Object.entries(inner).map(([path, document]): [string, InnerWorkflow] => {
-    return [path, asRecorded(document)];
-  });
-  return new Map(documents);
+  return new Map(Object.entries(inner).map(([path, document]) => [path, asRecorded(document)]));
 }
 
 function asRecorded({ workflow, file, sources }: InnerDocument): InnerWorkflow {
   return { workflow, file, document: {}, inline: recordedSkills(workflow), place: (found) => [...found], sources };
-}
-
-function refused(path: Diagnostic["path"], message: string): Diagnostic {
-  return { severity: "error", code: "INNER_WORKFLOW", path, message };
 }
 
 interface Found extends Omit<InnerWorkflow, "workflow"> {
@@ -147,22 +141,15 @@ interface Found extends Omit<InnerWorkflow, "workflow"> {
 }
 
 function inlineIn({ workflow, document, inline, place }: Outer, id: string, node: WorkflowNode): Found {
-  const own: LoadedWorkflow["place"] = (found) =>
-    place(found.map((each) => ({ ...each, path: ["nodes", id, ...each.path] })));
   return {
-    workflow: inlineWorkflow(workflow, id, node),
-    file: undefined,
-    document,
-    inline,
-    place: own,
-    real: undefined,
+    ...{ workflow: inlineWorkflow(workflow, id, node), file: undefined, document, inline, real: undefined },
+    place: (found) => place(found.map((each) => ({ ...each, path: ["nodes", id, ...each.path] }))),
   };
 }
 
 interface Means {
   readonly workspace: Workspace;
   readonly read: (document: string) => ReadWorkflow;
-  /** Inner workflow of the node when it was recorded. */
   readonly recorded: InnerDocument | undefined;
 }
 

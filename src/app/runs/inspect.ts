@@ -62,7 +62,6 @@ function pathsIn({ events }: StoredRun): ReadonlySet<string> {
   return new Set(events.flatMap((event) => (event.type === "node:enter" ? [nodePath(event.at, event.node)] : [])));
 }
 
-/** Compares two runs, each an id of the store or a recording file. */
 export async function compareRuns(workspace: Workspace, a: string, b: string): Promise<RunDiff> {
   const read = async (given: string) => reportOf((await findRecording(workspace, given)).stored);
   return diffRuns(await read(a), await read(b));

@@ -18,6 +18,7 @@ import {
   limitsOf,
   memoryOfEnd,
 } from "../../core/engine/record/memory.ts";
+import { recordedSettings } from "../../core/engine/settings/settings.ts";
 import { COOL_DOWNS, changesOf, DAYS } from "../../core/engine/state/entries.ts";
 import { placedPut, touchOf } from "../../core/engine/tools/state.ts";
 import { tell } from "../../run/drive.ts";
@@ -64,7 +65,6 @@ export async function coolingNow({ state }: Workspace, { workflow, cooled }: Run
   return coolingSince(workflow, cooled, { entries, now: Date.now() })?.run;
 }
 
-/** Returns the state that a recorded run has read. */
 export function recalledIn({ states, cooled, skipped, day }: RunRecord) {
   return { ...(states && { states }), ...(cooled && { cooled }), ...(skipped && { skipped }), ...(day && { day }) };
 }
@@ -81,14 +81,19 @@ export async function countedDay(
   return { day: dayOf(record, at, states.get(DAYS) ?? []) };
 }
 
-/** Returns the day's usage for a resumed run that was already counted. */
-export async function presentDay(
-  { state }: Workspace,
-  record: RunRecord,
-  settings: Settings,
+/** Returns the day's usage for a resumed run. Counts the run again if the daily limit had refused it. */
+export async function dayAgain(
+  workspace: Workspace,
+  { record, events }: StoredRun,
+  changes: Partial<Settings>,
 ): Promise<Pick<RunRecord, "day">> {
+  const settings = { ...recordedSettings(record.settings, events), ...changes };
+  const again = events.filter(({ type }) => type === "run:resume").length + 1;
+  const limit = events.findLast(({ type }) => type === "limit:reached" || type === "run:resume");
+  const wasRefused = limit?.type === "limit:reached" && limit.limit === "max_runs_per_day";
+  if (wasRefused) return countedDay(workspace, record, { settings, again });
   if (record.kind !== "run" || !hasDayLimits(settings)) return {};
-  const states = await state.read([DAYS]);
+  const states = await workspace.state.read([DAYS]);
   return { day: dayOf(record, new Date().toISOString(), states.get(DAYS) ?? []) };
 }
 

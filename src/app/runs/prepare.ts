@@ -17,7 +17,6 @@ import { openLinks, recordedLinks } from "../../loaders/mcp/offer/links.ts";
 import { recordSkill } from "../../loaders/registry/entry.ts";
 import { loadSources } from "../../loaders/sources/sources.ts";
 import type { Replaying } from "../../run/recall.ts";
-import { openFetch } from "../adapters/fetch.ts";
 import { connectServers, type Person, withoutServers } from "../adapters/mcp-connections.ts";
 import { openServing, type Serving } from "../adapters/models.ts";
 import { startOfCopy } from "../calls/copies.ts";
@@ -35,8 +34,8 @@ import type { Host, Workspace } from "../host.ts";
 import { checkDocument, describeUnsearched, runRedactor, secretsOf } from "../secrets.ts";
 import { gatherAll, leaveOutUseless, plannableSkills, reachedSkills, type SkillEntries } from "../skills/entries.ts";
 import { requireSkills } from "../skills/required.ts";
-import { configFindings, type InlineSkills, unknownSkills } from "../workspace.ts";
-import { type InnerWorkflow, type InnerWorkflows, readInner, withRecordedSkills } from "./inner.ts";
+import { configFindings, unknownSkills } from "../workspace.ts";
+import { type InnerWorkflow, readInner, withRecordedSkills } from "./inner.ts";
 import { recallMemory } from "./memory.ts";
 import { reportUrl } from "./report-url.ts";
 import {
@@ -61,7 +60,6 @@ export interface PreparedRun {
   readonly changed?: ChangedSkills;
   /** Recording or script that answers instead of models. */
   readonly serving: Serving | undefined;
-  /** Recorded answers and decisions that a replay follows. */
   readonly replay?: Replaying;
   /** Warnings of a resume. Those of a new run are in its record. */
   readonly warnings: readonly string[];
@@ -81,21 +79,17 @@ interface RunRequest {
   readonly runId: string | undefined;
   readonly choices: RunChoices;
   readonly connect: Connect;
-  /** Recording or script that is already open. */
   readonly serving?: Serving;
   /** Replaces the skills after their servers are connected. It also has to apply `writes: plan`. */
   readonly stage?: (entries: SkillEntries, writes: Settings["writes"]) => SkillEntries;
   /** Record that names the file. Its inline skills are not trusted, and its inner workflows may no longer exist. */
   readonly recorded?: RunRecord;
-  /** Overrides the workflow's own cool-down. */
   readonly cooling?: Cooling | undefined;
   /** Replaces the workflow that the node at a path runs, after it was checked. The path of the outermost one is empty. */
   readonly alter?: (workflow: Workflow, path: string) => Workflow;
 }
 
-/** Cool-down settings that override the workflow's. */
 export interface Cooling extends Partial<CoolDown> {
-  /** Value of the cool-down key. */
   readonly fingerprint: Json | undefined;
 }
 
@@ -115,15 +109,10 @@ export async function prepareRun(workspace: Workspace, request: RunRequest): Pro
 
 type Reach = Awaited<ReturnType<typeof gatherReach>>;
 
-interface Connected extends OpenedServers {
-  readonly serving: Serving | undefined;
-  readonly sources: RunRecord["sources"];
-  readonly innerRecord: NonNullable<RunRecord["inner"]>;
-  readonly memory: Awaited<ReturnType<typeof recallMemory>> | undefined;
-}
+type Connected = Awaited<ReturnType<typeof connectRun>>;
 
 /** Opens the recording or script that answers, and reads the sources, the states and the tools of MCP servers. */
-async function connectRun(workspace: Workspace, given: Read & Reach, request: RunRequest): Promise<Connected> {
+async function connectRun(workspace: Workspace, given: Read & Reach, request: RunRequest) {
   const { choices, cooling, stage } = request;
   const { settings, redactor } = given;
   const serving = request.serving ?? (choices.detach ? undefined : await openServing(settings.model, workspace));
@@ -183,20 +172,9 @@ function recordOf(
   };
 }
 
-interface Read {
-  readonly workflow: Workflow;
-  readonly input: JsonObject;
-  readonly inline: InlineSkills;
-  readonly inner: InnerWorkflows;
-  /** Warnings about the workflow and its input. */
-  readonly findings: readonly Diagnostic[];
-  readonly file: string | undefined;
-  readonly settings: Settings;
-  /** Descriptions of what policies changed. */
-  readonly notes: readonly string[];
-}
+type Read = ReturnType<typeof readRequest>;
 
-function readRequest(workspace: Workspace, request: RunRequest): Read {
+function readRequest(workspace: Workspace, request: RunRequest) {
   const { document, input, recorded, cooling, choices, connect, serving, alter = (workflow) => workflow } = request;
   const file = typeof document === "string" ? document : undefined;
   const { workflow: written, diagnostics, inline, place } = readWorkflow(workspace, document);
@@ -262,11 +240,11 @@ export async function gatherReach(
   { workflow, input, inline, inner }: Pick<Read, "workflow" | "input" | "inline" | "inner">,
   { writes }: Pick<RunChoices, "writes">,
 ) {
-  const { host, skills } = workspace;
+  const { skills } = workspace;
   const set = isDryRun(input) ? skills.unconnected() : skills;
   const found = await gatherAll(set, [...inner.values(), { workflow, inline }]);
   const gathered = writes === "plan" ? plannableSkills(found) : found;
-  const secrets = secretsOf(host.env, await reachedSkills(skills, gathered), workspace);
+  const secrets = secretsOf(workspace, await reachedSkills(skills, gathered));
   const redactor = runRedactor(secrets, workflow);
   return { gathered, secrets, redactor };
 }
@@ -308,7 +286,6 @@ async function readSources(
   throw unrunnable(document, located);
 }
 
-/** Collects the warnings about config files, the document, servers and skills. */
 function warningsOf(workspace: Workspace, run: Read & Connected): string[] {
   const { workflow, findings, notes, warnings, entries } = run;
   const all = [...configFindings(workspace), ...unknownSkills(workspace, [workflow]), ...findings];
@@ -321,20 +298,12 @@ function warningsOf(workspace: Workspace, run: Read & Connected): string[] {
   ];
 }
 
-interface OpenedServers {
-  readonly entries: SkillEntries;
-  readonly warnings: readonly string[];
-  readonly spentMs: number;
-  close(): Promise<void>;
-}
-
 interface Opening {
   readonly workflow: Workflow;
   readonly input: JsonObject;
   readonly sources: RunRecord["sources"];
   readonly gathered: SkillEntries;
   readonly redactor: Redactor;
-  /** The run's time limit, if any. */
   readonly limitMs: number | undefined;
   readonly stored?: StoredRun;
 }
@@ -344,20 +313,18 @@ export async function openServers(
   host: Host,
   { workflow, redactor, limitMs, stored, ...given }: Opening,
   { choices, connect }: Pick<RunRequest, "choices" | "connect">,
-): Promise<OpenedServers> {
+) {
   const { input } = given;
   const gathered = await leaveOutUseless(given.gathered, host.cwd, given);
   if (choices.requireSkills) requireSkills(workflow, gathered);
   const unopened = { warnings: [], spentMs: 0, close: async () => undefined };
   if (isDryRun(input)) return { entries: withoutServers(gathered), ...unopened };
   if (!connect) return { entries: gathered, ...unopened };
-  const fetch = openFetch(host.env, choices.offline);
   const began = performance.now();
   const linked = stored && recordedLinks(stored.record, stored.events);
   const servers = await connectServers(gathered, {
     host,
     links: (id) => openLinks(linked?.get(id)),
-    fetch,
     redactor,
     offline: choices.offline,
     frozen: choices.frozen,

@@ -13,7 +13,6 @@ import { plannableWarnings, skillFindings, skillWarnings } from "./warnings.ts";
 interface TakeRequest {
   readonly choices: RunChoices;
   readonly connect: Connect;
-  /** Called once the run is prepared, before it executes. */
   readonly watch: (prepared: PreparedRun) => Watch;
 }
 

@@ -7,7 +7,6 @@ import { unchainedWarnings } from "../../core/engine/record/recording.ts";
 import { strictest } from "../../core/engine/settings/bounds.ts";
 import type { RunChoices } from "../../core/engine/settings/settings.ts";
 import { recordSkill } from "../../loaders/registry/entry.ts";
-import type { SkillEntry } from "../../loaders/registry/skill-set.ts";
 import { afterwardsIn, recallRun } from "../../run/recall.ts";
 import type { Serving } from "../adapters/models.ts";
 import type { Recording } from "../adapters/stores.ts";
@@ -54,7 +53,7 @@ export async function prepareReplay(
     const isUnknown = entry?.skill.mcp !== undefined || entry?.withheld !== undefined;
     if (!recorded || (recorded.available === skill.available && !isUnknown)) return skill;
     if (!recorded.available) return recorded;
-    const now = recordSkill(skill.id, offered(entry));
+    const now = recordSkill(skill.id, entry && { ...entry, unavailable: undefined });
     return isUnknown ? { ...now, tools: recorded.tools } : now;
   });
   const skills = connect
@@ -98,8 +97,4 @@ function untimed({ model: _model, judge_model: _judge, node_timeout_ms: _time, .
   if (!settings.limits) return settings;
   const { timeout_ms: _timeout, ...limits } = settings.limits;
   return { ...settings, limits };
-}
-
-function offered(entry: SkillEntry | undefined): SkillEntry | undefined {
-  return entry && { ...entry, unavailable: undefined };
 }

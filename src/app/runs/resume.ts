@@ -80,13 +80,6 @@ export function unknownWarnings(workspace: Workspace, { record }: StoredRun): st
   return unknownSkills(workspace, [record.workflow]).map(({ message }) => message);
 }
 
-interface TakenUp {
-  readonly skill: SkillRecord;
-  /** The skill from now on, if it has lost something. */
-  readonly changed: ChangedSkills;
-  readonly lost: readonly string[];
-}
-
 /** Keeps errors about a file that only the record names from quoting the file's content. */
 export async function unquoted<Value>(named: string, work: () => Promise<Value>): Promise<Value> {
   try {
@@ -102,11 +95,10 @@ export async function unquoted<Value>(named: string, work: () => Promise<Value>)
   }
 }
 
-/** Codes of errors about the content of a file. */
 const QUOTING: ReadonlySet<string> = new Set(["workflow.invalid", "input.invalid", "recording.invalid"]);
 
 /** Updates a recorded skill's tools. Keeps tools that are gone, because earlier decisions refer to them. */
-function takeUp(recorded: SkillRecord, entry: SkillEntry | undefined): TakenUp {
+function takeUp(recorded: SkillRecord, entry: SkillEntry | undefined) {
   const now = recordSkill(recorded.id, entry);
   const skill = { ...holdToNow(recorded, now), ...defined("scripts", recorded.scripts) };
   const gone = skill.tools.filter(({ name }) => !now.tools.some((tool) => tool.name === name));
@@ -116,23 +108,13 @@ function takeUp(recorded: SkillRecord, entry: SkillEntry | undefined): TakenUp {
   const available = now.available && (gone.length < skill.tools.length || now.scripts !== undefined);
   const scripts = isWithoutScripts ? [RUN_SCRIPT] : [];
   const names = [...gone.map(({ exposed }) => exposed), ...scripts].join(", ");
+  const cause = defined("cause", entry?.withheld === undefined ? now.cause : ("untrusted" as const));
+  const lost = [...gone.map(({ name }) => name), ...scripts];
   return {
     skill,
-    changed: [
-      {
-        id: recorded.id,
-        available,
-        ...causeOf(now, entry),
-        reason: why,
-        lost: [...gone.map(({ name }) => name), ...scripts],
-      },
-    ],
+    changed: [{ id: recorded.id, available, ...cause, reason: why, lost }],
     lost: [`${recorded.id} has lost ${names} since the run started: ${why}`],
   };
-}
-
-function causeOf({ cause }: SkillRecord, entry: SkillEntry | undefined): Pick<SkillRecord, "cause"> {
-  return entry?.withheld === undefined ? defined("cause", cause) : { cause: "untrusted" };
 }
 
 /** Returns a recorded skill whose tools are defined as they are now, because they will be called. */
@@ -192,7 +174,6 @@ function notesOf({ host, ...workspace }: Workspace, choices: PreparedRun["choice
   return clampBounds({ ...recordedSettings(stored.record.settings, stored.events), ...asked }, policies).notes;
 }
 
-/** Returns the event that resumes an ended run, and its key. */
 export function resumption(events: readonly RunEvent[], { from, ...how }: Resumption) {
   const key = `resume/${events.filter(({ type }) => type === "run:resume").length + 1}`;
   return { key, body: { type: "run:resume", ...defined("from", from), ...how } } as const;

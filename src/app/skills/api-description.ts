@@ -16,7 +16,13 @@ export function readApiDescription(path: string, shown: string): ApiDescription 
 }
 
 function readDocument(path: string, shown: string): unknown {
-  const text = readText(path, shown);
+  let text: string;
+  try {
+    if (statSync(path).size > LARGEST) throw new Error(`it is larger than ${LARGEST / 1e6} MB`);
+    text = readRegular(path).toString("utf8");
+  } catch (error) {
+    throw usageError(`${shown} cannot be read: ${messageOf(error)}`);
+  }
   const json = parseJson(text);
   if (json !== undefined) return json;
   const { value, problems } = parseYaml(text);
@@ -24,14 +30,4 @@ function readDocument(path: string, shown: string): unknown {
   if (!problem) return value;
   const place = problem.line === undefined ? shown : `${shown}:${problem.line}`;
   throw usageError(`${place}: ${problem.message}`);
-}
-
-function readText(path: string, shown: string): string {
-  try {
-    const { size } = statSync(path);
-    if (size <= LARGEST) return readRegular(path).toString("utf8");
-  } catch (error) {
-    throw usageError(`${shown} cannot be read: ${messageOf(error)}`);
-  }
-  throw usageError(`${shown} is larger than ${LARGEST / 1e6} MB`);
 }

@@ -1,6 +1,7 @@
 import { resolve } from "node:path";
 import { usageError } from "../../core/base/errors.ts";
 import { CONTEXT_MODES, type Hint, type OptionName, SKILL_ORDERS, variableOf } from "../../core/base/options.ts";
+import { groupBy } from "../../core/base/values.ts";
 import type { Environment } from "../../core/document/config.ts";
 import { loosenings } from "../../core/skill/formats/tool-reach.ts";
 import type { Effect } from "../../core/skill/skill.ts";
@@ -12,7 +13,6 @@ import { OPTIONS, type OptionRow, type OptionValues } from "../options.ts";
 
 /** Options for skills, as given on the command line or to the library. */
 export interface SkillFlags extends Pick<OptionValues, SkillKey> {
-  /** Answers to trust questions for this run. */
   readonly allowed?: readonly TrustEntry[];
 }
 
@@ -35,12 +35,10 @@ export interface SkillChoices {
   readonly instances: ReadonlyMap<string, InstanceChoice>;
   readonly modules: readonly ModuleChoice[];
   readonly disabled: readonly string[];
-  /** Skills that nodes get in addition, by node. */
   readonly added: ReadonlyMap<string, readonly string[]>;
   /** Nodes that the command line names. Config files name nodes of any workflow. */
   readonly addedHere: readonly string[];
   readonly formats: FormatOptions;
-  /** Settings that the project's config file must not make. */
   readonly findings: readonly string[];
   /** Skills that a flag, a variable or `skills.disabled` names. */
   readonly named: readonly NamedSkill[];
@@ -71,65 +69,62 @@ interface Files {
   readonly onlyPinned?: boolean;
 }
 
-export function chooseSkills(flags: SkillFlags, env: Environment, files: Files): SkillChoices {
-  const { project, user, memory, trustsUser, onlyPinned = false } = files;
-  const own = user?.config.skills ?? {};
-  const trusting = trustsUser ? own : {};
-  const untrusted = [project, trustsUser ? undefined : user];
-  const shared = project?.config.skills ?? {};
+interface File extends LoadedConfig {
+  readonly kind: ServerChoice["kind"];
+  readonly trusted: boolean;
+}
+
+export function chooseSkills(
+  flags: SkillFlags,
+  env: Environment,
+  { project, user, memory, trustsUser, onlyPinned = false }: Files,
+): SkillChoices {
+  const files: readonly File[] = [
+    ...(project ? [{ ...project, kind: "project" as const, trusted: false }] : []),
+    ...(user ? [{ ...user, kind: "user" as const, trusted: trustsUser }] : []),
+  ];
+  const said = files.map(({ config: { skills = {} } }) => skills);
+  const own = (trustsUser && user?.config.skills) || {};
   const isOn = (option: OptionName) => ["1", "true"].includes(env[variableOf(option)] ?? "");
-  const trusted = [...(flags.trustSkill ?? []), ...listed(env, "trust-skill"), ...(trusting.trust ?? [])];
+  const order = flags.skillOrder ?? env[variableOf("skill-order")] ?? said.find((one) => one.order)?.order;
+  const mode = flags.contextMode ?? env[variableOf("context-mode")] ?? said.find((one) => one.contextMode)?.contextMode;
+  const trusted = [...(flags.trustSkill ?? []), ...listed(env, "trust-skill"), ...(own.trust ?? [])];
   return {
-    order: oneOf(
-      "order",
-      SKILL_ORDERS,
-      flags.skillOrder ?? env[variableOf("skill-order")] ?? shared.order ?? own.order,
-    ),
-    contextMode: oneOf(
-      "context mode",
-      CONTEXT_MODES,
-      flags.contextMode ?? env[variableOf("context-mode")] ?? shared.contextMode ?? own.contextMode,
-    ),
+    order: oneOf("order", SKILL_ORDERS, order),
+    contextMode: oneOf("context mode", CONTEXT_MODES, mode),
     trust: {
       ids: new Set(trusted.filter((name) => !PINNED.test(name))),
       pinned: new Set(trusted.filter((name) => PINNED.test(name))),
       onlyPinned,
       remembered: [...memory.entries, ...(flags.allowed ?? [])],
     },
-    defineTool: flags.allowDefineTool || isOn("allow-define-tool") || trusting.defineTool === true,
-    variables: gatherVariables(flags, env, trusting.env),
+    defineTool: flags.allowDefineTool || isOn("allow-define-tool") || own.defineTool === true,
+    variables: grouped([...(flags.skillEnv ?? []), ...listedPairs(env), ...pairsIn(own.env)]),
     effects: new Map(flags.effect?.map(([place, effect]) => [place, effectOf(place, effect)])),
-    servers: gatherServers(files),
-    instances: gatherInstances(files),
-    modules: [...moduleChoices(project, false), ...moduleChoices(user, trustsUser)],
-    disabled: [...(shared.disabled ?? []), ...(own.disabled ?? [])],
+    // The user's own servers and instances override the project's.
+    servers: new Map(files.flatMap(serversIn)),
+    instances: new Map(files.flatMap(instancesIn)),
+    modules: files.flatMap(modulesIn),
+    disabled: said.flatMap(({ disabled = [] }) => disabled),
     addedHere: (flags.addSkill ?? []).map(([node]) => node),
-    added: addedSkills(flags.addSkill ?? [], [shared.add, own.add]),
+    added: grouped([...said.flatMap(({ add }) => pairsIn(add)), ...(flags.addSkill ?? [])]),
     formats: {
-      descriptor: shared.descriptor ?? own.descriptor ?? "current",
-      allowScripts: flags.allowScripts || isOn("allow-scripts") || trusting.allowScripts === true,
+      descriptor: said.find((one) => one.descriptor)?.descriptor ?? "current",
+      allowScripts: flags.allowScripts || isOn("allow-scripts") || own.allowScripts === true,
     },
-    findings: [...untrusted.flatMap((file) => (file ? refusedOf(file) : [])), ...pinnedOf(user), ...memory.findings],
-    named: [
-      ...namedSkills(flags, env),
-      ...[project, user].flatMap((file) =>
-        (file?.config.skills?.disabled ?? []).map((id) => ({ by: `${file?.path}: skills.disabled`, id })),
-      ),
-      ...[project, user].flatMap((file) =>
-        Object.keys(file?.config.skills?.instances ?? {}).map((id) => ({ by: `${file?.path}: skills.instances`, id })),
-      ),
-    ],
+    findings: [...files.filter((file) => !file.trusted).flatMap(refusedOf), ...memory.findings],
+    named: [...namedSkills(flags, env), ...files.flatMap(namedIn)],
   };
 }
 
-function addedSkills(
-  flags: readonly (readonly [node: string, skill: string])[],
-  files: readonly (Readonly<Record<string, readonly string[]>> | undefined)[],
-): ReadonlyMap<string, readonly string[]> {
-  const written = files.flatMap((file) => Object.entries(file ?? {}));
-  const all = [...written, ...flags.map(([node, skill]) => [node, [skill]] as const)];
-  const nodes = new Set(all.map(([node]) => node));
-  return new Map([...nodes].map((node) => [node, all.flatMap(([each, ids]) => (each === node ? ids : []))]));
+type Pair = readonly [key: string, value: string];
+
+function pairsIn(lists: Readonly<Record<string, readonly string[]>> = {}): Pair[] {
+  return Object.entries(lists).flatMap(([key, values]) => values.map((value): Pair => [key, value]));
+}
+
+function grouped(pairs: readonly Pair[]): ReadonlyMap<string, readonly string[]> {
+  return new Map([...groupBy(pairs, ([key]) => key)].map(([key, group]) => [key, group.map(([, value]) => value)]));
 }
 
 /** Skill id with the digest of its content. */
@@ -146,7 +141,7 @@ function effectOf(place: string, effect: string): Effect {
 
 function namedSkills({ trustSkill = [], skillEnv = [], effect = [] }: SkillFlags, env: Environment): NamedSkill[] {
   const named = (by: Hint, ids: readonly string[]) => ids.map((id) => ({ by, id: id.replace(PINNED, "") }));
-  const first = ([id]: readonly [string, string]) => id;
+  const first = ([id]: Pair) => id;
   return [
     ...named([{ option: "trust-skill" }], trustSkill),
     ...named(variableOf("trust-skill"), listed(env, "trust-skill")),
@@ -171,61 +166,40 @@ function listed(env: Environment, option: OptionName): string[] {
   return (env[variableOf(option)] ?? "").split(",").flatMap((name) => (name.trim() === "" ? [] : [name.trim()]));
 }
 
-/** Reads pairs `ID=VAR`. */
-function listedPairs(env: Environment) {
-  return listed(env, "skill-env").map((pair) => [pair.split("=")[0] ?? "", pair.split("=")[1] ?? ""] as const);
+function listedPairs(env: Environment): Pair[] {
+  return listed(env, "skill-env").map((pair) => [pair.split("=")[0] ?? "", pair.split("=")[1] ?? ""]);
 }
 
-function gatherVariables(
-  { skillEnv = [] }: SkillFlags,
-  env: Environment,
-  own: Readonly<Record<string, readonly string[]>> = {},
-): ReadonlyMap<string, readonly string[]> {
-  const written = Object.entries(own).flatMap(([id, names]) => names.map((name) => [id, name] as const));
-  const gathered = new Map<string, string[]>();
-  for (const [id, name] of [...skillEnv, ...listedPairs(env), ...written])
-    gathered.set(id, [...(gathered.get(id) ?? []), name]);
-  return gathered;
+function serversIn({ path, config, kind, trusted }: File): (readonly [id: string, server: ServerChoice])[] {
+  const servers = Object.entries(config.mcpServers ?? {});
+  return servers.map(([id, server]) => [id, { config: server, path, kind, trusted }]);
 }
 
-/** Merges the servers of both config files. The user's own override the project's. */
-function gatherServers({ project, user, trustsUser }: Files) {
-  const choices = (file: LoadedConfig | undefined, kind: ServerChoice["kind"], trusted: boolean) =>
-    Object.entries(file?.config.mcpServers ?? {}).map(
-      ([id, config]) => [id, { config, path: file?.path ?? "", kind, trusted }] as const,
-    );
-  return new Map<string, ServerChoice>([...choices(project, "project", false), ...choices(user, "user", trustsUser)]);
+function instancesIn({ path, config, trusted }: File): (readonly [id: string, instance: InstanceChoice])[] {
+  return Object.entries(config.skills?.instances ?? {}).flatMap(([skill, instances]) =>
+    Object.entries(instances).map(([name, instance]) => {
+      return [`${skill}@${name}`, { skill, name, config: instance, path, trusted }] as const;
+    }),
+  );
 }
 
-/** Merges the instances of both config files. The user's own override the project's. */
-function gatherInstances({ project, user, trustsUser }: Files) {
-  const choices = (file: LoadedConfig | undefined, trusted: boolean) =>
-    Object.entries(file?.config.skills?.instances ?? {}).flatMap(([skill, instances]) =>
-      Object.entries(instances).map(
-        ([name, config]) => [`${skill}@${name}`, { skill, name, config, path: file?.path ?? "", trusted }] as const,
-      ),
-    );
-  return new Map<string, InstanceChoice>([...choices(project, false), ...choices(user, trustsUser)]);
-}
-
-function moduleChoices(file: LoadedConfig | undefined, trusted: boolean): ModuleChoice[] {
-  return (file?.config.skills?.modules ?? []).map((specifier, index) => ({
-    specifier: /^[./]/.test(specifier) ? resolve(file?.directory ?? ".", specifier) : specifier,
-    from: file?.directory ?? ".",
-    named: { file: file?.path ?? "", index },
+function modulesIn({ path, directory, config, trusted }: File): ModuleChoice[] {
+  return (config.skills?.modules ?? []).map((specifier, index) => ({
+    specifier: /^[./]/.test(specifier) ? resolve(directory, specifier) : specifier,
+    from: directory,
+    named: { file: path, index },
     trusted,
   }));
 }
 
-/** Reports answers in an old format, which are bound to files but not to a place. */
-function pinnedOf(user: LoadedConfig | undefined): string[] {
-  const pinned = (user?.config.skills?.trust ?? []).filter((entry) => /@[0-9a-f]{16}$/.test(entry));
-  return pinned.map(
-    (entry) => `${user?.path}: skills.trust: ${entry} is ignored, because it does not name a folder: answer again`,
-  );
+function namedIn({ path, config: { skills = {} } }: File): NamedSkill[] {
+  return [
+    ...(skills.disabled ?? []).map((id) => ({ by: `${path}: skills.disabled`, id })),
+    ...Object.keys(skills.instances ?? {}).map((id) => ({ by: `${path}: skills.instances`, id })),
+  ];
 }
 
-function refusedOf({ path, config }: LoadedConfig): string[] {
+function refusedOf({ path, config }: File): string[] {
   const { skills = {}, fetch = {}, mcpServers = {}, workspace = {} } = config;
   const set = new Set(Object.entries(skills).flatMap(([key, value]) => (value === false ? [] : [`skills.${key}`])));
   const rows: readonly OptionRow[] = Object.values(OPTIONS);
@@ -240,7 +214,6 @@ function refusedOf({ path, config }: LoadedConfig): string[] {
   return [...keys, ...auth, ...servers, ...copies].map((key) => cannotCount(path, key));
 }
 
-/** Describes a setting that a file of the checkout must not make. */
 export function cannotCount(path: string, key: string): string {
   return `${path}: ${key} is ignored: a file of the checkout cannot raise trust. Set it in your own config file, by flag or by variable`;
 }

@@ -5,7 +5,6 @@ import type { RunRecord } from "../../core/engine/event/record.ts";
 import { askForLack } from "../../loaders/registry/entry.ts";
 import type { InlineSkills, SkillEntry, SkillSet } from "../../loaders/registry/skill-set.ts";
 
-/** Skills by id. Undefined if no skill has the id. */
 export type SkillEntries = ReadonlyMap<string, SkillEntry | undefined>;
 
 export async function gatherSkills(set: SkillSet, workflow: Workflow, inline: InlineSkills): Promise<SkillEntries> {
@@ -23,18 +22,15 @@ export async function gatherAll(
   for (const { workflow } of documents) {
     for (const [id, skill] of Object.entries(workflow.skills ?? {})) {
       const other = declared.get(id);
-      if (other !== undefined && !deepEqual(other, skill)) throw twice(id);
+      if (other !== undefined && !deepEqual(other, skill)) {
+        const message = `two workflows declare different skills with the id ${id}`;
+        throw new SkillflowError("workflow.invalid", message, { hint: "rename one of them" });
+      }
       declared.set(id, skill);
     }
   }
   const found = await Promise.all(documents.map(({ workflow, inline }) => gatherSkills(set, workflow, inline)));
   return new Map(found.flatMap((entries) => [...entries]));
-}
-
-function twice(id: string): SkillflowError {
-  return new SkillflowError("workflow.invalid", `two workflows declare different skills with the id ${id}`, {
-    hint: "rename one of them",
-  });
 }
 
 /** Finds skills and all skills that they call, directly or not. The run may need the secrets of all of them. */

@@ -1,4 +1,4 @@
-import { existsSync } from "node:fs";
+import { existsSync, readdirSync } from "node:fs";
 import { dirname, isAbsolute, join, resolve } from "node:path";
 import type { Diagnostic } from "../../core/base/diagnostic.ts";
 import { ownPath, packagePath } from "../../files/own-files.ts";
@@ -79,9 +79,22 @@ export function keptPlaces({ cwd, env }: Host, levels: readonly SkillLevel[]): r
   return [...byCustom, ...named, ...(config === undefined ? [] : [dirname(config)])];
 }
 
-/** Returns the user's own folders, with their config and skills. */
 export function ownFolders({ env }: Host): readonly string[] {
   const config = userConfigPath(env);
   const dotted = FOLDERS.sweny.filter(Boolean).flatMap((folder) => (env.HOME ? [join(env.HOME, folder)] : []));
   return config === undefined ? dotted : [...dotted, dirname(config)];
+}
+
+/** Lists the folder names in the standard skill folders and in `named`, without opening any skill. */
+export function knownSkills({ cwd, env }: Host, named: readonly string[]): readonly string[] {
+  const places = [cwd, projectRoot(cwd), ...(env.HOME ? [env.HOME] : [])];
+  const dotted = places.flatMap((place) => FOLDERS.sweny.map((folder) => join(place, folder, "skills")));
+  const names = [ownPath("skills", "skills"), ...named, ...dotted].flatMap(foldersIn);
+  return [...new Set(names)].sort();
+}
+
+function foldersIn(directory: string): string[] {
+  if (!existsSync(directory)) return [];
+  const entries = readdirSync(directory, { withFileTypes: true });
+  return entries.flatMap((entry) => (entry.isDirectory() && !entry.name.startsWith(".") ? [entry.name] : []));
 }

@@ -10,7 +10,6 @@ const MOST_BYTES = 16 * 1024 * 1024;
 const MOST_FOLDERS = 2000;
 
 export interface PublishedFile {
-  /** Path in the folder, with `/`. */
   readonly path: string;
   /** Changes when the file is written or replaced. */
   readonly stamp: string;

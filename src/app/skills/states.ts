@@ -17,11 +17,9 @@ export interface SkillState {
   readonly cause?: Unavailable["kind"];
   /** Reason why the skill, or a part of it, cannot be used. Null if it is fully usable. */
   readonly reason: string | null;
-  /** Suggested fix. Null if there is nothing to do. */
   readonly fix: string | null;
   /** Ids of the workflow's nodes that list it. Empty without a workflow. */
   readonly nodes: readonly string[];
-  /** Only for skills that can be used. */
   readonly tools?: readonly ToolState[];
 }
 
@@ -47,14 +45,11 @@ export function faultOf({ unavailable, withheld }: SkillEntry): string | undefin
   return unavailable?.reason ?? withheld;
 }
 
-/** Reason for a skill with untrusted scripts. */
 export const HELD_SCRIPTS = "its scripts are not trusted";
 
 interface Examined {
   readonly skill: string;
-  /** Undefined for an unknown id. */
   readonly entry: SkillEntry | undefined;
-  /** Nodes that list it. */
   readonly nodes?: readonly string[];
 }
 
@@ -75,7 +70,14 @@ export function examineSkill({ skill: id, entry, nodes = [] }: Examined, host: P
       reason,
       fix: trust,
       nodes,
-      tools: entry.skill.tools.map((tool) => examineTool(entry, tool)),
+      tools: entry.skill.tools.map((tool) => {
+        const lack = missingForTool(tool, fields) ?? null;
+        return {
+          name: exposedName(id, tool.name),
+          state: lack === null ? "configured" : "not_configured",
+          reason: lack,
+        };
+      }),
     };
   }
   const { kind } = unavailable;
@@ -87,9 +89,4 @@ export function examineSkill({ skill: id, entry, nodes = [] }: Examined, host: P
     fix: unavailable.fix ?? (withheld === undefined ? null : trust),
     nodes,
   };
-}
-
-function examineTool({ skill, fields }: SkillEntry, tool: SkillEntry["skill"]["tools"][number]): ToolState {
-  const reason = missingForTool(tool, fields) ?? null;
-  return { name: exposedName(skill.id, tool.name), state: reason === null ? "configured" : "not_configured", reason };
 }

@@ -14,11 +14,9 @@ import type { TestedCase } from "./run-tests.ts";
 export interface AcceptedFile {
   readonly path: string;
   readonly text: string;
-  /** Folder that must contain the file. */
   readonly root: string;
 }
 
-/** Lists the changes to a test if its failed case is accepted. */
 export function updatesOf({ ready, index, runs }: TestedCase): readonly Update[] {
   const expected = ready.test.cases[index]?.expect ?? {};
   return (runs[0]?.failures ?? []).flatMap((failure) => updateOf(failure, expected) ?? []);

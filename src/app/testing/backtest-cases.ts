@@ -1,19 +1,19 @@
 import { existsSync, readdirSync, statSync } from "node:fs";
 import { join, resolve } from "node:path";
 import type { Diagnostic } from "../../core/base/diagnostic.ts";
-import { SkillflowError, usageError } from "../../core/base/errors.ts";
+import { attempt, SkillflowError, usageError } from "../../core/base/errors.ts";
 import { defined } from "../../core/base/values.ts";
 import { fold } from "../../core/engine/fold/fold.ts";
 import { begin } from "../../core/engine/fold/state.ts";
-import { type JudgementLine, judgementsIn, readFeedback } from "../../core/engine/state/feedback.ts";
+import { type JudgementLine, judgementsIn } from "../../core/engine/state/feedback.ts";
 import type { BacktestCase, Truth } from "../../core/outward/testing/backtest.ts";
 import { answerOf } from "../../core/outward/testing/grade.ts";
 import { loadBacktestFile } from "../../loaders/documents/backtest-file.ts";
 import { readWorkflow } from "../documents.ts";
-import { documentsOf, type Workspace } from "../host.ts";
-import { feedbackEntries } from "../runs/afterwards/feedback.ts";
+import { documentsOf, shownPath, type Workspace } from "../host.ts";
+import { feedbackOf } from "../runs/afterwards/feedback.ts";
 import { nearFile } from "../workspace.ts";
-import { rootOfTest, shownPath } from "./find.ts";
+import { rootOfTest } from "./find.ts";
 
 export interface Cases {
   readonly cases: readonly BacktestCase[];
@@ -73,7 +73,7 @@ function casesIn(folder: string): string[] {
 
 /** Makes a case of each judged run whose truth is known: what was right, or the cause that a person stated. */
 export async function feedbackCases(workspace: Workspace): Promise<Cases> {
-  const { lines } = readFeedback(await feedbackEntries(workspace));
+  const { lines } = await feedbackOf(workspace);
   const judged = [...judgementsIn(lines).values()];
   const found = await Promise.all(judged.map((line) => caseOf(workspace, line).catch(() => undefined)));
   const cases = found.filter((one) => one !== undefined);
@@ -113,13 +113,7 @@ export function onlyWorkflow(workspace: Workspace): string {
       /(?<!\.(?:test|script))\.ya?ml$/.test(name) && !name.startsWith(".") ? [join(place, name)] : [],
     ),
   );
-  const found = files.filter((file) => {
-    try {
-      return readWorkflow(workspace, file).workflow?.verdict !== undefined;
-    } catch {
-      return false;
-    }
-  });
+  const found = files.filter((file) => attempt(() => readWorkflow(workspace, file).workflow?.verdict) !== undefined);
   const [only] = found;
   if (only !== undefined && found.length === 1) return only;
   const what = found.length === 0 ? "no workflow here has a verdict" : `${found.length} workflows here have a verdict`;

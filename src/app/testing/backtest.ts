@@ -13,17 +13,15 @@ import { readRecording } from "../../stores/file/run-lines.ts";
 import { filesOfRun } from "../../stores/file/store.ts";
 import { openServing, type Serving } from "../adapters/models.ts";
 import type { Workspace } from "../host.ts";
-import { type FinishedRun, startRun } from "../runs/drive.ts";
+import { type FinishedRun, silentWatch, startRun } from "../runs/drive.ts";
 import { newRunId, type PreparedRun, prepareRun } from "../runs/prepare.ts";
 import type { SkillEntries } from "../skills/entries.ts";
 import { onlyWorkflow } from "./backtest-cases.ts";
 
-/** Default number of runs of each case. */
 export const BACKTEST_RUNS = 3;
 
 export interface BacktestRequest {
   readonly cases: readonly BacktestCase[];
-  /** Replaces the workflows of the cases. */
   readonly workflow: string | undefined;
   readonly runs: number;
   /** Leaves out tools that may show what happened after the case's time. */
@@ -42,7 +40,6 @@ export interface BacktestRun extends Graded {
   readonly durationMs: number;
   /** Calls of tools that do not know the clock. */
   readonly unbounded: ReadonlyMap<string, number>;
-  /** Why the run failed. */
   readonly error?: string;
   /** Path of the run's record. Undefined if the store keeps no files. */
   readonly record: string | undefined;
@@ -122,14 +119,15 @@ async function runCase(workspace: Workspace, { of, document, serving }: Running,
       stage: (entries) => (isStrict ? boundedSkills(entries) : entries),
     });
     const record: RunRecord = { ...prepared.record, kind: "backtest", ...(of.as_of ? { as_of: of.as_of } : {}) };
-    const silent = { debug: () => undefined, info: () => undefined, warn: () => undefined };
-    const watch = { observers: [], signal, onPromptChanged: () => undefined, loggerFor: () => silent };
-    const finished = await startRun(placed, { ...prepared, record }, watch);
+    const finished = await startRun(placed, { ...prepared, record }, silentWatch(signal));
     const { storeDirectory } = workspace;
     return { finished, record: storeDirectory && filesOfRun(storeDirectory, record.run).path };
   } finally {
     await prepared?.close();
-    if (folder !== undefined) removeCopy(folder);
+    if (folder !== undefined) {
+      changeModes(folder, { file: 0o600, folder: 0o700 });
+      rmSync(folder, { recursive: true, force: true });
+    }
   }
 }
 
@@ -156,11 +154,6 @@ function copyFiles(files: NonNullable<BacktestCase["files"]>, path: string | und
   }
   changeModes(folder, { file: 0o444, folder: 0o555 });
   return folder;
-}
-
-function removeCopy(folder: string): void {
-  changeModes(folder, { file: 0o600, folder: 0o700 });
-  rmSync(folder, { recursive: true, force: true });
 }
 
 function changeModes(folder: string, modes: { readonly file: number; readonly folder: number }): void {

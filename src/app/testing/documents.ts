@@ -6,20 +6,16 @@ import type { BacktestedCase, BacktestRun } from "./backtest.ts";
 import type { Coverage, Mutation } from "./mutate.ts";
 import type { TestedCase } from "./run-tests.ts";
 
-/** Documents that describe tests and backtests. */
-
 export function modelOf({ model, ready }: TestedCase): string | null {
   const { model: own } = ready.workflow;
   return model.name ?? (own === undefined ? null : modelText(own));
 }
 
-/** Results of `--coverage` and `--mutate`. */
 export interface Measured {
   readonly coverage?: readonly Coverage[];
   readonly mutation?: readonly Mutation[];
 }
 
-/** Builds the `skillflow.tests/1` report. */
 export function testDocument(tested: readonly TestedCase[], measured: Measured = {}) {
   const files = [...new Set(tested.map(({ ready }) => ready.loaded.file))];
   return {
@@ -54,7 +50,6 @@ function caseOf(one: TestedCase) {
 
 export type TestResult = ReturnType<typeof testDocument>;
 
-/** Builds the `skillflow.backtest/1` document. */
 export function backtestDocument(
   done: readonly BacktestedCase[],
   about: { readonly runs: number; readonly leftOut: number },

@@ -1,5 +1,5 @@
 import { readdirSync, statSync } from "node:fs";
-import { dirname, join, relative, resolve, sep } from "node:path";
+import { dirname, join, resolve, sep } from "node:path";
 import { usageError } from "../../core/base/errors.ts";
 import { projectRoot } from "../../loaders/documents/project-config.ts";
 import { documentsOf, type Host } from "../host.ts";
@@ -32,12 +32,6 @@ function testsBelow(folder: string): string[] {
     if (entry.isDirectory()) return testsBelow(path);
     return entry.isFile() && entry.name.endsWith(".test.yml") ? [path] : [];
   });
-}
-
-/** Returns a path relative to the documents' folder, or unchanged if it is outside. */
-export function shownPath(host: Host, path: string): string {
-  const shown = relative(documentsOf(host), path);
-  return shown === "" || shown.startsWith(`..${sep}`) ? path : shown;
 }
 
 /** Returns the folder that must contain the files of a test: the project, or the test's own project root. */

@@ -16,9 +16,9 @@ import { outcomeOf } from "../../core/outward/testing/outcome.ts";
 import type { Expected, TestCase, TestFile } from "../../core/outward/testing/test-file.ts";
 import { placeNamed } from "../../loaders/documents/test-file.ts";
 import { findRecording } from "../adapters/stores.ts";
-import { documentsOf, type Workspace } from "../host.ts";
+import { documentsOf, shownPath, type Workspace } from "../host.ts";
 import type { AcceptedFile } from "./accept.ts";
-import { rootOfTest, shownPath } from "./find.ts";
+import { rootOfTest } from "./find.ts";
 
 /** Turns a recorded run into a test of its workflow. Returns the test file and its recording. */
 export async function testFromRun(workspace: Workspace, given: string): Promise<readonly [AcceptedFile, AcceptedFile]> {
@@ -151,12 +151,9 @@ async function recordedTools(events: readonly RunEvent[], blobs: Blobs): Promise
       error === undefined ? { when, output: await whole(output, blobs) } : { when, error, ...defined("acted", acted) },
     );
   }
-  return Object.fromEntries([...rows].map(([tool, known]) => [tool, mostSpecificFirst(known)]));
-}
-
-/** Sorts rows by the length of their input: a short one may fit calls that a longer one is meant for. */
-function mostSpecificFirst(rows: ReadonlyMap<string, Fixture>): Fixture[] {
-  return [...rows].sort(([a], [b]) => b.length - a.length).map(([, row]) => row);
+  // A short input may fit calls that a longer one is meant for.
+  const sorted = [...rows].map(([tool, known]) => [tool, [...known].sort(([a], [b]) => b.length - a.length)] as const);
+  return Object.fromEntries(sorted.map(([tool, known]) => [tool, known.map(([, row]) => row)]));
 }
 
 /** Replaces blob references in a result by the blobs' content. */

@@ -1,7 +1,7 @@
 import { dirname, resolve } from "node:path";
 import { type Diagnostic, hasErrors } from "../../core/base/diagnostic.ts";
 import { messageOf, SkillflowError } from "../../core/base/errors.ts";
-import { groupBy, nearest } from "../../core/base/values.ts";
+import { defined, groupBy, nearest } from "../../core/base/values.ts";
 import { flatWorkflow } from "../../core/document/inner/flat.ts";
 import { documentOf } from "../../core/document/inner/place.ts";
 import { parseModel } from "../../core/document/model-name.ts";
@@ -21,11 +21,11 @@ import {
 import { readRecording } from "../../stores/file/run-lines.ts";
 import { openServing, ownPrefixes, type Serving } from "../adapters/models.ts";
 import { readWorkflow } from "../documents.ts";
-import { documentsOf, type Workspace } from "../host.ts";
+import { documentsOf, shownPath, type Workspace } from "../host.ts";
 import { type InnerWorkflows, readInner } from "../runs/inner.ts";
 import { gatherAll, type SkillEntries } from "../skills/entries.ts";
 import type { InlineSkills } from "../workspace.ts";
-import { rootOfTest, shownPath } from "./find.ts";
+import { rootOfTest } from "./find.ts";
 import { bareName } from "./stage.ts";
 
 /** A test that can run, because everything that it names exists. */
@@ -52,7 +52,6 @@ export interface TestModel {
   /** Name as written. Undefined if neither the command nor the test names a model. */
   readonly name: string | undefined;
   readonly serving: Serving | undefined;
-  /** Path of the script or recording. */
   readonly path?: string;
 }
 
@@ -132,11 +131,15 @@ function openOwn(
   const refuse = (found: Pick<Diagnostic, "code" | "message" | "hint">) => {
     return { diagnostics: [{ severity: "error" as const, path: ["model"], ...found }] };
   };
+  const refuseFor = (code: Diagnostic["code"], error: unknown) => {
+    const hint = error instanceof SkillflowError ? error.hint : undefined;
+    return refuse({ code, message: messageOf(error), ...defined("hint", hint) });
+  };
   let parsed: ReturnType<typeof parseModel>;
   try {
     parsed = parseModel(model, ownPrefixes(workspace));
   } catch (error) {
-    return refuse({ code: "SCHEMA", message: messageOf(error), ...hintOf(error) });
+    return refuseFor("SCHEMA", error);
   }
   const { provider, name } = parsed;
   if (provider === undefined && /\.(?:ya?ml|jsonl?)$/.test(model)) {
@@ -158,12 +161,8 @@ function openOwn(
     const recording = readRecording(place.path);
     return { models: [{ name: model, serving: { provider, recording, resumed: "latest" }, path: place.path }] };
   } catch (error) {
-    return refuse({ code: "IO", message: messageOf(error), ...hintOf(error) });
+    return refuseFor("IO", error);
   }
-}
-
-function hintOf(error: unknown): { hint?: string } {
-  return error instanceof SkillflowError && error.hint !== undefined ? { hint: error.hint } : {};
 }
 
 function promptFindings({ model, prompts }: TestSketch): Diagnostic[] {
@@ -173,7 +172,7 @@ function promptFindings({ model, prompts }: TestSketch): Diagnostic[] {
 }
 
 function unknown(path: Diagnostic["path"], message: string, hint: string | undefined): Diagnostic {
-  return { severity: "error", code: "TEST_NAME_UNKNOWN", path, message, ...(hint === undefined ? {} : { hint }) };
+  return { severity: "error", code: "TEST_NAME_UNKNOWN", path, message, ...defined("hint", hint) };
 }
 
 async function nameFindings(

@@ -59,16 +59,11 @@ export interface MutantRun {
   readonly killer: string | undefined;
 }
 
-interface Mutating {
-  readonly signal: AbortSignal;
-  readonly onMutant: (done: MutantRun) => Promise<void>;
-}
-
 /** Runs the cases with each mutant of their workflows until one fails. Leaves out cases with a live model or live tools. */
 export async function mutateTests(
   workspace: Workspace,
   tested: readonly TestedCase[],
-  { signal, onMutant }: Mutating,
+  { signal, onMutant }: { readonly signal: AbortSignal; readonly onMutant: (done: MutantRun) => Promise<void> },
 ): Promise<Mutation[]> {
   const groups = [...groupBy(tested.filter(isRepeatable), ({ ready }) => ready.document)];
   if (groups.length === 0)

@@ -21,7 +21,7 @@ import { bodyOf, type Recall } from "../../run/recall.ts";
 import type { Serving } from "../adapters/models.ts";
 import { boundsFor } from "../checks/settings.ts";
 import type { Workspace } from "../host.ts";
-import { type FinishedRun, resumeRun, startRun, type Watch } from "../runs/drive.ts";
+import { type FinishedRun, resumeRun, silentWatch, startRun, type Watch } from "../runs/drive.ts";
 import { recalledIn } from "../runs/memory.ts";
 import { type PreparedRun, prepareRun } from "../runs/prepare.ts";
 import type { ReadyTest, TestModel } from "./load.ts";
@@ -35,7 +35,6 @@ export interface CaseRun {
   readonly tokens: number;
   /** Source files of the run, which the result depends on in addition to the test's files. */
   readonly files: readonly string[];
-  /** Nodes, edges and steps that the run reached. */
   readonly reached: ReadonlySet<string>;
   readonly record: RunRecord;
 }
@@ -45,7 +44,6 @@ export interface Playing {
   readonly model: TestModel;
   readonly which: TestCase;
   readonly signal: AbortSignal;
-  /** Replaces the workflow that the node at a path runs. */
   readonly alter?: ((workflow: Workflow, path: string) => Workflow) | undefined;
 }
 
@@ -104,13 +102,7 @@ async function driveCase(
   prepared: PreparedRun,
   { signal, which, model, changed }: Omit<Playing, "ready"> & { readonly changed: ChangedPrompt[] },
 ): Promise<FinishedRun> {
-  const silent = { debug: () => undefined, info: () => undefined, warn: () => undefined };
-  const watch: Watch = {
-    observers: [],
-    signal,
-    onPromptChanged: (change) => changed.push(change),
-    loggerFor: () => silent,
-  };
+  const watch: Watch = { ...silentWatch(signal), onPromptChanged: (change) => changed.push(change) };
   let finished = await startRun(workspace, prepared, watch);
   const recorded = recordingOf(model.serving)?.events ?? [];
   for (let said = nextWord(finished, which, recorded); said; said = nextWord(finished, which, recorded)) {
@@ -211,7 +203,6 @@ function recordingOf(serving: Serving | undefined) {
   return serving?.provider === "replay" ? serving.recording : undefined;
 }
 
-/** Returns the tools that the fixtures, expectations and script name. */
 function namesIn({ tools = {}, cases }: TestFile, serving: Serving | undefined): ReadonlySet<string> {
   const expected = cases.flatMap(({ expect: { called = [], not_called = [], planned = [] } = {} }) => [
     ...called,

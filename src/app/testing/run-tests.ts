@@ -1,4 +1,3 @@
-import type { Diagnostic } from "../../core/base/diagnostic.ts";
 import { SkillflowError, usageError } from "../../core/base/errors.ts";
 import type { TestCase } from "../../core/outward/testing/test-file.ts";
 import { memoryStore } from "../../stores/memory.ts";
@@ -20,7 +19,6 @@ export interface TestedCase {
 
 export interface TestRequest {
   readonly paths: readonly string[];
-  /** Models that replace those of the tests. */
   readonly models: readonly string[];
   /** Text that a case's name must contain, in any case. */
   readonly filter: string | undefined;
@@ -38,9 +36,14 @@ export function openTestWorkspace(host: Host, options: WorkspaceOptions): Worksp
 export async function runTests(workspace: Workspace, request: TestRequest): Promise<readonly TestedCase[]> {
   const { models, filter, signal } = request;
   const { tests, diagnostics } = await loadTests(workspace, findTests(workspace.host, request.paths), models);
-  if (diagnostics.length > 0) throw unusable(diagnostics);
+  if (diagnostics.length > 0) {
+    const files = new Set(diagnostics.map(({ file }) => file)).size;
+    const what = files === 1 ? "a file" : `${files} files`;
+    throw new SkillflowError("usage.invalid", `${what} cannot be used: no test was run`, { diagnostics });
+  }
+  const isMeant = ({ name }: TestCase) => name.toLowerCase().includes((filter ?? "").toLowerCase());
   const wanted = tests.flatMap((ready) =>
-    ready.test.cases.flatMap((which, index) => (isMeant(which, filter) ? [{ ready, which, index }] : [])),
+    ready.test.cases.flatMap((which, index) => (isMeant(which) ? [{ ready, which, index }] : [])),
   );
   if (wanted.length === 0) {
     const names = tests.flatMap(({ test }) => test.cases.map(({ name }) => name));
@@ -58,29 +61,9 @@ export async function runTests(workspace: Workspace, request: TestRequest): Prom
   return tested;
 }
 
-function unusable(diagnostics: readonly Diagnostic[]): SkillflowError {
-  const files = new Set(diagnostics.map(({ file }) => file)).size;
-  return new SkillflowError(
-    "usage.invalid",
-    `${files === 1 ? "a file" : `${files} files`} cannot be used: no test was run`,
-    { diagnostics },
-  );
-}
-
-function isMeant({ name }: TestCase, filter: string | undefined): boolean {
-  return filter === undefined || name.toLowerCase().includes(filter.toLowerCase());
-}
-
-interface Wanted {
-  readonly ready: ReadyTest;
-  readonly which: TestCase;
-  readonly index: number;
-  readonly model: TestModel;
-}
-
 async function testCase(
   workspace: Workspace,
-  { ready, which, index, model }: Wanted,
+  { ready, which, index, model }: Pick<TestedCase, "ready" | "index" | "model"> & { readonly which: TestCase },
   { repeat, signal }: TestRequest,
 ): Promise<TestedCase> {
   const runs: CaseRun[] = [];
@@ -103,6 +86,6 @@ function placed(error: SkillflowError, { loaded, test }: ReadyTest, index: numbe
     if (found.file !== undefined || found.line !== undefined) return found;
     return { ...found, file: loaded.file, ...at, ...loaded.position(["cases", index, "input", ...found.path]) };
   });
-  const details = { ...(hint === undefined ? {} : { hint }), diagnostics, cause };
-  return new SkillflowError(code, `${place} ${test.cases[index]?.name}: ${error.message}`, details);
+  const message = `${place} ${test.cases[index]?.name}: ${error.message}`;
+  return new SkillflowError(code, message, { hint, diagnostics, cause });
 }

@@ -15,9 +15,7 @@ export interface Props {
   readonly named: ReadonlySet<string>;
   /** True if tools without a fixture are the real ones. */
   readonly isLive: boolean;
-  /** Ids of skills that `.skillflow.yml` disables. */
   readonly disabled: readonly string[];
-  /** Skills of the replayed recording. Undefined without a recording. */
   readonly recorded: readonly SkillRecord[] | undefined;
 }
 

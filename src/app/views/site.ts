@@ -6,7 +6,6 @@ import { headlineIn } from "../../core/engine/finding/finding.ts";
 import { stateOf as stateAfter } from "../../core/engine/fold/fold.ts";
 import type { EarlierQuestion } from "../../core/engine/record/ask.ts";
 import { type RunSummary, summarizeRun } from "../../core/engine/record/run-summary.ts";
-import type { RunResult } from "../../core/engine/result/result.ts";
 import { endOf, takesUp } from "../../core/engine/result/waiting.ts";
 import { stateOf } from "../../reports/model/account.ts";
 import type { RunList } from "../../reports/site/runs.ts";
@@ -22,18 +21,8 @@ import { type Report, renderReport } from "./reports.ts";
 
 export type { RunList, Stats };
 
-export interface Site {
-  list(view: ListView): Promise<RunList>;
-  /** Throws `run.unknown` if there is no such run. */
-  run(id: string): Promise<SiteRun>;
-  result(id: string): Promise<RunResult>;
-  /** Counts the runs of the last days. */
-  stats(days: number): Promise<Stats>;
-  /** Yields the events after a position, and new ones until the run ends. */
-  follow(id: string, after: number, signal: AbortSignal): AsyncGenerator<RunEvent>;
-}
+export type Site = ReturnType<typeof openSite>;
 
-/** Part of the list of runs. */
 export interface ListView {
   readonly page: number;
   /** State that a run must have. Empty for all. */
@@ -44,7 +33,6 @@ export interface ListView {
 
 export interface SiteRun {
   readonly report: Report;
-  /** The report, as its file would be. */
   readonly html: string;
   readonly isUnderWay: boolean;
   /** Questions that were asked about the run. Undefined if it cannot be asked, because it has not ended or is itself a question. */
@@ -58,7 +46,7 @@ const MOST_HEADLINES = 1000;
 const MOST_KEPT = 8;
 const POLL_MS = 200;
 
-export function openSite(workspace: Workspace): Site {
+export function openSite(workspace: Workspace) {
   const { store } = workspace;
   /** Cache of reports by run. A report is valid while the number of events stays the same. */
   const drawn = new Map<string, { readonly length: number; readonly underWay: boolean; readonly html: string }>();
@@ -93,7 +81,7 @@ export function openSite(workspace: Workspace): Site {
   };
   const read = async (id: string) => reportOf(await store.read(id));
   return {
-    async list({ page, state, text }) {
+    async list({ page, state, text }: ListView): Promise<RunList> {
       const ids = await store.list();
       const isFiltered = state !== "" || text !== "";
       const { runs, problems, underWay } = await skimAll(isFiltered ? ids.slice(0, MOST_SEARCHED) : pageOf(ids, page));
@@ -112,7 +100,8 @@ export function openSite(workspace: Workspace): Site {
       const at = Math.min(Math.max(1, page), pages);
       return { runs: named, underWay, problems, page: at, pages, total, ...searched };
     },
-    async run(id) {
+    /** Throws `run.unknown` if there is no such run. */
+    async run(id: string): Promise<SiteRun> {
       const stored = await read(id);
       const underWay = endOf(stored.events) === undefined && (await isUnderWay(id));
       const report = { ...stored, isUnderWay: underWay };
@@ -128,9 +117,10 @@ export function openSite(workspace: Workspace): Site {
       const questions = isAsked ? await earlierQuestions(workspace, record) : undefined;
       return { report, html, isUnderWay: underWay, questions };
     },
-    result: async (id) => (await read(id)).result,
-    stats: (days) => collectStats(workspace, Date.now() - days * DAY_MS),
-    follow: (id, after, signal) => follow(workspace, { id, after }, signal),
+    result: async (id: string) => (await read(id)).result,
+    stats: (days: number) => collectStats(workspace, Date.now() - days * DAY_MS),
+    /** Yields the events after a position, and new ones until the run ends. */
+    follow: (id: string, after: number, signal: AbortSignal) => follow(workspace, { id, after }, signal),
   };
 }
 
@@ -147,23 +137,17 @@ async function isDriven({ host, storeDirectory, queue }: Workspace, id: string):
   return isHeld(filesOfRun(storeDirectory, id).lock, host);
 }
 
-/** Returns a reader of new events, or undefined if the store cannot read only those. */
-function tailOf({ storeDirectory, queue }: Workspace, id: string) {
-  return storeDirectory === undefined ? queue?.tail(id) : tailRun(filesOfRun(storeDirectory, id).path);
-}
-
-interface From {
-  readonly id: string;
-  /** Position of the last event that is known. */
-  readonly after: number;
-}
-
-async function* follow(workspace: Workspace, { id, after }: From, signal: AbortSignal): AsyncGenerator<RunEvent> {
-  const { store } = workspace;
+async function* follow(
+  workspace: Workspace,
+  { id, after }: { readonly id: string; readonly after: number },
+  signal: AbortSignal,
+): AsyncGenerator<RunEvent> {
+  const { store, storeDirectory, queue } = workspace;
   let seen = -1;
   const whole = async () => (await store.read(id)).events.slice(seen + 1);
   await store.skim(id); // throws if there is no such run
-  const read = tailOf(workspace, id) ?? whole;
+  const tail = storeDirectory === undefined ? queue?.tail(id) : tailRun(filesOfRun(storeDirectory, id).path);
+  const read = tail ?? whole;
   let over = false;
   while (!signal.aborted) {
     const news = await read();

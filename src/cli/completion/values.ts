@@ -2,7 +2,7 @@ import { readdirSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { openState } from "../../app/adapters/states.ts";
 import { findRun, openStore } from "../../app/adapters/stores.ts";
-import { knownSkills } from "../../app/skills/known.ts";
+import { knownSkills } from "../../app/skills/levels.ts";
 import { PROVIDERS } from "../../core/document/model-name.ts";
 import { APPLIED } from "../../core/engine/state/entries.ts";
 import { JUDGEMENTS } from "../../core/engine/state/feedback.ts";

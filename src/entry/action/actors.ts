@@ -1,7 +1,7 @@
+import { type Payload, readEvent } from "../../app/reference.ts";
 import { messageOf, SkillflowError } from "../../core/base/errors.ts";
 import { isObject, memberAt } from "../../core/base/values.ts";
 import type { Environment } from "../../core/document/config.ts";
-import { type Payload, readEvent } from "./event.ts";
 import { type GitHub, repositoryPath } from "./github.ts";
 
 /**
@@ -53,7 +53,6 @@ function login(payload: Payload, ...keys: readonly string[]): Actor {
   return { name: checked(memberAt(payload, ...keys, "login"), as), as };
 }
 
-/** Pattern for users and for Apps such as `dependabot[bot]`. */
 const NAME = /^[a-z\d](?:[a-z\d_-]{0,98}[a-z\d_])?(?:\[bot\])?$/i;
 
 function checked(name: unknown, as: string): string {

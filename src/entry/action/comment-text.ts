@@ -17,17 +17,13 @@ const factsSchema = z.strictObject({
 });
 
 interface CommentText {
-  /** Each workflow has a separate comment. */
   readonly workflow: string;
   readonly facts: Facts;
   readonly before: Facts | undefined;
-  /** Summary of the run, without active content. */
   readonly summary: string;
-  /** URL of the job's log. */
   readonly address: string | undefined;
 }
 
-/** Builds the comment, within GitHub's size limit. */
 export function commentText({ workflow, facts, before, summary, address }: CommentText): string {
   const head = [
     markOf(workflow),
@@ -54,7 +50,6 @@ export function factsIn(body: string): Facts | undefined {
   return factsSchema.safeParse(parseJson(Buffer.from(text, "base64").toString("utf8"))).data;
 }
 
-/** Extracts the facts from a result document. Returns undefined if it is not one. */
 export function factsOf(document: unknown): Facts | undefined {
   const result = resultSchema.safeParse(document).data;
   if (!result) return undefined;

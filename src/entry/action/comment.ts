@@ -1,18 +1,17 @@
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { readEvent } from "../../app/reference.ts";
 import { actionsRun } from "../../app/runs/report-url.ts";
 import { annotationsOfRefusal } from "../../cli/ci/github.ts";
 import { messageOf, SkillflowError } from "../../core/base/errors.ts";
 import { memberAt, parseJson, textAt } from "../../core/base/values.ts";
 import type { Environment } from "../../core/document/config.ts";
 import { bearsMark, commentText, type Facts, factsIn, factsOf } from "./comment-text.ts";
-import { readEvent } from "./event.ts";
 import { type GitHub, repositoryPath } from "./github.ts";
 
 /** Comment on a pull request that each run of a workflow rewrites. It shows what changed since the last run. */
 export interface Comment {
-  /** Extra arguments: reports from which the comment is built. */
   readonly reports: readonly string[];
   readonly place: Place | undefined;
   readonly workflow: string;

@@ -17,23 +17,18 @@ interface Runner {
 interface Exchange {
   readonly provider: "anthropic" | "openai";
   readonly vendor: string;
-  /** Environment variable of the API key. */
   readonly variable: string;
-  /** Audience of the job's identity token. */
   readonly audience: string;
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: (identity: string) => Readonly<Record<string, string>>;
 }
 
-export interface Federated {
-  readonly keys: ShortLivedKeys;
-  /** First keys, by the names of their environment variables. */
-  readonly env: Environment;
-}
-
 /** Gets one key per configured vendor, so that errors surface before the run starts. */
-export async function federate(inputs: Inputs, runner: Runner): Promise<Federated> {
+export async function federate(
+  inputs: Inputs,
+  runner: Runner,
+): Promise<{ readonly keys: ShortLivedKeys; readonly env: Environment }> {
   const exchanges = [anthropicExchange(inputs, runner.env), openaiExchange(inputs, runner.env)];
   const known = exchanges.filter((exchange) => exchange !== undefined);
   const opened: [Exchange, () => Promise<string>, string][] = [];

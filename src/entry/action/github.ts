@@ -1,7 +1,6 @@
 import { parseJson } from "../../core/base/values.ts";
 import type { Environment } from "../../core/document/config.ts";
 
-/** GitHub API client with the step's token. */
 export interface GitHub {
   /** Returns the response with any status. Rejects if the request fails. */
   ask(method: "GET" | "POST" | "PATCH", path: string, body?: object): Promise<Answer>;
@@ -10,7 +9,6 @@ export interface GitHub {
 
 interface Answer {
   readonly status: number;
-  /** Undefined if the body is not JSON. */
   readonly body: unknown;
 }
 

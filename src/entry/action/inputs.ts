@@ -100,12 +100,10 @@ function flag(name: string, value: string): string[] {
   return value === "" ? [] : [`${name}=${value}`];
 }
 
-/** Splits a list at line breaks and commas. */
 export function listOf(text: string): string[] {
   return text.split(/[\n,]/).flatMap((part) => (part.trim() === "" ? [] : [part.trim()]));
 }
 
-/** Returns true if the run is summarized in a pull request comment. */
 export function isCommented({ comment, plan }: Inputs): boolean {
   if (/^(?:|false|False|FALSE)$/.test(comment)) return false;
   if (!/^(?:true|True|TRUE)$/.test(comment))

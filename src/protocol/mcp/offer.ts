@@ -1,9 +1,9 @@
 import type { CallToolResult, Tool } from "@modelcontextprotocol/server";
 import { invokeSkill, type OfferedSkill, offeredSkills, readOn } from "../../app/calls/call-skill.ts";
-import { secretsOf } from "../../app/secrets.ts";
+import { environmentRedactor } from "../../app/secrets.ts";
 import type { SkillEntry } from "../../app/workspace.ts";
 import { SkillflowError } from "../../core/base/errors.ts";
-import { createRedactor, type Redactor } from "../../core/base/redact/redact.ts";
+import type { Redactor } from "../../core/base/redact/redact.ts";
 import { schemaProblems } from "../../core/base/schema/schema.ts";
 import type { Json, JsonObject } from "../../core/base/values.ts";
 import type { Observer } from "../../core/engine/ports.ts";
@@ -27,9 +27,7 @@ import {
 /** Tools and skills offered to MCP clients, collected once. */
 
 export interface Offer {
-  /** Tools by offered name, in the order of the list. */
   readonly tools: ReadonlyMap<string, OfferedTool>;
-  /** Skills with an instruction, by id. */
   readonly skills: ReadonlyMap<string, SkillEntry>;
   readonly published: Publication;
   readonly redactor: Redactor;
@@ -52,7 +50,6 @@ interface Calling {
 
 interface OfferWorld extends RunWorld {
   readonly workflows: readonly OfferedWorkflow[];
-  /** Aborts the collection. */
   readonly signal: AbortSignal;
 }
 
@@ -79,7 +76,7 @@ export async function openOffer(world: OfferWorld): Promise<Offer> {
     published,
     tools: new Map(tools.map(([name, tool]) => [name, { ...tool, definition: { ...tool.definition, name } }])),
     skills: new Map(withInstruction.map(({ entry }) => [entry.skill.id, withToolNames(entry)])),
-    redactor: createRedactor(secretsOf(workspace.host.env, entries, workspace)),
+    redactor: environmentRedactor(workspace, entries),
     warnings: [
       ...warnings,
       ...published.warnings,
@@ -88,7 +85,6 @@ export async function openOffer(world: OfferWorld): Promise<Offer> {
   };
 }
 
-/** Inserts the offered tool names into the instruction. */
 function withToolNames(entry: SkillEntry): SkillEntry {
   const { skill } = entry;
   const instruction = nameTools(skill.instruction ?? "", describeTools(skill, skill.tools));
@@ -98,15 +94,15 @@ function withToolNames(entry: SkillEntry): SkillEntry {
 /** Tool with its preferred name, before conflicts are resolved. */
 interface WantedTool extends OfferedTool {
   readonly name: string;
-  /** Description of the owner, for warnings. */
   readonly from: string;
 }
 
 function toolsOf({ entry, tools }: OfferedSkill, world: OfferWorld): WantedTool[] {
   const hidesWrites = writesOf(world.workspace, world.choices) !== "allow";
-  const offered = tools.filter(
-    ({ effect, input_schema }) => isObjectSchema(input_schema) && (!hidesWrites || effect === "read"),
-  );
+  // MCP accepts only object schemas.
+  const offered = tools.filter(({ effect, input_schema: { type = "object" } }) => {
+    return type === "object" && (!hidesWrites || effect === "read");
+  });
   return offered.map((tool) => ({
     name: tool.exposed,
     from: `skill ${entry.skill.id}`,
@@ -114,13 +110,11 @@ function toolsOf({ entry, tools }: OfferedSkill, world: OfferWorld): WantedTool[
       entry.skill.name,
       entry.isBuiltin ? { ...tool, input_schema: describedInput(tool, tools) } : tool,
     ),
-    call: (input, { signal }) => callTool(tool, input, { world, signal, readsOnly: hidesWrites }),
+    call: (input, { signal }) => {
+      const effects = hidesWrites ? { effects: "read" as const } : {};
+      return callTool(world, tool, { skill: tool.skill, tool: tool.name, arguments: input, ...effects, signal });
+    },
   }));
-}
-
-/** Checks for an object schema, the only kind that MCP accepts. */
-function isObjectSchema({ type = "object" }: JsonObject): boolean {
-  return type === "object";
 }
 
 function describeTool(skill: string, tool: ToolDescriptor): Tool {
@@ -146,16 +140,10 @@ const TIMEOUT_MS = 60_000;
 const MOST_STRUCTURED = 1024 * 1024;
 
 async function callTool(
-  { skill, name, output_schema }: ToolDescriptor,
-  input: JsonObject,
-  {
-    world,
-    signal,
-    readsOnly,
-  }: { readonly world: OfferWorld; readonly signal: AbortSignal; readonly readsOnly: boolean },
+  { workspace, choices, blobs, loggerFor }: OfferWorld,
+  { output_schema }: ToolDescriptor,
+  { signal, ...call }: Parameters<typeof invokeSkill>[1] & Pick<Calling, "signal">,
 ): Promise<CallToolResult> {
-  const { workspace, choices, blobs, loggerFor } = world;
-  const call = { skill, tool: name, arguments: input, ...(readsOnly ? { effects: "read" as const } : {}) };
   const outcome = await invokeSkill(workspace, call, {
     timeoutMs: choices.toolTimeout ?? TIMEOUT_MS,
     signal,

@@ -19,7 +19,6 @@ export function describedInput(tool: ToolDescriptor, others: readonly ToolDescri
   return described(tool.input_schema, "", textOf) as JsonSchema;
 }
 
-/** How another tool of the skill describes a parameter of the same name. */
 function textAmong(tools: readonly ToolDescriptor[], path: string): string | undefined {
   for (const { input_schema } of tools) {
     const own = isObject(input_schema.properties) ? input_schema.properties[path] : undefined;

@@ -8,7 +8,9 @@ import type {
 import type { SkillSource } from "@modelcontextprotocol/server/ext/skills";
 import type { SkillEntry } from "../../app/workspace.ts";
 import type { BlobInfo, Blobs } from "../../core/base/blobs.ts";
+import { attempt } from "../../core/base/errors.ts";
 import type { Redactor } from "../../core/base/redact/redact.ts";
+import { percentDecoded } from "../../core/base/values.ts";
 import { isBlobId } from "../../core/engine/tools/blob.ts";
 
 /** MCP resources: files of skills and large results. Instructions of skills are prompts. */
@@ -58,18 +60,10 @@ async function readSkillFile(uri: string, skills: Readable["skills"], context: S
   return "bytes" in content ? { mimeType, blob: Buffer.from(content.bytes).toString("base64") } : undefined;
 }
 
-/** Returns an empty string for malformed encoding, which matches nothing. */
-function decode(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return "";
-  }
-}
-
 async function readBlob(address: string, blobs: Blobs, redactor: Redactor): Promise<Content | undefined> {
-  const [id = "", query] = address.split("?");
-  const info = isBlobId(decode(id)) ? await blobs.info(decode(id)) : undefined;
+  const [encoded = "", query] = address.split("?");
+  const id = percentDecoded(encoded);
+  const info = isBlobId(id) ? await blobs.info(id) : undefined;
   if (!info) return undefined;
   const { offset, length } = rangeOf(info, new URLSearchParams(query));
   const bytes = await blobs.read(info.blob_id, offset, length);
@@ -102,11 +96,7 @@ export class ReadRefused extends Error {}
 /** Decodes text. Returns undefined for other kinds, and for bytes that start or end inside a character. */
 function textOf(kind: string, bytes: Uint8Array): string | undefined {
   if (!/^text\/|json|xml|yaml/.test(kind)) return undefined;
-  try {
-    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
-  } catch {
-    return undefined;
-  }
+  return attempt(() => new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes));
 }
 
 export function describePrompts(skills: Iterable<SkillEntry>): Prompt[] {

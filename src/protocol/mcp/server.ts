@@ -25,25 +25,17 @@ export interface McpOptions {
   /** Creates an observer that writes a run's progress in lines. */
   readonly narrate: (write: (line: string) => void) => Observer;
   readonly note: (line: string) => void;
-  /** Reports a workflow that cannot be run. */
   readonly refuse: (file: string, found: readonly Diagnostic[]) => void;
   /** Receives unexpected errors, whose details the client does not see. */
   readonly onFault: (error: unknown) => void;
 }
 
-export interface McpService {
-  /** Offer, collected once. If it rejects, every request fails. */
-  readonly offer: Promise<Offer>;
-  /** Creates a server for one connection, or for one request of a stateless client. */
-  createServer(): Server;
-  /** Resolves when no call is running, or after `graceMs`. Close the connections first. */
-  close(graceMs: number): Promise<void>;
-}
+export type McpService = Awaited<ReturnType<typeof openMcpService>>;
 
 type Sdk = typeof import("@modelcontextprotocol/server");
 
 /** Opens the service. Blobs live as long as it does. */
-export async function openMcpService(workspace: Workspace, options: McpOptions): Promise<McpService> {
+export async function openMcpService(workspace: Workspace, options: McpOptions) {
   const files = findWorkflows(workspace, options.workflows);
   const [sdk, { SkillsExtension }, { blobs, forget }] = await Promise.all([
     import("@modelcontextprotocol/server"),
@@ -59,9 +51,12 @@ export async function openMcpService(workspace: Workspace, options: McpOptions):
   const extension = new SkillsExtension({ source: skills, onWarning });
   const service: Serving = { sdk, options, offer, blobs, skills, extension, underWay };
   return {
+    /** Collected once. If it rejects, every request fails. */
     offer,
+    /** Creates a server for one connection, or for one request of a stateless client. */
     createServer: () => createServer(service),
-    async close(graceMs) {
+    /** Resolves when no call is running, or after `graceMs`. Close the connections first. */
+    async close(graceMs: number): Promise<void> {
       stopping.abort(new Error("interrupted (the server is stopping)"));
       await Promise.race([Promise.allSettled([offer, ...underWay]), pause(graceMs, undefined, { ref: false })]);
       await forget();
@@ -170,7 +165,6 @@ function interrupted(signal: AbortSignal): AbortSignal {
   return interrupt.signal;
 }
 
-/** Sends events as progress notifications, if the client requested them. */
 function progressTellers({ narrate }: McpOptions, { mcpReq }: ServerContext): Observer[] {
   const progressToken = mcpReq._meta?.progressToken;
   if (progressToken === undefined) return [];

@@ -113,8 +113,8 @@ function createRequests() {
     if (before + change >= 0) count += change;
     for (const look of waiting) look();
   };
-  const settle = (id: RequestId | undefined) => {
-    if (id !== undefined) add(id, -1);
+  const settle = (id: unknown) => {
+    if (typeof id === "string" || typeof id === "number") add(id, -1);
   };
   const fewerThan = (most: number): Promise<void> =>
     new Promise((resolve) => {
@@ -131,13 +131,13 @@ function createRequests() {
     asked(message: JSONRPCMessage) {
       if (!("method" in message)) return;
       if ("id" in message) add(message.id, 1);
-      if (message.method === "notifications/cancelled") settle(cancelledBy(message));
+      // The client expects no answer to a request that it cancelled.
+      if (message.method === "notifications/cancelled") settle(message.params?.requestId);
     },
     answered(message: JSONRPCMessage) {
       if (!("method" in message)) settle(message.id);
     },
     fewerThan,
-    /** Abandons all open requests. */
     giveUp() {
       count = 0;
       open.clear();
@@ -150,10 +150,4 @@ function createRequests() {
       over.abort();
     },
   };
-}
-
-/** Returns the id of a cancelled request, for which the client expects no answer. */
-function cancelledBy({ params }: { readonly params?: { readonly [key: string]: unknown } | undefined }) {
-  const id = params?.requestId;
-  return typeof id === "string" || typeof id === "number" ? id : undefined;
 }

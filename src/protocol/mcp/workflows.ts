@@ -18,7 +18,6 @@ import type { Workflow } from "../../core/document/workflow/workflow.ts";
 import { RUN_STATUSES } from "../../core/engine/event/end.ts";
 import type { Observer } from "../../core/engine/ports.ts";
 import { resumeCommand, shellWord } from "../../core/engine/result/commands.ts";
-import type { RunResult } from "../../core/engine/result/result.ts";
 import type { Writes } from "../../core/engine/settings/bounds.ts";
 import type { RunChoices } from "../../core/engine/settings/settings.ts";
 import { blobsIn } from "../../core/engine/tools/blob.ts";
@@ -174,9 +173,7 @@ async function finishRun(
   const { run, workflow } = prepared.record;
   try {
     note(`run ${run} of ${workflow.id} started`);
-    const onPromptChanged = () => undefined;
-    const watch = { signal, observers, onPromptChanged, loggerFor };
-    const finished = await startRun(workspace, prepared, watch);
+    const finished = await startRun(workspace, prepared, { signal, observers, loggerFor });
     const { status } = finished.result;
     const onwards = status === "interrupted" || status === "stopped" ? `: skillflow ${resumeCommand(finished)}` : "";
     note(`run ${run} of ${workflow.id} ${status}${onwards}`);
@@ -194,18 +191,14 @@ function explain({ message, hint, diagnostics = [] }: SkillflowError): string {
 async function describeOutcome(finished: FinishedRun, blobs: Blobs): Promise<CallToolResult> {
   const { result } = finished;
   const { run, status, exitCode, degraded, error } = result;
-  const results = await holdLarge(gistOf(result), blobs);
+  // Without the tool calls, which `skillflow runs show` prints.
+  const nodes = Object.entries(result.results).map(([node, { status, data }]) => [node, { status, data }] as const);
+  const results = await holdLarge(Object.fromEntries(nodes), blobs);
   return {
     content: [{ type: "text", text: summaryOf(finished) }, ...blobsIn(results).map(linkTo)],
     structuredContent: { run, status, exitCode, results, degraded, ...defined("error", error) },
     ...(exitCode === 0 ? {} : { isError: true }),
   };
-}
-
-/** Drops the tool calls, which `skillflow runs show` prints. */
-function gistOf({ results }: RunResult): JsonObject {
-  const nodes = Object.entries(results).map(([node, { status, data }]) => [node, { status, data }] as const);
-  return Object.fromEntries(nodes);
 }
 
 const MOST_DATA = 1000;

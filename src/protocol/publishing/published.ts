@@ -7,15 +7,7 @@ import { messageOf } from "../../core/base/errors.ts";
 
 /** Skills that other programs can read, over MCP and at a well-known address. Digests always match the files on disk. */
 
-export interface PublishedSkill {
-  readonly id: string;
-  /** Returns the entry of the skills extension of MCP. Throws if the files cannot be published. */
-  entry(): Promise<Skill>;
-  /** Reads one file, by its path in the folder. */
-  read(path: string): Promise<Buffer>;
-  /** Reads all files, by path. */
-  readAll(): Promise<ReadonlyMap<string, Buffer>>;
-}
+export type PublishedSkill = ReturnType<typeof publish>;
 
 export interface Publication {
   /** Skills that could be published at the start, sorted by id. */
@@ -34,7 +26,8 @@ export async function publishSkills(
   const warnings = skipped.map(({ file, message }) => `${file}: ${message}`);
   for (const { skill, source, unavailable } of entries) {
     const directory = source.path;
-    if (unavailable !== undefined || directory === null || !isFolder(directory)) continue;
+    if (unavailable !== undefined || directory === null) continue;
+    if (!statSync(directory, { throwIfNoEntry: false })?.isDirectory()) continue;
     try {
       const published = publish(skill.id, directory);
       await published.entry();
@@ -47,18 +40,15 @@ export async function publishSkills(
   return { skills, warnings };
 }
 
-function isFolder(path: string): boolean {
-  return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
-}
-
-function publish(id: string, directory: string): PublishedSkill {
+function publish(id: string, directory: string) {
   let known: { readonly stamp: string; readonly entry: Skill } | undefined;
   const readAll = async () => readFiles(directory, await listFiles(directory));
   return {
     id,
     readAll,
-    read: (path) => readFileOf(directory, path),
-    async entry() {
+    read: (path: string) => readFileOf(directory, path),
+    /** Returns the entry of the skills extension of MCP. Throws if the files cannot be published. */
+    async entry(): Promise<Skill> {
       const files = await listFiles(directory);
       const stamp = JSON.stringify(files);
       if (known?.stamp === stamp) return known.entry;

@@ -3,8 +3,6 @@ import { allSkills } from "../../app/skills/states.ts";
 import type { SkillEntry } from "../../app/workspace.ts";
 import { RpcError } from "./json-rpc.ts";
 
-/** Skill of a project as clients see it. */
-
 export interface ServedSkill {
   readonly name: string;
   /** `0.0.0` if the skill's format has no versions. */
@@ -14,24 +12,20 @@ export interface ServedSkill {
   readonly entry: SkillEntry;
 }
 
-export interface Catalog {
-  /** Latest version of each skill, sorted by name in code units. */
-  readonly skills: readonly ServedSkill[];
-  has(name: string): boolean;
-  /** Finds exactly this version, by default the latest. Throws if there is no such skill or version. */
-  find(name: string, version?: string): Promise<ServedSkill>;
-}
+export type Catalog = Awaited<ReturnType<typeof openCatalog>>;
 
 const UNVERSIONED = "0.0.0";
 
-export async function openCatalog(workspace: Workspace): Promise<Catalog> {
+export async function openCatalog(workspace: Workspace) {
   const { skills } = workspace;
   const served = (await allSkills(workspace)).map(serve);
   const byName = new Map(served.map((skill) => [skill.name, skill]));
   return {
+    /** Latest version of each skill, sorted by name in code units. */
     skills: served,
-    has: (name) => byName.has(name),
-    async find(name, version) {
+    has: (name: string) => byName.has(name),
+    /** Finds exactly this version, by default the latest. Throws if there is no such skill or version. */
+    async find(name: string, version?: string): Promise<ServedSkill> {
       const latest = byName.get(name);
       if (!latest) throw new RpcError(-32001, "SkillNotFound", `there is no skill ${name}`);
       if (version === undefined || version === latest.version) return latest;

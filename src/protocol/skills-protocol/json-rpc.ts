@@ -33,16 +33,12 @@ export async function answerRpc(text: string, options: RpcOptions, signal: Abort
   const body = parseJson(text);
   if (body === undefined) return failure(null, new RpcError(-32700, "ParseError", "the body is not JSON"));
   if (!Array.isArray(body)) return answerOne(body, options, signal);
-  const fault = batchFault(body, options.mostCalls);
-  if (fault) return failure(null, fault);
+  const { mostCalls } = options;
+  if (body.length === 0) return failure(null, invalidRequest("the batch is empty"));
+  if (body.length > mostCalls) return failure(null, invalidRequest(`a batch may hold at most ${mostCalls} calls`));
   const answers = await Promise.all(body.map((call) => answerOne(call, options, signal)));
   const told = answers.filter((answer) => answer !== undefined);
   return told.length === 0 ? undefined : told;
-}
-
-function batchFault(batch: readonly Json[], most: number): RpcError | undefined {
-  if (batch.length === 0) return invalidRequest("the batch is empty");
-  return batch.length > most ? invalidRequest(`a batch may hold at most ${most} calls`) : undefined;
 }
 
 function invalidRequest(message: string): RpcError {
@@ -66,7 +62,6 @@ async function answerOne(call: Json, options: RpcOptions, signal: AbortSignal): 
 interface Request {
   readonly method: string;
   readonly params: Json;
-  /** Undefined for a notification. */
   readonly id: Id | undefined;
 }
 

@@ -1,5 +1,5 @@
 import type { Execution, RunnablePackage } from "../../app/calls/execute.ts";
-import { FileRefused, readSkillFile } from "../../app/skills/file.ts";
+import { readSkillFile } from "../../app/skills/file.ts";
 import { faultOf } from "../../app/skills/states.ts";
 import type { BlobInfo, Blobs } from "../../core/base/blobs.ts";
 import { SkillflowError } from "../../core/base/errors.ts";
@@ -11,7 +11,7 @@ import { type Catalog, isInNamespace, type ServedSkill } from "./catalog.ts";
 import { invalidParams, type Method, RpcError } from "./json-rpc.ts";
 import { choice, optionalObject, optionalText, positiveInteger, requiredText, texts } from "./params.ts";
 
-/** Dependencies of the eight methods of the Skills Protocol. */
+/** The eight methods of the Skills Protocol. */
 
 export interface Service {
   readonly catalog: Catalog;
@@ -46,23 +46,13 @@ async function listSkills({ catalog }: Service, params: JsonObject): Promise<Jso
   const after = readCursor(optionalText(params, "cursor"));
   const isWanted = (skill: ServedSkill) =>
     (after === undefined || skill.name > after) && (namespace === undefined || isInNamespace(skill, namespace));
-  const found = firstOf(limit + 1, catalog.skills, isWanted);
+  const found = catalog.skills.filter(isWanted);
   const page = found.slice(0, limit);
   const last = page.at(-1);
   return {
     skills: page.map((skill) => (detail === "names" ? nameOf(skill) : summaryOf(skill))),
     next_cursor: last && found.length > page.length ? writeCursor(last.name) : null,
   };
-}
-
-/** Returns the first matches and stops early. */
-function firstOf<Item>(most: number, items: readonly Item[], isWanted: (item: Item) => boolean): readonly Item[] {
-  const found: Item[] = [];
-  for (const item of items) {
-    if (found.length === most) break;
-    if (isWanted(item)) found.push(item);
-  }
-  return found;
 }
 
 /** Encodes the last name of a page as an opaque cursor, which stays valid with any other parameters. */
@@ -139,14 +129,10 @@ async function readFile({ catalog }: Service, params: JsonObject): Promise<Json>
   const wanted = [requiredText(params, "name"), optionalText(params, "version")] as const;
   const path = requiredText(params, "path");
   const { name, version, entry } = await catalog.find(...wanted);
-  return { name, version, path, content: await readSkillFile(entry, path).catch(refuseFile) };
-}
-
-function refuseFile(error: unknown): never {
-  if (!(error instanceof FileRefused)) throw error;
-  throw error.reason === "large"
-    ? new RpcError(-32006, "PayloadTooLarge", error.message)
-    : new RpcError(-32004, "FileNotFound", error.message);
+  const content = await readSkillFile(entry, path);
+  if (typeof content === "string") return { name, version, path, content };
+  if (content.reason === "large") throw new RpcError(-32006, "PayloadTooLarge", content.message);
+  throw new RpcError(-32004, "FileNotFound", content.message);
 }
 
 async function executeSkill(
@@ -190,7 +176,6 @@ function refuseUnlessExecutable({ name, kind, entry }: ServedSkill, tool: string
   if (tool === undefined && tools.length > 1) throw refuse(`it has several tools: ${tools.join(", ")}`);
 }
 
-/** Reads the parameters that all executions share. */
 function readInput(params: JsonObject, limits = params) {
   return {
     args: optionalObject(params, "args") ?? {},

@@ -1,5 +1,4 @@
-import type { Json, JsonObject } from "../../core/base/values.ts";
-import { isObject } from "../../core/base/values.ts";
+import { isObject, type JsonObject } from "../../core/base/values.ts";
 import { invalidParams } from "./json-rpc.ts";
 
 /** Readers for a method's parameters. Each throws if its parameter is invalid. */
@@ -11,7 +10,7 @@ export function requiredText(params: JsonObject, name: string): string {
 }
 
 export function optionalText(params: JsonObject, name: string): string | undefined {
-  return isAbsent(params[name]) ? undefined : requiredText(params, name);
+  return params[name] === undefined ? undefined : requiredText(params, name);
 }
 
 export function choice<Choice extends string>(
@@ -27,25 +26,21 @@ export function choice<Choice extends string>(
 
 export function positiveInteger(params: JsonObject, name: string): number | undefined {
   const value = params[name];
-  if (isAbsent(value)) return undefined;
+  if (value === undefined) return undefined;
   if (typeof value === "number" && Number.isInteger(value) && value > 0) return value;
   throw invalidParams(`${name} must be a whole number above zero`);
 }
 
 export function optionalObject(params: JsonObject, name: string): JsonObject | undefined {
   const value = params[name];
-  if (isAbsent(value)) return undefined;
+  if (value === undefined) return undefined;
   if (isObject(value)) return value as JsonObject;
   throw invalidParams(`${name} must be an object`);
 }
 
 export function texts(params: JsonObject, name: string): readonly string[] {
   const value = params[name];
-  if (isAbsent(value)) return [];
+  if (value === undefined) return [];
   if (Array.isArray(value) && value.every((item) => typeof item === "string")) return value as string[];
   throw invalidParams(`${name} must be a list of strings`);
-}
-
-function isAbsent(value: Json | undefined): value is undefined {
-  return value === undefined;
 }

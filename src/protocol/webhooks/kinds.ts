@@ -19,9 +19,7 @@ export interface Kind {
 
 type Proof =
   /** Token in the headers, checked before the body is read. */
-  | { readonly by: "token" }
-  /** Signature over the exact bytes. */
-  | { readonly by: "signature"; readonly isGenuine: (sent: Sent, secret: string) => boolean };
+  { readonly by: "token" } | { readonly by: "signature"; readonly isGenuine: (sent: Sent, secret: string) => boolean };
 
 export interface Sent {
   readonly headers: Headers;
@@ -66,7 +64,6 @@ export const KINDS: Readonly<Record<WebhookKind, Kind>> = {
   datadog: BEARER,
 };
 
-/** Headers by lowercase name. */
 export interface Headers {
   readonly get: (name: string) => string | undefined;
 }

@@ -1,20 +1,16 @@
 import { createHash } from "node:crypto";
 import type { Listener, Taken } from "../../app/listen/listener.ts";
 import type { Setting, Source } from "../../app/listen/setting.ts";
+import { attempt } from "../../core/base/errors.ts";
 import { nearest, parseJson } from "../../core/base/values.ts";
 import { parseSize } from "../../core/document/listen/listen-file.ts";
-import { type Asked, type HttpServer, openHttpServer } from "../http-server.ts";
+import { type Asked, openHttpServer } from "../http-server.ts";
 import { answerMetrics, type MetricsSite } from "../metrics.ts";
 import { type ApprovalPages, answerApproval } from "./approval.ts";
 import { type Headers, isBearer, isRecent, KINDS, type Kind } from "./kinds.ts";
 import { readEvent, readInteraction, SLACK, SLACK_PATHS } from "./slack.ts";
 
 /** Server for webhooks of alerting systems. Verifies each request before using its content. */
-
-export interface WebhookServer extends Pick<HttpServer, "url" | "close"> {
-  /** Rejects new webhooks from now on. */
-  drain(): void;
-}
 
 interface WebhookOptions {
   readonly host: string;
@@ -25,7 +21,6 @@ interface WebhookOptions {
   readonly onFault: (error: unknown) => void;
 }
 
-/** Outcome of one request, in one line. */
 export interface WebhookTold {
   readonly source: string;
   readonly status: number;
@@ -42,7 +37,7 @@ export async function openWebhooks(
   setting: Setting,
   listener: Listener,
   { host, port, pages, metrics, onEvent, onFault }: WebhookOptions,
-): Promise<WebhookServer> {
+) {
   const { file, sources } = setting;
   let isDraining = false;
   const mostBytes = file.max_body === undefined ? USUAL_BODY : (parseSize(file.max_body) ?? USUAL_BODY);
@@ -53,17 +48,19 @@ export async function openWebhooks(
     if (path.startsWith("/approve/")) {
       return answerApproval(request, asked, { links: listener.links, pages });
     }
-    if (setting.slack && SLACK_PATHS.has(path)) {
-      const { secret } = setting.slack;
-      const answer = await answerSlack(request, asked, { path, secret, listener, mostBytes, isDraining });
-      onEvent({ source: path.slice(1), status: answer.status, text: answer.text });
-      return answer.body ? json(answer.status, answer.body, answer.headers) : new Response(null, { status: 200 });
-    }
+    const open: Open = (kind, secret) => openRequest(request, asked, { kind, secret, mostBytes, isDraining });
     const source = sources.get(path.slice(1));
-    if (!source) return json(404, { error: describeUnknown(path, sources) });
-    const answer = await answerWebhook(request, asked, { source, listener, mostBytes, isDraining });
-    onEvent({ source: source.name, status: answer.status, text: answer.text });
-    return json(answer.status, answer.body ?? {}, answer.headers);
+    const answered =
+      setting.slack && SLACK_PATHS.has(path)
+        ? answerSlack(path, () => open(SLACK, setting.slack?.secret ?? ""), listener)
+        : source && answerWebhook(headersOf(request), open, { source, listener });
+    if (!answered) {
+      const near = nearest(path.slice(1, 80), sources.keys());
+      return json(404, { error: `there is no such source${near === undefined ? "" : `: did you mean /${near}?`}` });
+    }
+    const { status, text, body, headers } = await answered;
+    onEvent({ source: path.slice(1), status, text });
+    return body ? json(status, body, headers) : new Response(null, { status });
   };
   const server = await openHttpServer({
     host,
@@ -84,6 +81,7 @@ export async function openWebhooks(
   return {
     url: server.url,
     close: server.close,
+    /** Rejects new webhooks from now on. */
     drain: () => {
       isDraining = true;
     },
@@ -95,37 +93,24 @@ function health({ method }: Request, isDraining: boolean): Response {
   return isDraining ? json(503, { status: "draining" }) : json(200, { status: "ok" });
 }
 
-function describeUnknown(path: string, sources: ReadonlyMap<string, Source>): string {
-  const near = nearest(path.slice(1, 80), sources.keys());
-  return `there is no such source${near === undefined ? "" : `: did you mean /${near}?`}`;
-}
-
 interface Answer {
   readonly status: number;
-  /** Undefined for an empty body. */
   readonly body?: object;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Description for the log. */
   readonly text: string;
 }
 
-interface Situation {
-  readonly source: Source;
-  readonly listener: Listener;
-  readonly mostBytes: number;
-  readonly isDraining: boolean;
-}
+/** Returns the body of a genuine request, otherwise its refusal. */
+type Open = (kind: Kind, secret: string) => Promise<Uint8Array | Answer>;
 
 async function answerWebhook(
-  request: Request,
-  asked: Asked,
-  { source, listener, mostBytes, isDraining }: Situation,
+  headers: Headers,
+  open: Open,
+  { source, listener }: { readonly source: Source; readonly listener: Listener },
 ): Promise<Answer> {
   const kind = KINDS[source.said.kind];
-  const headers = headersOf(request);
-  const opened = await openRequest(request, asked, { kind, secret: source.secret, mostBytes, isDraining });
-  if (!(opened instanceof Uint8Array)) return opened;
-  const body = opened;
+  const body = await open(kind, source.secret);
+  if (!(body instanceof Uint8Array)) return body;
   const value = parseBody(body);
   if (value === undefined) return refused(400, "the body is not JSON in UTF-8, or is nested too deeply");
   if (kind.isGreeting?.(headers, value)) return { status: 200, body: { ok: true }, text: "is set up" };
@@ -144,7 +129,6 @@ interface Guard {
   readonly isDraining: boolean;
 }
 
-/** Reads the body of a request. Returns the refusal of a request that is not genuine. */
 async function openRequest(request: Request, asked: Asked, guard: Guard): Promise<Uint8Array | Answer> {
   const { kind, secret, mostBytes, isDraining } = guard;
   const headers = headersOf(request);
@@ -166,34 +150,24 @@ function headersOf(request: Request): Headers {
   return { get: (name) => request.headers.get(name) || undefined };
 }
 
-interface FromSlack extends Omit<Guard, "kind"> {
-  readonly path: string;
-  readonly listener: Pick<Listener, "slack">;
-}
-
 /** Answers a request of Slack once its event is on disk. */
-async function answerSlack(request: Request, asked: Asked, { path, listener, ...guard }: FromSlack): Promise<Answer> {
-  const body = await openRequest(request, asked, { kind: SLACK, ...guard });
+async function answerSlack(path: string, open: () => ReturnType<Open>, { slack }: Listener): Promise<Answer> {
+  const body = await open();
   if (!(body instanceof Uint8Array)) return body;
   const isForm = path === "/slack/interactions";
-  const payload = parseBody(isForm ? Buffer.from(fieldOf(body, "payload")) : body);
+  const form = isForm ? new URLSearchParams(Buffer.from(body).toString("utf8")) : undefined;
+  const payload = parseBody(form ? Buffer.from(form.get("payload") ?? "") : body);
   const read = payload === undefined ? undefined : (isForm ? readInteraction : readEvent)(payload);
   if (!read) return refused(400, "it is not an event or an interaction of Slack", { "x-slack-no-retry": "1" });
   if (read.kind === "challenge") return { status: 200, body: { challenge: read.challenge }, text: "is set up" };
   if (read.kind === "ignored") return { status: 200, text: read.reason };
-  return { status: 200, text: (await listener.slack?.receive(read.event)) ?? "ignored" };
+  return { status: 200, text: (await slack?.receive(read.event)) ?? "ignored" };
 }
 
-function fieldOf(form: Uint8Array, name: string): string {
-  return new URLSearchParams(Buffer.from(form).toString("utf8")).get(name) ?? "";
-}
-
+/** Returns undefined for a body that is not JSON in UTF-8. */
 function parseBody(bytes: Uint8Array) {
-  try {
-    return parseJson(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
-  } catch {
-    return undefined; // not UTF-8, so not JSON
-  }
+  const text = attempt(() => new TextDecoder("utf-8", { fatal: true }).decode(bytes));
+  return text === undefined ? undefined : parseJson(text);
 }
 
 function describeTaken(taken: Taken): Answer {

@@ -9,18 +9,15 @@ import { TABLES } from "./tables.ts";
 export interface Database {
   /** Address without its credentials, for messages. */
   readonly place: string;
-  /** Available after the first query. */
   readonly url: string;
   readonly pool: Pool;
   rows<Row>(text: string, ...values: readonly unknown[]): Promise<readonly Row[]>;
-  /** Runs `work` in one transaction. */
   transaction<Value>(work: (session: Session) => Promise<Value>): Promise<Value>;
   /** Opens a separate connection, for session locks. */
   connect(name: string): Promise<Client>;
   close(): Promise<void>;
 }
 
-/** Schema of the engine's tables. */
 export const ENGINE_SCHEMA = "skillflow_dbos";
 
 /** Creates a database handle that connects on first use. Throws `store.failed` if the database does not answer. */
@@ -89,7 +86,9 @@ interface Open {
 
 async function open(address: string | EmbeddedPlace): Promise<Open> {
   const { url, leave } =
-    typeof address === "string" ? { url: address, leave: () => undefined } : await embedded(address);
+    typeof address === "string"
+      ? { url: address, leave: () => undefined }
+      : await (await import("./embedded.ts")).openEmbedded(address);
   const pool = new (loadPostgres().Pool)({ ...connection(url), max: MOST_CONNECTIONS, application_name: "skillflow" });
   try {
     await prepare(url, pool);
@@ -99,11 +98,6 @@ async function open(address: string | EmbeddedPlace): Promise<Open> {
     leave();
     throw error;
   }
-}
-
-async function embedded(place: EmbeddedPlace) {
-  const { openEmbedded } = await import("./embedded.ts");
-  return openEmbedded(place);
 }
 
 const MOST_CONNECTIONS = 10;

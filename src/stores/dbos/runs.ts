@@ -11,7 +11,6 @@ import { type Database, ENGINE_SCHEMA } from "./database.ts";
 export interface Kept {
   /** The run's record and its events, byte for byte as sealed. */
   readonly bytes: Buffer;
-  /** Segments of the run, in order. */
   readonly segments: readonly Segment[];
 }
 
@@ -22,7 +21,6 @@ export interface Segment {
   readonly steps: readonly string[];
 }
 
-/** Reads a run. Throws `run.unknown`. */
 export async function readKept(database: Database, run: string): Promise<Kept> {
   const [found] = await database.rows<{ readonly record: string }>(RECORD, run);
   if (!found) throw unknownRun(run);
@@ -102,7 +100,6 @@ async function skimKept(database: Database, runs: readonly string[]): Promise<Sk
   );
 }
 
-/** Number of runs whose events are read per query. */
 const AT_ONCE = 100;
 
 interface SkimRow {
@@ -135,7 +132,8 @@ export function tailKept(database: Database, run: string): () => Promise<readonl
   return async () => {
     const rows = await database.rows<TailRow>(TAIL, run, last.nr, last.step);
     last = rows.at(-1) ?? last;
-    return rows.flatMap(({ output }) => eventsIn(JSON.parse(output) as string));
+    const lines = rows.flatMap(({ output }) => (JSON.parse(output) as string).trimEnd().split("\n"));
+    return lines.map((line) => checkedAs<RunEvent>(JSON.parse(line)));
   };
 }
 
@@ -151,13 +149,6 @@ const TAIL = `
     on o.workflow_uuid = s.workflow and (s.records is null or o.function_id < s.records)
   where s.run = $1 and o.output is not null and (s.nr > $2 or (s.nr = $2 and o.function_id > $3))
   order by s.nr, o.function_id`;
-
-function eventsIn(lines: string): RunEvent[] {
-  return lines
-    .trimEnd()
-    .split("\n")
-    .map((line) => checkedAs<RunEvent>(JSON.parse(line)));
-}
 
 export function unknownRun(run: string): SkillflowError {
   return new SkillflowError("run.unknown", `there is no run ${run} in the database`, { hint: "skillflow runs list" });

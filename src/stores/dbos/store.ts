@@ -2,7 +2,7 @@ import { SkillflowError } from "../../core/base/errors.ts";
 import type { RunRecord } from "../../core/engine/event/record.ts";
 import type { Journal, ProcessMark, RunQueue, Store, StoredRun } from "../../core/engine/ports.ts";
 import { digestOf } from "../chain.ts";
-import { parseRun, type Stored, verifyBytes } from "../file/run-lines.ts";
+import { parseRun, type Stored, storedOf, verifyBytes } from "../file/run-lines.ts";
 import { checkRunId, existingRun } from "../file/store.ts";
 import { createJournal, newestFirst } from "../journal.ts";
 import { storeError } from "../store-error.ts";
@@ -12,14 +12,13 @@ import type { EmbeddedPlace } from "./embedded.ts";
 import { APPLICATION, FORMAT, openEngine, openEngineClient, QUEUE, SEGMENT, type Seat } from "./engine.ts";
 import { LOCKING, type Locks, openLocks } from "./locks.ts";
 import type { Session } from "./packages.ts";
-import { type Kept, keepSkim, listKept, openSkims, readKept, type Segment, tailKept } from "./runs.ts";
+import { type Kept, keepSkim, listKept, openSkims, readKept, tailKept } from "./runs.ts";
 import { databaseState } from "./states.ts";
 import { databaseTurns } from "./turns.ts";
 
 interface DbosStoreOptions {
   readonly database: Database;
   readonly self: ProcessMark;
-  /** Locks of this process. */
   readonly locks: Locks;
   readonly now?: () => Date;
 }
@@ -212,7 +211,11 @@ async function work(
 ): Promise<void> {
   const { database, seats } = open;
   const take = async (run: string, seat: Seat) => {
-    seats.set(run, await caughtUp(seat, (await readKept(database, run)).segments));
+    // The engine counts steps from the first, so those that another process recorded are replayed.
+    const { segments } = await readKept(database, run);
+    const known = segments.find(({ workflow }) => workflow === seat.workflow)?.steps ?? [];
+    for (const name of known) await seat.step(name, missing);
+    seats.set(run, seat);
     await drive(run).finally(() => seats.delete(run));
   };
   const working = await openEngine(open, { concurrency, take });
@@ -225,10 +228,6 @@ async function work(
 }
 
 const nothing = () => undefined;
-
-function storedOf({ record, events }: Stored): StoredRun {
-  return { record, events };
-}
 
 /** Returns an id that is unique among live processes. */
 function executorOf({ pid, host, started }: ProcessMark): string {
@@ -294,7 +293,6 @@ interface Beginning {
   readonly alsoDo?: (session: Session, workflow: string) => Promise<unknown>;
 }
 
-/** Records the next segment and returns its workflow id. */
 async function beginNext(
   database: Database,
   run: string,
@@ -310,13 +308,6 @@ async function beginNext(
     await alsoDo(session, workflow);
   });
   return workflow;
-}
-
-/** Replays the recorded steps of a segment that started elsewhere, because the engine counts steps from the first. */
-async function caughtUp(seat: Seat, segments: readonly Segment[]): Promise<Seat> {
-  const known = segments.find(({ workflow }) => workflow === seat.workflow)?.steps ?? [];
-  for (const name of known) await seat.step(name, missing);
-  return seat;
 }
 
 async function missing(): Promise<never> {

@@ -1,5 +1,5 @@
 import { closeSync, existsSync, readFileSync, readSync } from "node:fs";
-import { SkillflowError } from "../../core/base/errors.ts";
+import { attempt, SkillflowError } from "../../core/base/errors.ts";
 import { isObject } from "../../core/base/values.ts";
 import { isRunLine, type RunRecord } from "../../core/engine/event/record.ts";
 import type { RecordCheck, RecordProblem, StoredRun } from "../../core/engine/ports.ts";
@@ -21,10 +21,13 @@ export function verifyRecording(path: string): RecordCheck {
 }
 
 export interface Stored extends StoredRun {
-  /** Number of bytes that hold complete records. */
   readonly length: number;
   /** Last digest of the chain. Undefined if the record has no chain. */
   readonly digest: string | undefined;
+}
+
+export function storedOf({ record, events }: Stored): StoredRun {
+  return { record, events };
 }
 
 /** Parses a run's file. Throws if the record was altered or is damaged. */
@@ -69,12 +72,8 @@ export function readLine<Value>(
 ): { readonly value: Value; readonly end: number } | undefined {
   const newline = bytes.indexOf(10, start);
   if (newline === -1) return undefined;
-  try {
-    const value: unknown = JSON.parse(bytes.toString("utf8", start, newline));
-    return isObject(value) ? { value: value as Value, end: newline + 1 } : undefined;
-  } catch {
-    return undefined;
-  }
+  const value: unknown = attempt(() => JSON.parse(bytes.toString("utf8", start, newline)));
+  return isObject(value) ? { value: value as Value, end: newline + 1 } : undefined;
 }
 
 export function readBytes(file: number | string, path: string): Buffer {

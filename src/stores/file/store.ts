@@ -1,8 +1,8 @@
-import { closeSync, existsSync, lstatSync, readdirSync, rmdirSync, rmSync, writeFileSync } from "node:fs";
+import { closeSync, existsSync, fdatasync, lstatSync, readdirSync, rmdirSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { hasCode, messageOf, SkillflowError } from "../../core/base/errors.ts";
 import { RUN_ID } from "../../core/engine/event/record.ts";
-import type { Intake, Journal, Store, StoredRun } from "../../core/engine/ports.ts";
+import type { Intake, Journal, Store } from "../../core/engine/ports.ts";
 import { makeFolder, realFolder } from "../../files/files.ts";
 import { fileBlobs } from "../blobs.ts";
 import { digestOf } from "../chain.ts";
@@ -11,9 +11,8 @@ import { type LockOptions, lock } from "../lock.ts";
 import { storeError } from "../store-error.ts";
 import { fileQueue, markOf } from "./queue.ts";
 import { appendWhole, createFile, cutBack, openFile } from "./run-file.ts";
-import { beginningOf, noRun, parseRun, readBytes, reading, type Stored, verifyBytes } from "./run-lines.ts";
+import { beginningOf, noRun, parseRun, readBytes, reading, type Stored, storedOf, verifyBytes } from "./run-lines.ts";
 import { skimRun, startOf } from "./run-skim.ts";
-import { openSyncing } from "./syncing.ts";
 
 interface FileStoreOptions extends LockOptions {
   readonly directory: string;
@@ -51,7 +50,9 @@ export function fileStore(options: FileStoreOptions): FileStore {
       const { run } = record;
       const path = pathOf(run);
       prepareDirectory(directory, root);
-      const refuse = () => (taken.has(run) ? refuseBegun(path, run) : refuseExisting(path, run));
+      const refuse = () => {
+        if (existsSync(path) && !(taken.has(run) && isUnbegun(path, run))) throw existingRun(run);
+      };
       refuse();
       return locked(run, (unlock) => {
         refuse();
@@ -103,11 +104,6 @@ function withLock<Value>(options: FileStoreOptions, run: string, work: (unlock: 
   }
 }
 
-/** Drops the fields that describe the file. */
-function storedOf({ record, events }: Stored): StoredRun {
-  return { record, events };
-}
-
 interface Driven {
   readonly file: number;
   readonly stored: Stored;
@@ -146,6 +142,44 @@ function drive({ file, stored, now, unlock }: Driven): Journal {
   });
 }
 
+/** Brings what was written to a file to the disk, one sync at a time. Each sync covers everything written before it. */
+function openSyncing(file: number) {
+  let running: Promise<void> | undefined;
+  let isWanted = false;
+  let failure: Error | undefined;
+  const sync = async () => {
+    while (isWanted && failure === undefined) {
+      isWanted = false;
+      await new Promise<void>((resolve) => {
+        fdatasync(file, (error) => {
+          failure ??= error ?? undefined;
+          resolve();
+        });
+      });
+    }
+    running = undefined;
+  };
+  const begin = () => {
+    isWanted = true;
+    running ??= sync();
+  };
+  /** Throws if a sync failed: what it should have covered may be lost, so nothing may follow it. */
+  const check = () => {
+    if (failure !== undefined) throw storeError(failure, "the run cannot be recorded");
+  };
+  return {
+    begin,
+    check,
+    /** Resolves once everything written so far is on the disk. Throws if this sync or any earlier one failed. */
+    async settle(): Promise<void> {
+      check();
+      begin();
+      await running;
+      check();
+    },
+  };
+}
+
 function runsIn(directory: string): { readonly run: string; readonly at: string }[] {
   const files = readDirectory(directory).filter((name) => name.endsWith(".jsonl"));
   const names = files.map((name) => name.slice(0, -".jsonl".length)).filter((name) => RUN_ID.test(name));
@@ -171,17 +205,14 @@ export function filesOfRun(directory: string, run: string): { readonly path: str
   return { path: join(directory, `${checkRunId(run)}.jsonl`), lock: join(directory, `${run}.lock`) };
 }
 
-/** Returns the folder of a run's blobs, next to its file. */
 export function blobsOfRun(directory: string, run: string): string {
   return join(directory, `${run}.blobs`);
 }
 
-/** Returns the folder of a run's working copy, next to its file. */
 export function copyOfRun(directory: string, run: string): string {
   return join(directory, `${run}.workspace`);
 }
 
-/** Returns the path of the copy of a run's plan. */
 export function planOfRun(directory: string, run: string): string {
   return join(directory, run, "plan.json");
 }
@@ -233,14 +264,9 @@ function prepareDirectory(directory: string, root: string | undefined): void {
   }
 }
 
-function refuseExisting(path: string, run: string): void {
-  if (existsSync(path)) throw existingRun(run);
-}
-
-/** Throws if the run has events. Replacing a run that was only recorded loses nothing. */
-function refuseBegun(path: string, run: string): void {
-  const { events } = reading(path, (file) => parseRun(readBytes(file, path), path, run));
-  if (events.length > 0) throw existingRun(run);
+/** Checks for a run without events. Replacing a run that was only recorded loses nothing. */
+function isUnbegun(path: string, run: string): boolean {
+  return reading(path, (file) => parseRun(readBytes(file, path), path, run)).events.length === 0;
 }
 
 export function existingRun(run: string): SkillflowError {

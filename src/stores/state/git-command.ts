@@ -34,7 +34,7 @@ export function gitIn({ directory, env, config = [] }: GitSetting): Git {
     [`GIT_CONFIG_VALUE_${index}`, value],
   ]);
   const whole = { ...passed, ...FIXED, GIT_CONFIG_COUNT: String(safe.length), ...Object.fromEntries(settings) };
-  return (args, input) => run(args, { directory, env: whole, input });
+  return (args, input) => runGit(args, { directory, env: whole, input, mostMs: MOST_MS });
 }
 
 const SAFE: readonly (readonly [string, string])[] = [
@@ -63,15 +63,19 @@ const FIXED = {
 interface Running {
   readonly directory: string;
   readonly env: NodeJS.ProcessEnv;
-  readonly input: string | undefined;
+  readonly input?: string | Buffer | undefined;
+  readonly signal?: AbortSignal;
+  readonly mostMs?: number;
 }
 
-async function run(args: readonly string[], { directory, env, input }: Running): Promise<GitOutput> {
-  const child = spawn("git", ["--no-pager", ...args], { cwd: directory, env, stdio: ["pipe", "pipe", "pipe"] });
+/** Runs one git command with exactly this environment. */
+export async function runGit(args: readonly string[], running: Running): Promise<GitOutput> {
+  const { directory: cwd, env, input, signal, mostMs } = running;
+  const child = spawn("git", ["--no-pager", ...args], { cwd, env, signal, stdio: ["pipe", "pipe", "pipe"] });
   const pieces: Buffer[] = [];
   let size = 0;
   let errors = "";
-  const timer = setTimeout(() => child.kill("SIGKILL"), MOST_MS);
+  const timer = mostMs === undefined ? undefined : setTimeout(() => child.kill("SIGKILL"), mostMs);
   child.stdout.on("data", (piece: Buffer) => {
     size += piece.length;
     if (size > MOST_BYTES) child.kill("SIGKILL");
@@ -98,7 +102,6 @@ async function run(args: readonly string[], { directory, env, input }: Running):
 
 const MOST_ERRORS = 4096;
 
-/** Extracts the most useful line of git's error output. */
 function tell(errors: string): string {
   const lines = errors.split(/[\r\n]+/).map((line) =>
     line

@@ -90,7 +90,6 @@ function addressOf(url: string, root: string): string {
   return place;
 }
 
-/** Returns the path of a local address, otherwise undefined. */
 function pathOf(url: string): string | undefined {
   if (url.startsWith("file:")) return fileURLToPath(url);
   return /^[\w.+-]+:\/\//.test(url) || /^[^/]+:/.test(url) ? undefined : url;

@@ -49,7 +49,9 @@ export function gitState({ branch, now, ...checkout }: GitOptions): StateStore {
             const known = await readStates(clone, tip, names);
             const changed = decide(known);
             if (!changed) return known;
-            const pushed = await pushCommit(clone, await commit(clone, tip, { changed, why }));
+            const made = await commit(clone, tip, { changed, why });
+            const where = [...otherEnd(clone.remote, "receive-pack"), "--", clone.remote.address, `${made}:${ref}`];
+            const pushed = await clone.git(["push", "--quiet", "--no-verify", ...where]);
             if (pushed.status === 0) return new Map([...known, ...changed]);
             refusal = pushed.said;
           }
@@ -144,11 +146,6 @@ async function commit(
   const tree = text(demand(await git(["mktree", "-z"], [...lines.values()].join("\0")), "a state cannot be stored"));
   const above = parent === undefined ? [] : ["-p", parent];
   return text(demand(await git(["commit-tree", tree, ...above], `${why}\n`), "a state cannot be committed"));
-}
-
-function pushCommit({ git, remote, ref }: Clone, commit: string): Promise<GitOutput> {
-  const end = otherEnd(remote, "receive-pack");
-  return git(["push", "--quiet", "--no-verify", ...end, "--", remote.address, `${commit}:${ref}`]);
 }
 
 function text({ stdout }: GitOutput): string {

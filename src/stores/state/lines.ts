@@ -1,12 +1,11 @@
 import { SkillflowError } from "../../core/base/errors.ts";
-import { isObject, type Json, parseJson } from "../../core/base/values.ts";
+import { isObject, type Json, parseJson, textAt } from "../../core/base/values.ts";
 import type { StateEntry } from "../../core/engine/event/record.ts";
 import { entryLine, parseEntry } from "../../core/engine/state/entries.ts";
 import { FEEDBACK } from "../../core/engine/state/feedback.ts";
 
 /** State files, with one JSON line per entry. */
 
-/** Maximum size of a state file. */
 export const MOST_BYTES = 256 * 1024 * 1024;
 
 /** File name of a state. Names of built-in states begin with an underscore, such as `_days`. */
@@ -16,17 +15,14 @@ export function fileOf(state: string): string {
   return `${state}.jsonl`;
 }
 
-/** Returns the state that a file holds, or undefined for other files. */
 export function stateOf(file: string): string | undefined {
   return FILE.exec(file)?.[1];
 }
 
-/** Writes the file of a state. */
 export function writeState(state: string, entries: readonly StateEntry[]): string {
   return entries.map(state === FEEDBACK ? plainEntry : entryLine).join("");
 }
 
-/** Reads the file of a state, at `place`. */
 export function readState(state: string, text: string, place: string): StateEntry[] {
   return state === FEEDBACK ? plainLines(text) : readLines(text, place);
 }
@@ -41,16 +37,11 @@ function plainLines(text: string): StateEntry[] {
   return text.split("\n").flatMap((line, index) => {
     if (line.trim() === "") return [];
     const data = parseJson(line);
-    const at = isObject(data) ? timeIn(data as { readonly at?: Json }) : NO_TIME;
+    const said = textAt(data, "at") ?? "";
+    const at = Number.isFinite(Date.parse(said)) ? said : new Date(0).toISOString();
     const counts = { first_seen: at, last_seen: at, runs: 1, seen: 1 };
     return [{ key: String(index + 1), ...counts, data: isObject(data) ? (data as Json) : line }];
   });
-}
-
-const NO_TIME = new Date(0).toISOString();
-
-function timeIn({ at }: { readonly at?: Json }): string {
-  return typeof at === "string" && Number.isFinite(Date.parse(at)) ? at : NO_TIME;
 }
 
 /** Reads the entries. Drops an incomplete last line, left by a killed writer. Throws for any other malformed line. */

@@ -1,7 +1,6 @@
 import type { StateStore, States } from "../../core/engine/ports.ts";
 import { APPLIED, applyDelta } from "../../core/engine/state/entries.ts";
 
-/** Storage of state entries, by state name. */
 export interface StateTable {
   names(): Promise<readonly string[]>;
   read(names: readonly string[]): Promise<States>;

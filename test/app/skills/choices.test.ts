@@ -81,11 +81,6 @@ describe("what is said about skills", () => {
     expect([[...trust.ids], findings]).toEqual([["a", "b", "c", "d"], []]);
   });
 
-  test("an id with a digest in the user's file counts for nothing, and it is said", () => {
-    const { findings } = choose({ user: { skills: { trust: ["d@0123456789abcdef", "name@home"] } } });
-    expect(findings).toEqual([expect.stringContaining("d@0123456789abcdef is ignored")]);
-  });
-
   test("a project's file raises no trust, and each attempt is a finding", () => {
     const { trust, defineTool, formats, servers, findings } = choose({
       project: {

@@ -2,9 +2,8 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { defineSkill, defineTool } from "skillflow";
 import { afterAll, afterEach, describe, expect, it } from "vitest";
-import { feedbackEntries } from "../../../src/app/runs/afterwards/feedback.ts";
+import { feedbackOf } from "../../../src/app/runs/afterwards/feedback.ts";
 import { collectStats } from "../../../src/app/runs/afterwards/stats.ts";
-import { readFeedback } from "../../../src/core/engine/state/feedback.ts";
 import type { Skill } from "../../../src/core/skill/skill.ts";
 import { makeProject, readEvents, removeProjects } from "../../cli/program.ts";
 import { BOT_TOKEN } from "../../services/slack.ts";
@@ -163,7 +162,7 @@ async function whispered({ slack }: Conversation, work: () => Promise<unknown>) 
 }
 
 const runOf = ({ listener }: Conversation) => listener.ended[0]?.split(" ")[0] ?? "";
-const linesOf = async ({ workspace }: Conversation) => readFeedback(await feedbackEntries(workspace)).lines;
+const linesOf = async ({ workspace }: Conversation) => (await feedbackOf(workspace)).lines;
 const inputOf = ({ cwd }: Conversation, run: string) =>
   JSON.parse(readFileSync(join(cwd, ".skillflow/runs", `${run}.jsonl`), "utf8").split("\n")[0] ?? "").input;
 

@@ -32,18 +32,16 @@ export async function deliver({ run, patch, folder, checkout, forge, redactor }:
   else if (!(await isSame(forge, { from: start, to: found.commit, files }))) {
     throw refusal(`the branch ${branch} exists with another content`);
   }
-  const request = await forge.request?.(patch, bodyOf(patch), head.branch);
+  const body = patch.proof ? `${patch.body}\n\n${proofText(patch.proof)}` : patch.body;
+  const request = await forge.request?.(patch, body, head.branch);
   const isThere = found !== undefined && request?.existing !== false;
   return { branch, ...(request ? { url: request.url } : {}), ...(isThere ? { existing: true } : {}) };
 }
 
-interface Compared {
-  readonly from: string;
-  readonly to: string;
-  readonly files: readonly MergedFile[];
-}
-
-async function isSame(forge: Forge, { from, to, files }: Compared): Promise<boolean> {
+async function isSame(
+  forge: Forge,
+  { from, to, files }: { readonly from: string; readonly to: string; readonly files: readonly MergedFile[] },
+): Promise<boolean> {
   const paths = new Set(await forge.changed(from, to));
   if (paths.size !== files.length || !files.every(({ path }) => paths.has(path))) return false;
   for (const { path, state } of files) {
@@ -54,11 +52,6 @@ async function isSame(forge: Forge, { from, to, files }: Compared): Promise<bool
 }
 
 const NOTHING = Buffer.alloc(0);
-
-/** Returns the body of the request: the approved text, and the proof. */
-function bodyOf({ body, proof }: Patch): string {
-  return proof ? `${body}\n\n${proofText(proof)}` : body;
-}
 
 function proofText({ command, files = [], before, after, references }: Proof): string {
   const words = inertText([command, ...files].join(" ")).replace(/[`\n]/g, " ");

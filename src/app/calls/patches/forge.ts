@@ -1,38 +1,19 @@
 import type { Patch } from "../../../core/engine/event/patch.ts";
-import type { FileState, MergedFile } from "./merge.ts";
+import type { FileState } from "./git.ts";
+import type { MergedFile } from "./merge.ts";
 
 /** A place that takes branches and requests: GitHub, GitLab, or any other Git remote. */
 export interface Forge {
-  /** Head of the default branch. */
-  head(): Promise<Head>;
+  head(): Promise<{ readonly branch: string; readonly commit: string }>;
   /** Commit of a branch and its first parent. Undefined if there is no such branch. */
-  find(branch: string): Promise<Found | undefined>;
+  find(branch: string): Promise<{ readonly commit: string; readonly parent: string } | undefined>;
   file(commit: string, path: string): Promise<FileState | undefined>;
-  /** Paths that differ between two commits. */
   changed(from: string, to: string): Promise<readonly string[]>;
   /** Creates the branch with one commit on the head. Fails if the branch exists. */
-  create(branch: string, commit: NewCommit): Promise<void>;
+  create(
+    branch: string,
+    commit: { readonly head: string; readonly files: readonly MergedFile[]; readonly message: string },
+  ): Promise<void>;
   /** Finds or makes the request for the branch. Undefined if the place has no requests. */
-  request?(patch: Patch, body: string, target: string): Promise<Requested>;
-}
-
-export interface Head {
-  readonly branch: string;
-  readonly commit: string;
-}
-
-export interface Found {
-  readonly commit: string;
-  readonly parent: string;
-}
-
-export interface NewCommit {
-  readonly head: string;
-  readonly files: readonly MergedFile[];
-  readonly message: string;
-}
-
-export interface Requested {
-  readonly url: string;
-  readonly existing: boolean;
+  request?(patch: Patch, body: string, target: string): Promise<{ readonly url: string; readonly existing: boolean }>;
 }

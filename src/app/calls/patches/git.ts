@@ -1,27 +1,22 @@
-import { spawn } from "node:child_process";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { SkillflowError } from "../../../core/base/errors.ts";
 import type { Environment } from "../../../core/document/config.ts";
+import { type GitOutput, runGit } from "../../../stores/state/git-command.ts";
 
 /** Git in a folder of apply's own, which has no hooks, no remotes and nothing of the checkout's config. */
-
 export interface OwnFolder {
-  readonly path: string;
   /** Runs git in the folder. Throws if it fails, unless `may` lists its exit code. */
-  git(args: readonly string[], how?: GitOptions): Promise<GitResult>;
+  git(args: readonly string[], how?: GitOptions): Promise<GitOutput>;
+  /** Runs git and returns its trimmed output. */
+  text(args: readonly string[], how?: GitOptions): Promise<string>;
 }
 
 interface GitOptions {
   readonly input?: string | Buffer;
   readonly env?: Environment;
   readonly may?: readonly number[];
-}
-
-interface GitResult {
-  readonly code: number;
-  readonly out: Buffer;
 }
 
 const OFF = [
@@ -50,42 +45,37 @@ export async function withOwnFolder<Value>(
 ): Promise<Value> {
   const path = await mkdtemp(join(tmpdir(), "skillflow-apply-"));
   const clean = Object.fromEntries(Object.entries(env).filter(([name]) => !name.startsWith("GIT_")));
-  const folder: OwnFolder = {
-    path,
-    async git(args, { input = "", env: more = {}, may = [0] } = {}) {
-      const set = { ...clean, ...AUTHOR, GIT_DIR: path, GIT_TERMINAL_PROMPT: "0", LC_ALL: "C", ...more };
-      const { code, out, err } = await runGit([...OFF, ...args], { cwd: path, env: set, signal, input });
-      if (may.includes(code)) return { code, out };
-      throw new SkillflowError("tool.failed", `git ${args[0]} failed: ${err.trim().slice(0, 1000)}`);
-    },
+  const git: OwnFolder["git"] = async (args, { input, env: more = {}, may = [0] } = {}) => {
+    const set = { ...clean, ...AUTHOR, GIT_DIR: path, GIT_TERMINAL_PROMPT: "0", LC_ALL: "C", ...more };
+    const output = await runGit([...OFF, ...args], { directory: path, env: set, signal, input });
+    if (may.includes(output.status)) return output;
+    throw new SkillflowError("tool.failed", `git ${args[0]} failed: ${output.said}`);
   };
   try {
-    await folder.git(["init", "--quiet", "--bare", "--template=", "."]);
-    return await work(folder);
+    await git(["init", "--quiet", "--bare", "--template=", "."]);
+    return await work({ git, text: async (args, how) => (await git(args, how)).stdout.toString("utf8").trim() });
   } finally {
     await rm(path, { recursive: true, force: true });
   }
 }
 
-interface Running {
-  readonly cwd: string;
-  readonly env: Environment;
-  readonly signal: AbortSignal;
-  readonly input: string | Buffer;
+export interface FileState {
+  readonly mode: string;
+  readonly content: Buffer;
 }
 
-function runGit(args: readonly string[], { cwd, env, signal, input }: Running) {
-  return new Promise<GitResult & { readonly err: string }>((resolve, reject) => {
-    const child = spawn("git", args, { cwd, env, signal, stdio: ["pipe", "pipe", "pipe"] });
-    const out: Buffer[] = [];
-    const err: Buffer[] = [];
-    child.stdout.on("data", (part: Buffer) => out.push(part));
-    child.stderr.on("data", (part: Buffer) => err.push(part));
-    child.stdin.on("error", () => undefined);
-    child.on("error", reject);
-    child.on("close", (code) => {
-      resolve({ code: code ?? -1, out: Buffer.concat(out), err: Buffer.concat(err).toString("utf8") });
-    });
-    child.stdin.end(input);
-  });
+/** Reads a file of a commit or tree. Returns undefined if there is none. */
+export async function stateIn(
+  folder: OwnFolder,
+  { tree, path, env = {} }: { readonly tree: string; readonly path: string; readonly env?: Environment },
+): Promise<FileState | undefined> {
+  const listed = await folder.text(["ls-tree", "-z", "--full-tree", tree, "--", `:(literal)${path}`], { env });
+  const [, mode, id] = /^(\d+) blob ([0-9a-f]+)\t/.exec(listed) ?? [];
+  if (mode === undefined || id === undefined) return undefined;
+  return { mode, content: (await folder.git(["cat-file", "blob", id], { env })).stdout };
+}
+
+export async function changedPaths(folder: OwnFolder, from: string, to: string): Promise<string[]> {
+  const { stdout } = await folder.git(["diff-tree", "-r", "-z", "--no-renames", "--name-only", from, to]);
+  return stdout.toString("utf8").split("\0").filter(Boolean);
 }

@@ -1,55 +1,51 @@
 import { isUtf8 } from "node:buffer";
-import { isObject, type Json, type JsonObject } from "../../../core/base/values.ts";
+import { type Json, memberAt } from "../../../core/base/values.ts";
 import type { Forge } from "./forge.ts";
-import { type Api, listOf, pathOf, send, textAt } from "./http.ts";
+import { type Api, listOf, openApi, pathOf } from "./http.ts";
 import { refusal } from "./merge.ts";
 
 /** GitHub through its Git data API. `repository` is owner/name. */
 export function openGitHub(api: Api, repository: string): Forge {
-  const at = `repos/${pathOf(repository)}`;
-  const get = (path: string) => send(api, "GET", [`${at}/${path}`]);
-  const post = (path: string, body: Json) => send(api, "POST", [`${at}/${path}`, body]);
+  const { get, post, textAt } = openApi(api, `repos/${pathOf(repository)}`);
   const trees = new Map<string, Promise<Json | undefined>>();
   const treeOf = (id: string) => {
     const known = trees.get(id) ?? get(`git/trees/${id}`);
     trees.set(id, known);
     return known;
   };
-  const commitTree = async (commit: string) => textAt(api, await get(`git/commits/${commit}`), "tree", "sha");
+  const commitTree = async (commit: string) => textAt(await get(`git/commits/${commit}`), "tree", "sha");
   return {
     async head() {
-      const branch = textAt(api, await send(api, "GET", [at]), "default_branch");
-      const commit = textAt(api, await get(`git/ref/heads/${pathOf(branch)}`), "object", "sha");
+      const branch = textAt(await get(""), "default_branch");
+      const commit = textAt(await get(`git/ref/heads/${pathOf(branch)}`), "object", "sha");
       return { branch, commit };
     },
     async find(branch) {
       const ref = await get(`git/ref/heads/${pathOf(branch)}`);
       if (ref === undefined) return undefined;
-      const commit = textAt(api, ref, "object", "sha");
-      return { commit, parent: textAt(api, await get(`git/commits/${commit}`), "parents", 0, "sha") };
+      const commit = textAt(ref, "object", "sha");
+      return { commit, parent: textAt(await get(`git/commits/${commit}`), "parents", 0, "sha") };
     },
     async file(commit, path) {
       let tree = await commitTree(commit);
       const names = path.split("/");
       for (const [index, name] of names.entries()) {
         const found = await treeOf(tree);
-        if (isObject(found) && found.truncated === true) throw refusal(`the folder of ${path} is too large to read`);
-        const entry = listOf(isObject(found) ? (found as JsonObject).tree : undefined).find((one) => one.path === name);
+        if (memberAt(found, "truncated") === true) throw refusal(`the folder of ${path} is too large to read`);
+        const entry = listOf(memberAt(found, "tree")).find((one) => one.path === name);
         if (!entry) return undefined;
-        if (index < names.length - 1) tree = textAt(api, entry, "sha");
+        if (index < names.length - 1) tree = textAt(entry, "sha");
         else if (entry.type !== "blob") return undefined;
         else {
-          const blob = await get(`git/blobs/${textAt(api, entry, "sha")}`);
-          return { mode: textAt(api, entry, "mode"), content: Buffer.from(textAt(api, blob, "content"), "base64") };
+          const blob = await get(`git/blobs/${textAt(entry, "sha")}`);
+          return { mode: textAt(entry, "mode"), content: Buffer.from(textAt(blob, "content"), "base64") };
         }
       }
       return undefined;
     },
     async changed(from, to) {
       const compared = await get(`compare/${from}...${to}`);
-      return listOf(isObject(compared) ? (compared as JsonObject).files : []).map((file) =>
-        textAt(api, file, "filename"),
-      );
+      return listOf(memberAt(compared, "files")).map((file) => textAt(file, "filename"));
     },
     async create(branch, { head, files, message }) {
       // The API takes text, and would change the other bytes of the file.
@@ -61,8 +57,8 @@ export function openGitHub(api: Api, repository: string): Forge {
         type: "blob",
         ...(state ? { content: state.content.toString("utf8") } : { sha: null }),
       }));
-      const made = textAt(api, await post("git/trees", { base_tree: await commitTree(head), tree }), "sha");
-      const commit = textAt(api, await post("git/commits", { message, tree: made, parents: [head] }), "sha");
+      const made = textAt(await post("git/trees", { base_tree: await commitTree(head), tree }), "sha");
+      const commit = textAt(await post("git/commits", { message, tree: made, parents: [head] }), "sha");
       await post("git/refs", { ref: `refs/heads/${branch}`, sha: commit });
     },
     async request({ title, branch, draft, labels }, body, base) {
@@ -70,11 +66,10 @@ export function openGitHub(api: Api, repository: string): Forge {
       const query = `head=${encodeURIComponent(`${owner}:${branch}`)}&state=all`;
       const [known] = listOf(await get(`pulls?${query}`));
       const pull = known ?? (await post("pulls", { title, head: branch, base, body, draft }));
-      const has = listOf(isObject(pull) ? (pull as JsonObject).labels : []).map(({ name }) => name);
-      const number = isObject(pull) ? (pull as JsonObject).number : undefined;
+      const has = listOf(memberAt(pull, "labels")).map(({ name }) => name);
       if (labels.some((label) => !has.includes(label)))
-        await post(`issues/${Number(number)}/labels`, { labels: [...labels] });
-      return { url: textAt(api, pull, "html_url"), existing: known !== undefined };
+        await post(`issues/${Number(memberAt(pull, "number"))}/labels`, { labels: [...labels] });
+      return { url: textAt(pull, "html_url"), existing: known !== undefined };
     },
   };
 }

@@ -1,35 +1,30 @@
-import { isObject, type Json, type JsonObject } from "../../../core/base/values.ts";
+import { type JsonObject, memberAt } from "../../../core/base/values.ts";
 import type { Forge } from "./forge.ts";
-import { type Api, listOf, send, textAt } from "./http.ts";
+import { type Api, listOf, openApi } from "./http.ts";
 
 /** GitLab through its commits API. `project` is the full path. */
 export function openGitLab(api: Api, project: string): Forge {
-  const at = `api/v4/projects/${encodeURIComponent(project)}`;
-  const get = (path: string) => send(api, "GET", [`${at}/${path}`]);
-  const post = (path: string, body: Json) => send(api, "POST", [`${at}/${path}`, body]);
+  const { get, post, textAt } = openApi(api, `api/v4/projects/${encodeURIComponent(project)}`);
   return {
     async head() {
-      const branch = textAt(api, await send(api, "GET", [at]), "default_branch");
+      const branch = textAt(await get(""), "default_branch");
       const found = await get(`repository/branches/${encodeURIComponent(branch)}`);
-      return { branch, commit: textAt(api, found, "commit", "id") };
+      return { branch, commit: textAt(found, "commit", "id") };
     },
     async find(branch) {
       const found = await get(`repository/branches/${encodeURIComponent(branch)}`);
       if (found === undefined) return undefined;
-      return { commit: textAt(api, found, "commit", "id"), parent: textAt(api, found, "commit", "parent_ids", 0) };
+      return { commit: textAt(found, "commit", "id"), parent: textAt(found, "commit", "parent_ids", 0) };
     },
     async file(commit, path) {
       const found = await get(`repository/files/${encodeURIComponent(path)}?ref=${commit}`);
-      if (!isObject(found)) return undefined;
-      const { execute_filemode: isProgram } = found as JsonObject;
-      const content = Buffer.from(textAt(api, found as JsonObject, "content"), "base64");
-      return { mode: isProgram === true ? "100755" : "100644", content };
+      if (found === undefined) return undefined;
+      const mode = memberAt(found, "execute_filemode") === true ? "100755" : "100644";
+      return { mode, content: Buffer.from(textAt(found, "content"), "base64") };
     },
     async changed(from, to) {
       const compared = await get(`repository/compare?from=${from}&to=${to}&straight=true`);
-      return listOf(isObject(compared) ? (compared as JsonObject).diffs : []).map((diff) =>
-        textAt(api, diff, "new_path"),
-      );
+      return listOf(memberAt(compared, "diffs")).map((diff) => textAt(diff, "new_path"));
     },
     async create(branch, { head, files, message }) {
       const actions = await Promise.all(
@@ -46,7 +41,7 @@ export function openGitLab(api: Api, project: string): Forge {
       const [known] = listOf(await get(`merge_requests?source_branch=${encodeURIComponent(branch)}&state=all`));
       const asked = { source_branch: branch, target_branch: target, description, labels: labels.join(",") };
       const made = known ?? (await post("merge_requests", { title: draft ? `Draft: ${title}` : title, ...asked }));
-      return { url: textAt(api, made, "web_url"), existing: known !== undefined };
+      return { url: textAt(made, "web_url"), existing: known !== undefined };
     },
   };
 }

@@ -1,6 +1,6 @@
 import { SkillflowError } from "../../../core/base/errors.ts";
 import { withoutEnd } from "../../../core/base/preview.ts";
-import { isObject, type Json, type JsonObject } from "../../../core/base/values.ts";
+import { isObject, type Json, type JsonObject, memberAt } from "../../../core/base/values.ts";
 
 /** Requests to the API of a forge. */
 
@@ -12,47 +12,42 @@ export interface Api {
   readonly signal: AbortSignal;
 }
 
-/** Sends a request. Returns undefined for 404 to a read. Never follows a redirect with the token. */
-export async function send(
-  api: Api,
-  method: "GET" | "POST",
-  [path, body]: readonly [string, Json?],
-): Promise<Json | undefined> {
-  const response = await api.fetch(`${withoutEnd(api.address, "/")}/${path}`, {
-    method,
-    headers: {
-      ...api.headers,
-      "user-agent": "skillflow",
-      ...(body === undefined ? {} : { "content-type": "application/json" }),
+/** Returns functions for the requests below a path, and for their responses. */
+export function openApi(api: Api, root: string) {
+  const send = async (method: "GET" | "POST", path: string, body?: Json): Promise<Json | undefined> => {
+    const place = path === "" ? root : `${root}/${path}`;
+    const headers = { ...api.headers, "user-agent": "skillflow" };
+    const response = await api.fetch(`${withoutEnd(api.address, "/")}/${place}`, {
+      method,
+      ...(body === undefined
+        ? { headers }
+        : { headers: { ...headers, "content-type": "application/json" }, body: JSON.stringify(body) }),
+      // A redirect would get the token.
+      redirect: "manual",
+      signal: api.signal,
+    });
+    const text = await response.text();
+    if (response.status === 404 && method === "GET") return undefined;
+    if (response.ok) return JSON.parse(text) as Json;
+    const what = `${method} ${place.split("?")[0]} failed with ${response.status}: ${text.slice(0, 300)}`;
+    throw new SkillflowError("tool.failed", `${api.name}: ${what}`);
+  };
+  return {
+    /** Returns undefined for 404. */
+    get: (path: string) => send("GET", path),
+    post: (path: string, body: Json) => send("POST", path, body),
+    /** Returns a field of a response. Throws if it is not a text. */
+    textAt(value: Json | undefined, ...path: readonly (string | number)[]): string {
+      const step = (at: unknown, key: string | number) =>
+        typeof key === "number" && Array.isArray(at) ? at[key] : memberAt(at, String(key));
+      const found: unknown = path.reduce(step, value);
+      if (typeof found === "string") return found;
+      throw new SkillflowError("tool.failed", `${api.name}: the response has no ${path.join(".")}`);
     },
-    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-    redirect: "manual",
-    signal: api.signal,
-  });
-  const text = await response.text();
-  if (response.status === 404 && method === "GET") return undefined;
-  if (!response.ok) {
-    throw new SkillflowError(
-      "tool.failed",
-      `${api.name}: ${method} ${path.split("?")[0]} failed with ${response.status}: ${text.slice(0, 300)}`,
-    );
-  }
-  return JSON.parse(text) as Json;
+  };
 }
 
-/** Returns a field of a response. Throws if it is not a text. */
-export function textAt(api: Api, value: Json | undefined, ...path: readonly (string | number)[]): string {
-  let found: Json | undefined = value;
-  for (const name of path) {
-    if (Array.isArray(found)) found = found[Number(name)];
-    else found = isObject(found) ? (found as JsonObject)[String(name)] : undefined;
-  }
-  if (typeof found === "string") return found;
-  throw new SkillflowError("tool.failed", `${api.name}: the response has no ${path.join(".")}`);
-}
-
-/** Returns the objects of a list in a response. */
-export function listOf(value: Json | undefined): readonly JsonObject[] {
+export function listOf(value: unknown): readonly JsonObject[] {
   return Array.isArray(value) ? value.filter((item): item is JsonObject => isObject(item)) : [];
 }
 

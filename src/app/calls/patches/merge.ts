@@ -2,14 +2,9 @@ import { createHash } from "node:crypto";
 import { join } from "node:path";
 import { SkillflowError } from "../../../core/base/errors.ts";
 import type { Patch } from "../../../core/engine/event/patch.ts";
-import type { OwnFolder } from "./git.ts";
+import { changedPaths, type FileState, type OwnFolder, stateIn } from "./git.ts";
 
 /** Applies a patch onto a newer commit: a three-way merge of the files that it names, without a working tree. */
-
-export interface FileState {
-  readonly mode: string;
-  readonly content: Buffer;
-}
 
 /** A file as the branch is to have it. Undefined content deletes it. */
 export interface MergedFile {
@@ -22,7 +17,6 @@ interface Merging {
   /** Git directory of the checkout, which has the base. Only read. */
   readonly checkout: string;
   readonly patch: Patch;
-  /** Reads a file of the new head. */
   readonly fileAt: (path: string) => Promise<FileState | undefined>;
 }
 
@@ -31,7 +25,7 @@ export async function mergePatch({ folder, checkout, patch, fileAt }: Merging): 
   const { diff, files, base } = patch;
   const objects = { GIT_ALTERNATE_OBJECT_DIRECTORIES: join(checkout, "objects") };
   const known = await folder.git(["cat-file", "-e", `${base}^{commit}`], { env: objects, may: [0, 1, 128] });
-  if (known.code !== 0)
+  if (known.status !== 0)
     throw refusal(`the commit ${base.slice(0, 12)} that the change starts from is not in this checkout`);
   const before: MergedFile[] = [];
   const now: MergedFile[] = [];
@@ -42,15 +36,16 @@ export async function mergePatch({ folder, checkout, patch, fileAt }: Merging): 
   const baseTree = await writeTree(folder, before);
   const index = { GIT_INDEX_FILE: "index" };
   await folder.git(["apply", "--cached", "--whitespace=nowarn", "--unidiff-zero", "-"], { input: diff, env: index });
-  const changed = (await folder.git(["write-tree"], { env: index })).out.toString().trim();
+  const changed = await folder.text(["write-tree"], { env: index });
   await holdToDigests(folder, { patch, baseTree, changed });
   const head = await writeTree(folder, now);
   const start = await commit(folder, baseTree);
   const sides = [await commit(folder, changed, start), await commit(folder, head, start)];
   const merge = ["merge-tree", "--write-tree", "--name-only", "--no-messages", "-z", ...sides];
-  const { code, out } = await folder.git(merge, { may: [0, 1] });
-  const [tree = "", ...conflicts] = out.toString("utf8").split("\0").filter(Boolean);
-  if (code === 1) throw refusal(`the base has moved and the change conflicts in ${[...new Set(conflicts)].join(", ")}`);
+  const { status, stdout } = await folder.git(merge, { may: [0, 1] });
+  const [tree = "", ...conflicts] = stdout.toString("utf8").split("\0").filter(Boolean);
+  if (status === 1)
+    throw refusal(`the base has moved and the change conflicts in ${[...new Set(conflicts)].join(", ")}`);
   return differences(folder, head, tree.trim());
 }
 
@@ -59,32 +54,21 @@ export function refusal(message: string): SkillflowError {
   return new SkillflowError("call.refused", message, { acted: "no" });
 }
 
-async function stateIn(
-  folder: OwnFolder,
-  { tree, path, env = {} }: { readonly tree: string; readonly path: string; readonly env?: Record<string, string> },
-): Promise<FileState | undefined> {
-  const { out } = await folder.git(["ls-tree", "-z", "--full-tree", tree, "--", `:(literal)${path}`], { env });
-  const [, mode, type, id] = /^(\d+) (\w+) ([0-9a-f]+)\t/.exec(out.toString("utf8")) ?? [];
-  if (mode === undefined || type !== "blob" || id === undefined) return undefined;
-  return { mode, content: (await folder.git(["cat-file", "blob", id], { env })).out };
-}
-
 async function writeTree(folder: OwnFolder, files: readonly MergedFile[]): Promise<string> {
   const env = { GIT_INDEX_FILE: "index" };
   await folder.git(["read-tree", "--empty"], { env });
   const lines: string[] = [];
   for (const { path, state } of files) {
     if (!state) continue;
-    const id = (await folder.git(["hash-object", "-w", "--stdin"], { input: state.content })).out.toString().trim();
+    const id = await folder.text(["hash-object", "-w", "--stdin"], { input: state.content });
     lines.push(`${state.mode} ${id}\t${path}\0`);
   }
   await folder.git(["update-index", "-z", "--index-info"], { env, input: lines.join("") });
-  return (await folder.git(["write-tree"], { env })).out.toString().trim();
+  return folder.text(["write-tree"], { env });
 }
 
-async function commit(folder: OwnFolder, tree: string, parent?: string): Promise<string> {
-  const args = ["commit-tree", tree, ...(parent === undefined ? [] : ["-p", parent])];
-  return (await folder.git(args, { input: "merge" })).out.toString().trim();
+function commit(folder: OwnFolder, tree: string, parent?: string): Promise<string> {
+  return folder.text(["commit-tree", tree, ...(parent === undefined ? [] : ["-p", parent])], { input: "merge" });
 }
 
 /** Throws if the diff makes other files than those that were approved by their digests. */
@@ -103,7 +87,6 @@ async function holdToDigests(
 
 /** Returns the files of `to` that differ from `from`. */
 async function differences(folder: OwnFolder, from: string, to: string): Promise<MergedFile[]> {
-  const { out } = await folder.git(["diff-tree", "-r", "-z", "--no-renames", "--name-only", from, to]);
-  const paths = out.toString("utf8").split("\0").filter(Boolean);
+  const paths = await changedPaths(folder, from, to);
   return Promise.all(paths.map(async (path) => ({ path, state: await stateIn(folder, { tree: to, path }) })));
 }

@@ -6,7 +6,6 @@ import { isWithin } from "../../../files/files.ts";
 
 /** Place where the patches of a checkout go. The checkout decides only the address of its remote `origin`. */
 export interface Target {
-  /** Git directory of the checkout. */
   readonly checkout: string;
   readonly url: string;
   /** Skill whose config delivers it. Undefined for `git push`. */
@@ -19,14 +18,15 @@ const ALLOWED = /^(?:https:\/\/|ssh:\/\/|file:\/\/|\/|[\w.-]+@[\w.-]+:)/;
 
 /** Finds the target. Throws if the folder has no repository, or its remote has a protocol that is not allowed. */
 export function findTarget(folder: string, env: Environment): Target {
-  const checkout = gitDirectory(folder);
-  const url = checkout === undefined ? undefined : originOf(checkout);
-  if (checkout === undefined || url === undefined) {
+  const found = repositoryOf(folder);
+  const url = found && originOf(found.checkout);
+  if (!found || url === undefined) {
     throw usageError("the plan has a change of files, and this folder has no remote origin", "apply it in a clone");
   }
   if (!ALLOWED.test(url)) throw usageError("origin's address must be of the protocol https, ssh or file");
   const { host, repository } = partsOf(url);
-  if (isInside(url, [topOf(folder), checkout])) {
+  const { top, checkout } = found;
+  if (isInside(url, [top, checkout])) {
     throw usageError(
       "origin's address is in the checkout itself",
       "a repository there has hooks of its own: use another",
@@ -42,21 +42,17 @@ export function findTarget(folder: string, env: Environment): Target {
   return { checkout, url, skill, repository };
 }
 
-/** Finds the common git directory of a folder, without running git in it. */
-function gitDirectory(folder: string): string | undefined {
+/** Finds the repository that contains a folder, and its common git directory, without running git in it. */
+function repositoryOf(folder: string): { readonly top: string; readonly checkout: string } | undefined {
   const path = join(folder, ".git");
-  if (!existsSync(path)) return dirname(folder) === folder ? undefined : gitDirectory(dirname(folder));
-  if (statSync(path).isDirectory()) return path;
+  if (!existsSync(path)) return dirname(folder) === folder ? undefined : repositoryOf(dirname(folder));
+  if (statSync(path).isDirectory()) return { top: folder, checkout: path };
   const linked = /^gitdir: (.+)$/m.exec(readFileSync(path, "utf8"))?.[1]?.trim();
   if (linked === undefined) return undefined;
   const own = resolve(folder, linked);
   const common = join(own, "commondir");
-  return existsSync(common) ? resolve(own, readFileSync(common, "utf8").trim()) : own;
-}
-
-/** Returns the folder of the checkout's files. */
-function topOf(folder: string): string {
-  return existsSync(join(folder, ".git")) || dirname(folder) === folder ? folder : topOf(dirname(folder));
+  const checkout = existsSync(common) ? resolve(own, readFileSync(common, "utf8").trim()) : own;
+  return { top: folder, checkout };
 }
 
 /** Reads `url` of the section `remote "origin"`. Git's own reader would follow includes and replace addresses. */

@@ -1,47 +1,44 @@
+import * as z from "zod";
 import { SkillflowError } from "../../../core/base/errors.ts";
-import { isObject, parseJson } from "../../../core/base/values.ts";
+import { type Fitting, lazy, parseJson } from "../../../core/base/values.ts";
+import type { Operation } from "../../../core/engine/event/operation.ts";
 import { stateOf } from "../../../core/engine/fold/fold.ts";
 import { applicationsOf } from "../../../core/engine/plan/standing.ts";
 import type { StoredRun } from "../../../core/engine/ports.ts";
 import { plannedIn } from "../../../core/engine/result/approval.ts";
 import { waitsIn } from "../../../core/engine/result/waiting.ts";
-import {
-  JUDGEMENTS,
-  type Judgement,
-  judgementBy,
-  readFeedback,
-  withdrawalOf,
-} from "../../../core/engine/state/feedback.ts";
-import { appendFeedback, feedbackEntries, recordFeedback } from "../../runs/afterwards/feedback.ts";
-import { prepareApply, type ReviewedPlan, reviewPlan } from "../../runs/apply.ts";
-import { applyPlan } from "../../runs/apply-operations.ts";
+import { JUDGEMENTS, type Judgement, judgementBy, withdrawalOf } from "../../../core/engine/state/feedback.ts";
+import type { Workspace } from "../../host.ts";
+import { appendFeedback, feedbackOf, recordFeedback } from "../../runs/afterwards/feedback.ts";
+import { type ReviewedPlan, reviewPlan } from "../../runs/apply.ts";
+import { applyReviewed } from "../../runs/apply-operations.ts";
 import { recordRefusal } from "../../runs/drive.ts";
-import { ifKnown } from "../joins.ts";
+import { ifKnown } from "../kept.ts";
 import { wordBefore } from "../links.ts";
 import { type Click, type Desk, say } from "./desk.ts";
 import { renderInputs } from "./message.ts";
 
 /** Handles clicks. A button's value may be old or altered, so it is compared with the run's record. */
 
-/** A click on a button of a recorded run. */
 interface Pressed {
   readonly click: Click;
   readonly stored: StoredRun;
-  /** Approval or operation that the button names. */
-  readonly about: About;
+  readonly about: Fitting<typeof aboutSchema>;
 }
 
-interface About {
-  readonly run: string;
-  readonly op?: string;
-  readonly node?: string;
-  readonly since?: string;
-  readonly digest?: string;
-}
+const aboutSchema = lazy(() =>
+  z.object({
+    run: z.string(),
+    op: z.string().optional(),
+    node: z.string().optional(),
+    since: z.string().optional(),
+    digest: z.string().optional(),
+  }),
+);
 
 export async function handleClick(desk: Desk, click: Click): Promise<void> {
   const { workspace, state, messages } = desk;
-  const about = aboutIn(click.value);
+  const about = aboutSchema().safeParse(parseJson(click.value)).data;
   const thread = about && (await state.threadOf(about.run, click.channel));
   const stored = thread && (await ifKnown(() => workspace.store.read(thread.run)));
   if (!stored) return say(desk, click, "This button belongs to no run of this channel. Nothing was changed.");
@@ -68,17 +65,8 @@ async function explained(work: () => Promise<string | undefined>): Promise<strin
   }
 }
 
-function aboutIn(value: string): About | undefined {
-  const read = parseJson(value);
-  if (!isObject(read) || typeof read.run !== "string") return undefined;
-  const texts = ["op", "node", "since", "digest"].flatMap((name) => {
-    return typeof read[name] === "string" ? [[name, read[name]] as const] : [];
-  });
-  return { run: read.run, ...Object.fromEntries(texts) };
-}
-
 async function judge({ workspace }: Desk, { click, stored, about }: Pressed, judgement: Judgement) {
-  const { lines } = readFeedback(await feedbackEntries(workspace));
+  const { lines } = await feedbackOf(workspace);
   const before = judgementBy(click.user, about.run, lines);
   if (before?.judgement === judgement) {
     return `You judged this run ${judgement} at ${before.at}. Nothing was changed.`;
@@ -89,7 +77,7 @@ async function judge({ workspace }: Desk, { click, stored, about }: Pressed, jud
 }
 
 async function show(desk: Desk, { click, stored, about }: Pressed): Promise<string | undefined> {
-  const { operations } = planIn(stored);
+  const operations = planIn(stored);
   const wait = waitIn({ stored, about });
   const named = operations.filter(({ id, digest }) => id === about.op && digest === about.digest);
   if (!wait && named.length === 0) return "The run no longer has this.";
@@ -143,11 +131,11 @@ async function refuse({ workspace }: Desk, { click, stored, about }: Pressed, wh
     const node = waits.find((wait) => wait.node === about.node)?.node ?? first.node;
     await recordRefusal(workspace, run, { node, by, reason });
   } else {
-    const { lines } = readFeedback(await feedbackEntries(workspace));
+    const { lines } = await feedbackOf(workspace);
     const isKnown = lines.some((line) => {
       return line.kind === "refusal" && line.run === run && line.by === by && line.reason === reason;
     });
-    const operation = planIn(stored).operations.find(({ id }) => id === about.op);
+    const operation = planIn(stored).find(({ id }) => id === about.op);
     const of = operation ? { operation: operation.id, digest: operation.digest } : {};
     const line = { kind: "refusal" as const, run, ...of, by, reason, at: new Date().toISOString() };
     if (!isKnown) await appendFeedback(workspace, line, click.mark);
@@ -155,32 +143,19 @@ async function refuse({ workspace }: Desk, { click, stored, about }: Pressed, wh
   return `You may not decide here: ${why}. Nothing was changed. The attempt was recorded.`;
 }
 
-/** Applies one operation of a finished run at once. */
 async function approve({ workspace, loggerFor }: Desk, pressed: Pressed): Promise<string | undefined> {
-  const { click, stored } = pressed;
-  const reviewed = reviewPlan(stored, undefined);
-  const operation = operationIn(reviewed, pressed);
+  const reviewed = reviewPlan(pressed.stored);
+  const operation = await openOperation(workspace, pressed, reviewed);
   if (typeof operation === "string") return operation;
   const { id, digest } = operation;
-  const known = await settled(workspace, pressed, { id, digest });
-  if (known !== undefined) return known;
-  const request = {
+  const outcomes = await applyReviewed(workspace, reviewed, {
     approved: [{ id, digest }],
-    resolved: new Map<string, boolean>(),
-    again: false,
-    by: click.user,
+    by: pressed.click.user,
     signal: new AbortController().signal,
     loggerFor,
-    onOutcome: () => undefined,
-  };
-  const prepared = await prepareApply(workspace, reviewed, request);
-  try {
-    const outcome = (await applyPlan(workspace, prepared, request)).find((one) => one.id === id);
-    if (outcome?.status === "applied") return undefined;
-    return `${id}: ${(outcome?.status ?? "unknown").replaceAll("_", " ")}${outcome?.error ? `: ${outcome.error}` : ""}`;
-  } finally {
-    await prepared.close();
-  }
+  });
+  const { status = "unknown", error } = outcomes.find((one) => one.id === id) ?? {};
+  return status === "applied" ? undefined : `${id}: ${status.replaceAll("_", " ")}${error ? `: ${error}` : ""}`;
 }
 
 /** Withdraws one operation of a finished run. The run's lock keeps `apply` away in the meantime. */
@@ -188,11 +163,9 @@ async function withdraw({ workspace }: Desk, pressed: Pressed): Promise<string |
   const { click, about } = pressed;
   const opened = await workspace.store.open(about.run);
   try {
-    const operation = operationIn(reviewPlan(opened, undefined), pressed);
+    const operation = await openOperation(workspace, pressed, reviewPlan(opened));
     if (typeof operation === "string") return operation;
     const { id, digest } = operation;
-    const known = await settled(workspace, { ...pressed, stored: opened }, { id, digest });
-    if (known !== undefined) return known;
     const line = { kind: "withdrawn" as const, run: about.run, operation: id, digest, by: click.user };
     await appendFeedback(workspace, { ...line, at: new Date().toISOString() }, click.mark);
     return undefined;
@@ -201,28 +174,25 @@ async function withdraw({ workspace }: Desk, pressed: Pressed): Promise<string |
   }
 }
 
-/** Finds the operation that was clicked. Returns a message if the plan has no such operation with this digest. */
-function operationIn({ operations }: Pick<ReviewedPlan, "operations">, { about }: Pressed) {
+/** Finds the operation that was clicked. Returns a message if there is nothing to decide about it. */
+async function openOperation(
+  workspace: Workspace,
+  { about }: Pressed,
+  { stored, operations }: ReviewedPlan,
+): Promise<string | Operation> {
   const found = operations.find(({ id, digest }) => id === about.op && digest === about.digest);
-  return found ?? "Nothing was changed: the plan has no operation with this digest.";
-}
-
-/** Returns a message if the operation was applied, may have been applied, or was withdrawn. */
-async function settled(
-  workspace: Desk["workspace"],
-  { stored }: Pressed,
-  { id, digest }: { readonly id: string; readonly digest: string },
-): Promise<string | undefined> {
-  const { lines } = readFeedback(await feedbackEntries(workspace));
+  if (!found) return "Nothing was changed: the plan has no operation with this digest.";
+  const { id, digest } = found;
+  const { lines } = await feedbackOf(workspace);
   const { standing, by, at } = applicationsOf(stored.events).get(id) ?? {};
   if (standing === "applied") return `Nothing was changed: ${id} was applied by ${by} at ${at}.`;
   if (standing === "denied") return `Nothing was changed: ${id} was denied by ${by} at ${at}.`;
   if (standing === "in_doubt") return `Nothing was changed: ${id} was started, and its outcome is unknown.`;
   const withdrawal = withdrawalOf(lines, { run: stored.record.run, id, digest });
-  return withdrawal && `Nothing was changed: ${id} was denied by ${withdrawal.by} at ${withdrawal.at}.`;
+  return withdrawal ? `Nothing was changed: ${id} was denied by ${withdrawal.by} at ${withdrawal.at}.` : found;
 }
 
 /** Returns the plan of a run in any state. Throws if the record was altered. */
 function planIn(stored: StoredRun) {
-  return { operations: plannedIn(stateOf(stored)) };
+  return plannedIn(stateOf(stored));
 }

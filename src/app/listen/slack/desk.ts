@@ -9,7 +9,7 @@ import type { Links } from "../links.ts";
 import type { SlackChannel } from "../setting.ts";
 import type { AskedRun } from "./message.ts";
 import type { Messages, SlackState } from "./threads.ts";
-import type { SlackApi } from "./web-api.ts";
+import { INERT, type SlackApi } from "./web-api.ts";
 
 /** Events of Slack, and what their handlers share. */
 
@@ -58,19 +58,12 @@ export interface Desk {
   readonly channelOf: (id: string) => SlackChannel | undefined;
 }
 
-/** Answers in the thread of a message. */
 export async function reply({ api, onFault }: Desk, event: SaidInSlack, message: JsonObject): Promise<void> {
   const to = { channel: event.channel, thread_ts: event.thread ?? event.ts };
-  const answer = await api.patiently("chat.postMessage", {
-    ...to,
-    ...message,
-    unfurl_links: false,
-    unfurl_media: false,
-  });
+  const answer = await api.patiently("chat.postMessage", { ...to, ...message, ...INERT });
   if (answer.kind !== "ok") onFault(new Error(`a reply in Slack was not sent: ${answer.error}`));
 }
 
-/** Shows a message to one person. */
 export async function say(
   { api, onFault }: Desk,
   { channel, user, thread }: { readonly channel: string; readonly user: string; readonly thread: string },

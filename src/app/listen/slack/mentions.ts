@@ -3,11 +3,11 @@ import { slackText } from "../../../core/base/inert.ts";
 import type { RunEvent } from "../../../core/engine/event/event.ts";
 import type { StoredRun } from "../../../core/engine/ports.ts";
 import { waitsIn } from "../../../core/engine/result/waiting.ts";
-import { judgementBy, readFeedback } from "../../../core/engine/state/feedback.ts";
-import { feedbackEntries, recordFeedback } from "../../runs/afterwards/feedback.ts";
+import { judgementBy } from "../../../core/engine/state/feedback.ts";
+import { feedbackOf, recordFeedback } from "../../runs/afterwards/feedback.ts";
 import { hasEnded } from "../../runs/afterwards/verify.ts";
 import { runIdOf } from "../acceptance.ts";
-import { ifKnown } from "../joins.ts";
+import { ifKnown } from "../kept.ts";
 import type { SlackChannel } from "../setting.ts";
 import { type Desk, reply, type SaidInSlack, say } from "./desk.ts";
 import { renderAnswer } from "./message.ts";
@@ -54,7 +54,6 @@ async function startRun(desk: Desk, event: SaidInSlack, channel: SlackChannel): 
   }
 }
 
-/** Answers a mention in the thread of a run. */
 async function answerThread(desk: Desk, event: SaidInSlack, stored: StoredRun): Promise<void> {
   const { run } = stored.record;
   const question = plainText(event.text);
@@ -86,7 +85,7 @@ export async function addCause(desk: Desk, event: SaidInSlack): Promise<void> {
   const { channel, thread } = event;
   const known = thread === undefined ? undefined : await state.threadAt({ channel, thread });
   if (!known || cause === undefined) return;
-  const { lines } = readFeedback(await feedbackEntries(workspace));
+  const { lines } = await feedbackOf(workspace);
   const judged = judgementBy(event.user, known.run, lines);
   if (!judged || judged.judgement === "right") {
     return say(desk, { ...event, thread: known.thread }, "Press Wrong first: the cause was not recorded.");
@@ -97,7 +96,6 @@ export async function addCause(desk: Desk, event: SaidInSlack): Promise<void> {
   await say(desk, { ...event, thread: known.thread }, "The cause was recorded.");
 }
 
-/** Returns the cause of a message that begins with `cause:`. */
 function causeIn(text: string): string | undefined {
   const plain = plainText(text);
   if (!/^cause:/i.test(plain)) return undefined;

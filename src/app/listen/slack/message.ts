@@ -16,15 +16,6 @@ import { reportOf } from "../../runs/inspect.ts";
 
 /** The message of a run in its thread. All text of the run is escaped: it mentions no one and links only to sources. */
 
-export interface SlackMessage {
-  readonly text: string;
-  readonly blocks: readonly JsonObject[];
-  /** The run has ended for good. */
-  readonly isOver: boolean;
-  /** It is over, and no planned write waits for a decision. */
-  readonly isFinal: boolean;
-}
-
 /** Labels of the buttons, by action id. */
 export const LABELS = {
   approve: "Approve",
@@ -34,7 +25,7 @@ export const LABELS = {
   partly: "Partly",
   wrong: "Wrong",
 } as const;
-export type ActionId = keyof typeof LABELS;
+type ActionId = keyof typeof LABELS;
 
 const MOST_OPERATIONS = 12;
 const MOST_APPROVALS = 5;
@@ -44,7 +35,7 @@ const MOST_ESCAPED = 700;
 const MOST_VALUE = 2000;
 
 /** Writes the message: the phase while the run continues, then its finding, its planned writes and the buttons. */
-export function renderMessage(stored: StoredRun, lines: readonly FeedbackLine[]): SlackMessage {
+export function renderMessage(stored: StoredRun, lines: readonly FeedbackLine[]) {
   const { record, events } = stored;
   const { run, workflow } = record;
   const end = endOf(events);
@@ -79,6 +70,7 @@ export function renderMessage(stored: StoredRun, lines: readonly FeedbackLine[])
   ];
   const title = typeof found?.title === "string" ? `${safe(found.title)}. ${text}` : text;
   const isOver = hasEnded(stored);
+  // It is final if no planned write waits for a decision.
   return { text: title, blocks, isOver, isFinal: isOver && !standings.some(isOpen) };
 }
 
@@ -223,7 +215,6 @@ function chunksOf(text: string): string[] {
   return [...chunks, chunk];
 }
 
-/** Answer about a finished run, as far as a thread shows it. */
 export interface AskedRun {
   readonly answer: string;
   readonly claims: readonly {

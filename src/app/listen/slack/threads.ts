@@ -1,21 +1,17 @@
 import { createHash, randomUUID } from "node:crypto";
 import { checkedAs, defined, isObject, type Json } from "../../../core/base/values.ts";
-import { readFeedback } from "../../../core/engine/state/feedback.ts";
 import type { Workspace } from "../../host.ts";
-import { feedbackEntries } from "../../runs/afterwards/feedback.ts";
-import { turns } from "../acceptance.ts";
-import { ifKnown } from "../joins.ts";
+import { feedbackOf } from "../../runs/afterwards/feedback.ts";
+import { entriesIn, ifKnown, savedEntry, turns } from "../kept.ts";
 import { renderMessage } from "./message.ts";
-import type { SlackAnswer, SlackApi } from "./web-api.ts";
+import { INERT, type SlackAnswer, type SlackApi } from "./web-api.ts";
 
 /** A thread with a run, and the message there that shows the run. */
 export interface Thread {
   readonly run: string;
   readonly channel: string;
   readonly thread: string;
-  /** Id of the message. Undefined until it is posted. */
   readonly ts?: string;
-  /** Digest of the message as it was last sent. */
   readonly shown?: string;
   /** The message was being posted, and may exist. */
   readonly posting?: true;
@@ -30,15 +26,14 @@ const KEPT = { keepMs: 365 * 24 * 60 * 60 * 1000, maxEntries: 20_000 };
 /** Opens the state of threads and events. Keys of threads begin with `thread/`. */
 export function openSlackState({ state }: Pick<Workspace, "state">) {
   const keyOf = ({ channel, thread }: Pick<Thread, "channel" | "thread">) => `thread/${channel}/${thread}`;
-  const entries = async () => (await state.read([STATE])).get(STATE) ?? [];
+  const entries = () => entriesIn(state, STATE);
   const threads = async () => {
     return (await entries()).flatMap(({ key, data }) => (key.startsWith("thread/") ? checkedAs<Thread>(data) : []));
   };
   /** Saves an entry, unless a change with this id was applied before. Returns whether the entry exists afterwards. */
   const save = async (key: string, data: Json, id: string = randomUUID()): Promise<boolean> => {
-    const at = new Date().toISOString();
-    const changes = [{ key, first: at, last: at, runs: 1, seen: 1, data }];
-    const saved = await state.apply({ id: `slack/${id}`, states: { [STATE]: { changes, limits: KEPT } } });
+    const states = { [STATE]: { changes: [savedEntry(key, data)], limits: KEPT } };
+    const saved = await state.apply({ id: `slack/${id}`, states });
     return (saved.get(STATE) ?? []).some((entry) => entry.key === key);
   };
   return {
@@ -63,7 +58,6 @@ const MOST_PAUSE_MS = 60_000;
 /** Interval for runs that other processes may drive. */
 const LOOK_MS = 5000;
 
-/** A message that this process keeps up to date. */
 interface Live {
   thread: Thread;
   timer?: NodeJS.Timeout | undefined;
@@ -122,7 +116,6 @@ export function openMessages(means: Means) {
     for (const [run, { isOver }] of lives) if (!isOver) touch(run);
   };
   const looking = means.workspace.queue && setInterval(look, LOOK_MS).unref();
-  /** Shows a run again that may have changed. */
   const refresh = (thread: Thread) => {
     const idle = { isBusy: false, isOver: false, isWanted: false, notBefore: 0, paidUntil: 0, failures: 0 };
     if (!lives.has(thread.run)) lives.set(thread.run, { thread, ...idle });
@@ -149,7 +142,7 @@ async function show(live: Live, { workspace, state, api, onFault }: Means): Prom
   const { run, channel, thread, ts: known, shown: before } = live.thread;
   const stored = await ifKnown(() => workspace.store.read(run));
   if (!stored) return undefined;
-  const { text, blocks, isOver, isFinal } = renderMessage(stored, readFeedback(await feedbackEntries(workspace)).lines);
+  const { text, blocks, isOver, isFinal } = renderMessage(stored, (await feedbackOf(workspace)).lines);
   const shown = createHash("sha256")
     .update(JSON.stringify([text, blocks]))
     .digest("hex");
@@ -163,10 +156,9 @@ async function show(live: Live, { workspace, state, api, onFault }: Means): Prom
     live.thread = { ...live.thread, posting: true };
     await state.saveThread(live.thread);
   }
-  const inert = { unfurl_links: false, unfurl_media: false };
   const answer =
     found === undefined
-      ? await api.once("chat.postMessage", { channel, thread_ts: thread, text, blocks, ...inert })
+      ? await api.once("chat.postMessage", { channel, thread_ts: thread, text, blocks, ...INERT })
       : await api.once("chat.update", { channel, ts: found, text, blocks });
   if (answer.kind === "later") return pauseAfter(live, answer);
   live.failures = 0;

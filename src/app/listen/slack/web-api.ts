@@ -24,13 +24,15 @@ export type SlackAnswer =
 /** Methods that only read. They take a query instead of a body. */
 const READS: ReadonlySet<string> = new Set(["chat.getPermalink", "conversations.replies", "usergroups.users.list"]);
 
+/** Keeps Slack from fetching the links of a message. */
+export const INERT = { unfurl_links: false, unfurl_media: false };
+
 const TIMEOUT_MS = 10_000;
 const MOST_BYTES = 4_000_000;
 const MOST_TRIES = 4;
 const FIRST_PAUSE_MS = 500;
 /** Longest pause that `patiently` waits for. */
 const MOST_PAUSE_MS = 60_000;
-/** Error codes of failures on Slack's side. */
 const FAILURES: ReadonlySet<string> = new Set([
   "fatal_error",
   "internal_error",

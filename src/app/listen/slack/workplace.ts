@@ -1,7 +1,7 @@
 import { messageOf } from "../../../core/base/errors.ts";
 import { checkedAs } from "../../../core/base/values.ts";
 import { environmentRedactor } from "../../secrets.ts";
-import { turns } from "../acceptance.ts";
+import { turns } from "../kept.ts";
 import type { SlackSetting } from "../setting.ts";
 import { handleClick } from "./clicks.ts";
 import type { Desk, SlackEvent } from "./desk.ts";
@@ -24,7 +24,6 @@ export function openWorkplace(setting: SlackSetting, means: Means) {
   const desk: Desk = { ...means, state, api, messages, channelOf: (id) => setting.channels.get(id) };
   const redactor = environmentRedactor(workspace);
   const inTurn = turns();
-  /** Events that this process handles, by key. */
   const handling = new Map<string, Promise<void>>();
   let open: () => void = () => undefined;
   const opened = new Promise<void>((resolve) => {

@@ -28,13 +28,11 @@ import { readEnded } from "./verify.ts";
 
 export interface AskRequest {
   readonly choices: RunChoices;
-  /** Offers the tools of the earlier run that only read. */
   readonly live?: boolean | undefined;
   readonly connect: Connect;
 }
 
 interface AskOptions extends AskRequest {
-  /** Called once the run can start. */
   readonly watch: (prepared: PreparedRun) => Watch | Promise<Watch>;
 }
 
@@ -64,18 +62,11 @@ export function answerOf(of: string, result: RunResult): Ask {
   });
 }
 
-interface Asked {
-  /** Id of the run, a prefix of it, or `latest`. */
-  readonly given: string;
-  readonly question: string;
-}
-
 const LONGEST_QUESTION = 10_000;
 
-/** Prepares the run of kind `ask`. */
 export async function prepareAsk(
   workspace: Workspace,
-  { given, question }: Asked,
+  { given, question }: { readonly given: string; readonly question: string },
   { choices, live = false, connect }: AskRequest,
 ): Promise<PreparedRun> {
   if (question.trim() === "") throw usageError("the question is empty");

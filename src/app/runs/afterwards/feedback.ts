@@ -8,6 +8,7 @@ import {
   feedbackDelta,
   JUDGEMENTS,
   type JudgementLine,
+  readFeedback,
 } from "../../../core/engine/state/feedback.ts";
 import { findRun } from "../../adapters/stores.ts";
 import type { Workspace } from "../../host.ts";
@@ -66,7 +67,7 @@ export async function appendFeedback(
   await state.apply(feedbackDelta(line, id));
 }
 
-/** Reads the entries of the feedback. They are empty if there is none. */
-export async function feedbackEntries({ state }: Pick<Workspace, "state">) {
-  return (await state.read([FEEDBACK])).get(FEEDBACK) ?? [];
+/** Reads the feedback, which is empty if there is none. */
+export async function feedbackOf({ state }: Pick<Workspace, "state">) {
+  return readFeedback((await state.read([FEEDBACK])).get(FEEDBACK) ?? []);
 }

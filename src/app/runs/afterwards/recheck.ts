@@ -31,7 +31,6 @@ interface PlanRequest {
 /** Most calls that are repeated: the limit of a node's steps. */
 const MOST_CALLS = 50;
 
-/** Returns the answer of a run of kind `recheck`. */
 export function recheckOf(stored: StoredRun): Recheck {
   const answer = answerRecheck(stored.record, stateOf(stored));
   if (!answer) throw new SkillflowError("internal.fault", "the record of the recheck has no plan");
@@ -114,13 +113,10 @@ async function findTool(workspace: Workspace, { record }: StoredRun, exposed: st
 /** Stands for the calls if none can be repeated, so that the recheck is recorded all the same. It is never made. */
 const NOTHING: JsonObject = { id: "none", tool: "board_read", if: "input.none exists" };
 
-interface Parts {
-  readonly steps: JsonObject[];
-  readonly wider: JsonObject[];
-  readonly skills: string[];
-}
-
-function workflowOf({ record: { run, workflow } }: StoredRun, { steps, wider, skills }: Parts): JsonObject {
+function workflowOf(
+  { record: { run, workflow } }: StoredRun,
+  { steps, wider, skills }: { readonly steps: JsonObject[]; readonly wider: JsonObject[]; readonly skills: string[] },
+): JsonObject {
   const node = (name: string, calls: JsonObject[]) => ({ name, skills, show: 0, steps: calls });
   return {
     id: "recheck",
@@ -136,16 +132,10 @@ function workflowOf({ record: { run, workflow } }: StoredRun, { steps, wider, sk
   };
 }
 
-interface PrepareRequest {
-  readonly choices: RunChoices;
-  readonly connect: Connect;
-}
-
-/** Prepares the run of kind `recheck`. */
 export async function prepareRecheck(
   workspace: Workspace,
   { of, input, workflow }: PlannedRecheck,
-  { choices, connect }: PrepareRequest,
+  { choices, connect }: { readonly choices: RunChoices; readonly connect: Connect },
 ): Promise<PreparedRun> {
   const prepared = await prepareRun(workspace, {
     document: workflow,

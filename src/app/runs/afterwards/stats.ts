@@ -10,22 +10,21 @@ import {
   type WriteCounts,
   writesIn,
 } from "../../../core/engine/record/stats.ts";
-import { type FeedbackLine, readFeedback } from "../../../core/engine/state/feedback.ts";
+import type { FeedbackLine } from "../../../core/engine/state/feedback.ts";
 import type { Workspace } from "../../host.ts";
-import { feedbackEntries } from "./feedback.ts";
+import { feedbackOf } from "./feedback.ts";
 import { recheckOf } from "./recheck.ts";
 
 export type { Stats };
 
 export const DAY_MS = 24 * 60 * 60 * 1000;
-/** Default period of the counts. */
 export const SINCE_MS = 30 * DAY_MS;
 
 /** Counts the real runs that started since a time, in milliseconds since 1970, and the rechecks of these runs. */
 export async function collectStats(workspace: Workspace, wanted: number): Promise<Stats> {
   const since = Math.max(0, wanted);
   const { store } = workspace;
-  const { lines, skipped: unread } = readFeedback(await feedbackEntries(workspace));
+  const { lines, skipped: unread } = await feedbackOf(workspace);
   const aboutRun = groupBy(lines, ({ run }) => run);
   const runs: CountedRun[] = [];
   const rechecks: Recheck[] = [];

@@ -28,82 +28,64 @@ export async function verifyRun(
   workspace: Workspace,
   given: string,
   wanted: string | undefined,
-): Promise<{ readonly verification: Verification; readonly exitCode: 0 | 1 | 4 }> {
+): ReturnType<typeof verifyRecord> {
   if (wanted === "") throw usageError("the wanted digest is empty");
   return verifyRecord(workspace, given, { check: await checkRun(workspace, given), wanted });
-}
-
-interface Checked {
-  readonly check: RecordCheck;
-  readonly wanted?: string | undefined;
 }
 
 async function verifyRecord(
   workspace: Workspace,
   given: string,
-  { check, wanted }: Checked,
+  { check, wanted }: { readonly check: RecordCheck; readonly wanted?: string | undefined },
 ): Promise<{ readonly verification: Verification; readonly exitCode: 0 | 1 | 4 }> {
   const { run, records, digest, problems } = check;
   const ended = run !== undefined && endOf(run.events) !== undefined;
   const sound = problems.length === 0 ? run : undefined;
   const altered = [
     ...problems,
-    ...(sound ? await contentProblems(sound, workspace.store.blobs(sound.record.run)) : []),
+    ...planProblems(sound?.events ?? []),
+    ...(sound ? await blobProblems(sound.events, workspace.store.blobs(sound.record.run)) : []),
     ...digestProblems(check, wanted?.toLowerCase()),
   ];
   const open = sound ? openProblems(sound, ended) : [];
   const isOk = altered.length + open.length === 0;
   return {
     verification: {
-      run: run?.record.run ?? given,
-      ok: isOk,
-      ended,
-      records,
-      digest: digest ?? null,
+      ...{ run: run?.record.run ?? given, ok: isOk, ended, records, digest: digest ?? null },
       problems: [...altered, ...open],
     },
     exitCode: isOk ? 0 : altered.length > 0 ? 4 : 1,
   };
 }
 
-/** Problem with the content that an event refers to. */
-interface EventProblem {
-  readonly event: RunEvent;
-  readonly what: string;
-}
-
-async function contentProblems({ events }: StoredRun, blobs: Blobs): Promise<RecordProblem[]> {
-  const found = [...planProblems(events), ...(await blobProblems(events, blobs))];
-  return found.map(({ event, what }) => ({ ...placeOf(events, event.seq), what }));
-}
-
 /** Checks each operation against its digest, and later events against the planned operation. */
-function planProblems(events: readonly RunEvent[]): EventProblem[] {
+function planProblems(events: readonly RunEvent[]): RecordProblem[] {
   const planned = new Map<string, string>();
-  return events.flatMap((event): EventProblem[] => {
+  const problem = (event: RunEvent, what: string) => ({ ...placeOf(events, event.seq), what });
+  return events.flatMap((event) => {
     if (event.type === "operation:planned") {
       const { id, digest } = event.operation;
       planned.set(id, digest);
       const isHeld = operationDigest(event.operation) === digest;
-      return isHeld ? [] : [{ event, what: `the operation ${id} does not match its digest` }];
+      return isHeld ? [] : [problem(event, `the operation ${id} does not match its digest`)];
     }
     const isLater = "operation" in event && "digest" in event;
     if (!isLater || planned.get(event.operation) === event.digest) return [];
-    return [{ event, what: `${event.operation} has a different digest than when it was planned` }];
+    return [problem(event, `${event.operation} has a different digest than when it was planned`)];
   });
 }
 
 /** Checks each blob once, by reading it: the store verifies the content against the id. */
-async function blobProblems(events: readonly RunEvent[], blobs: Blobs): Promise<EventProblem[]> {
+async function blobProblems(events: readonly RunEvent[], blobs: Blobs): Promise<RecordProblem[]> {
   const kept = events.flatMap((event) =>
     event.type === "tool:result" ? (event.blobs ?? []).map(({ blob_id }) => [blob_id, event] as const) : [],
   );
-  const problems: EventProblem[] = [];
+  const problems: RecordProblem[] = [];
   for (const [id, event] of new Map(kept.reverse())) {
     try {
       await blobs.read(id, 0, 0);
     } catch (error) {
-      problems.push({ event, what: messageOf(error) });
+      problems.push({ ...placeOf(events, event.seq), what: messageOf(error) });
     }
   }
   return problems.reverse();

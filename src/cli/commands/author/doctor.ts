@@ -46,7 +46,7 @@ export const doctor: Action = async (io, [file], flags) => {
   const sandbox = flags.live === true ? { sandbox: await sandboxName(workspace) } : {};
   const database = await databaseState(workspace, flags);
   const paint = painter(io, flags);
-  const secrets = secretsOf(workspace.host.env, entries.values(), workspace);
+  const secrets = secretsOf(workspace, entries.values());
   const unsearched = warnings("secret.not_searched", describeUnsearched(runRedactor(secrets, workflow)));
   const installed = installFindings(fileURLToPath(import.meta.url));
   const about = [...configFindings(workspace), ...unknownSkills(workspace, [workflow])];

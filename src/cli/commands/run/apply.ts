@@ -60,7 +60,7 @@ export const apply = tellingRefusal(async (io, [given = ""], flags) => {
     reviewed = review(io, given);
     return usedBy(reviewed, skills.ids);
   });
-  await githubActions(io)?.mask(secretsOf(workspace.host.env, [], workspace).map(({ value }) => value));
+  await githubActions(io)?.mask(secretsOf(workspace).map(({ value }) => value));
   io.protect(environmentRedactor(workspace));
   reviewed ??= review(io, given);
   const { stored, operations } = reviewed;
