@@ -109,12 +109,14 @@ function factAt(text: string, at: number): { readonly fact?: Fact; readonly end:
   );
 }
 
+type Group = UnitKind | "bare" | "written";
+
 /** Facts of a record. Numbers are grouped by the kind of their unit and ascending. */
 interface Book {
   /** In lower case. */
   readonly lower: string;
   readonly folded: () => string;
-  readonly numbers: ReadonlyMap<UnitKind | "bare" | "written", readonly number[]>;
+  readonly numbers: Readonly<Record<Group, number[]>>;
   readonly moments: readonly Moment[];
   /** Ranges of line numbers that the hunks of a diff cover. */
   readonly lines: readonly (readonly [from: number, until: number])[];
@@ -136,32 +138,25 @@ function hasFact(book: Book, fact: Fact): boolean {
 }
 
 function hasNumber({ numbers, lines }: Book, { value, step, kind, sizes }: Quantity): boolean {
-  const has = (group: UnitKind | "bare" | "written", unit: number) => {
-    return isWithin(numbers.get(group) ?? [], value * unit, step * unit);
-  };
+  const has = (group: Group, unit: number) => isWithin(numbers[group], value * unit, step * unit);
   if (kind) return sizes.some((size) => has(kind, size) || SIZES[kind].some((bare) => has("bare", size / bare)));
   const isLine = step === 1 && lines.some(([from, until]) => value >= from && value < until);
   return isLine || has("written", 1) || has("ratio", 1);
 }
 
 function readBook(text: string): Book {
-  const numbers = new Map<UnitKind | "bare" | "written", number[]>();
+  const numbers: Book["numbers"] = { time: [], bytes: [], ratio: [], bare: [], written: [] };
   const moments: Moment[] = [];
-  const add = (group: UnitKind | "bare" | "written", value: number) => {
-    const values = numbers.get(group);
-    if (values) values.push(value);
-    else numbers.set(group, [value]);
-  };
   eachNumber(text, (written, { value, kind, sizes }) => {
-    add("written", written);
-    if (kind) for (const size of sizes) add(kind, value * size);
-    else add("bare", value);
-    if (!kind && value !== written) add("written", value);
+    numbers.written.push(written);
+    if (kind) numbers[kind].push(...sizes.map((size) => value * size));
+    else numbers.bare.push(value);
+    if (!kind && value !== written) numbers.written.push(value);
     const moment = kind ? undefined : momentOfEpoch(value);
     if (moment) moments.push(moment);
   });
   eachMoment(text, (moment) => moments.push(moment));
-  for (const values of numbers.values()) values.sort((a, b) => a - b);
+  for (const values of Object.values(numbers)) values.sort((a, b) => a - b);
   let folded: string | undefined;
   return {
     lower: text.toLowerCase(),

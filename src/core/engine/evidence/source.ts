@@ -1,5 +1,5 @@
 import { cutText } from "../../base/preview.ts";
-import { isObject, type Json, type JsonObject, parseJson } from "../../base/values.ts";
+import { type Json, parseJson } from "../../base/values.ts";
 import { Codes, type Folded, stringOf } from "./folded.ts";
 import { hasMarker, MOST_OF_FIELD, type Quote } from "./quote.ts";
 import { containerOf, type EvidenceRecord, type Form, formsOf, isDivided } from "./records.ts";
@@ -95,7 +95,7 @@ function findFields(text: string, quotes: readonly Quote[], found: (Found | unde
   const wanted = new Set(quotes.flatMap((quote) => (quote.kind === "field" ? quote.value : [])));
   if (wanted.size === 0) return;
   const records = new Map<string, EvidenceRecord[]>();
-  eachScalar({ value: jsonOf(text) ?? text, record: () => ({ text }), deeper: 1 }, (value, recordOf) => {
+  eachScalar(jsonOf(text) ?? text, { record: () => ({ text }), deeper: 1 }, (value, recordOf) => {
     if (value.length > MOST_OF_FIELD || hasMarker(value)) return;
     const folded = stringOf(value);
     if (!wanted.has(folded)) return;
@@ -118,30 +118,27 @@ function isShort(record: Json): boolean {
   return parts.length <= 4 && parts.every((part) => typeof part !== "object");
 }
 
-interface Scalars {
-  readonly value: Json;
-  /** Returns the record that contains the value. */
+/** Record that contains a value, and the number of nested JSON strings that may still be parsed. */
+interface Around {
   readonly record: () => EvidenceRecord;
-  /** Number of nested JSON strings that may still be parsed. */
   readonly deeper: number;
 }
 
 function eachScalar(
-  { value, record, deeper }: Scalars,
+  value: Json,
+  { record, deeper }: Around,
   visit: (text: string, record: () => EvidenceRecord) => void,
 ): void {
-  if (Array.isArray(value)) {
-    const divides = isDivided(value as readonly Json[]);
-    for (const item of value as readonly Json[]) {
-      const own = divides ? () => ({ text: JSON.stringify(item), value: item }) : record;
-      if (divides && isShort(item)) visit(JSON.stringify(item), own);
-      eachScalar({ value: item, record: own, deeper }, visit);
-    }
-  } else if (isObject(value)) {
-    for (const member of Object.values(value as JsonObject)) eachScalar({ value: member, record, deeper }, visit);
-  } else {
+  if (typeof value !== "object" || value === null) {
     visit(String(value), record);
     const inner = typeof value === "string" && deeper > 0 ? containerOf(value) : undefined;
-    if (inner !== undefined) eachScalar({ value: inner, record, deeper: deeper - 1 }, visit);
+    if (inner !== undefined) eachScalar(inner, { record, deeper: deeper - 1 }, visit);
+    return;
+  }
+  const divides = Array.isArray(value) && isDivided(value as readonly Json[]);
+  for (const item of Object.values(value) as readonly Json[]) {
+    const own = divides ? () => ({ text: JSON.stringify(item), value: item }) : record;
+    if (divides && isShort(item)) visit(JSON.stringify(item), own);
+    eachScalar(item, { record: own, deeper }, visit);
   }
 }

@@ -36,12 +36,7 @@ export interface Program {
 }
 
 /** Limits of an inner run. Durations are in milliseconds. */
-export interface InnerLimits {
-  readonly max_cost_usd?: number | undefined;
-  readonly max_tokens?: number | undefined;
-  readonly max_steps?: number | undefined;
-  readonly timeout_ms?: number | undefined;
-}
+export type InnerLimits = Pick<Settings["limits"], "max_cost_usd" | "max_tokens" | "max_steps" | "timeout_ms">;
 
 /** Edge with its index in the workflow's `edges`, which identifies it. */
 export interface NumberedEdge extends Omit<Edge, "if"> {

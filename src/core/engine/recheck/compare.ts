@@ -1,7 +1,8 @@
 import { isObject, type Json, type JsonObject } from "../../base/values.ts";
+import { momentOfEpoch } from "../evidence/moments.ts";
 import { numbersInQuote, type Quote, readQuote } from "../evidence/quote.ts";
+import { isDivided } from "../evidence/records.ts";
 import { findQuotes } from "../evidence/source.ts";
-import { type Leaf, momentOfUnit, numbersIn, shapeOf, type Unit, unitsOf } from "./units.ts";
 
 /** Compares what a claim quotes with what the same call returns now. Pure: the same results give the same answer. */
 
@@ -225,4 +226,109 @@ const TOTALS = ["matched", "matching", "total", "row_count", "total_count", "ser
 export function joinAnswers(answers: readonly RecheckAnswer[]): RecheckAnswer {
   if (answers.includes("not_held")) return "not_held";
   return answers.length === 0 || answers.includes("inconclusive") ? "inconclusive" : "held";
+}
+
+/** Unit of a result that is compared: an element of a list of records, a line, or a single value. */
+export interface Unit {
+  /** Field of the result that holds it. Empty if the result is not an object. */
+  readonly field: string;
+  readonly value: Json;
+  readonly text: string;
+}
+
+const MOST_UNITS = 10_000;
+
+/** Lists the units of a result, in order. Elements of nested lists belong to the outermost one. */
+export function unitsOf(output: Json): Unit[] {
+  const fields: [string, Json][] = isObject(output) ? Object.entries(output as JsonObject) : [["", output]];
+  return fields.flatMap(([field, value]) => [...valuesIn(value)].map((one) => unitOf(field, one))).slice(0, MOST_UNITS);
+}
+
+function unitOf(field: string, value: Json): Unit {
+  return { field, value, text: typeof value === "string" ? value : JSON.stringify(value) };
+}
+
+function* valuesIn(value: Json): Generator<Json> {
+  if (typeof value === "string") yield* linesOf(value);
+  else if (Array.isArray(value) && isDivided(value as Json[])) for (const item of value as Json[]) yield* partsOf(item);
+  else if (Array.isArray(value)) for (const item of value as Json[]) yield* valuesIn(item);
+  else if (isObject(value)) for (const member of Object.values(value as JsonObject)) yield* valuesIn(member);
+  else if (value !== null) yield value;
+}
+
+const TIMES = ["last", "last_seen", "time", "timestamp", "@timestamp", "at", "date", "ts"];
+const STARTS_WITH_TIME = /^[\s[("]*(\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:[.,]\d{1,9})?)?(?: ?Z|[+-]\d\d:?\d\d)?)/;
+const SECONDS_BELOW = 1e11;
+
+/** Returns the time of a record, in milliseconds: the latest of fields that are named like one, or the start of its line. */
+export function momentOfUnit({ value, text }: Unit): number | undefined {
+  if (typeof value === "string") return instantOf(STARTS_WITH_TIME.exec(text.slice(0, 80))?.[1]);
+  if (!isObject(value)) return undefined;
+  const times = TIMES.flatMap((name) => instantOf((value as JsonObject)[name]) ?? []);
+  return times.length === 0 ? undefined : Math.max(...times);
+}
+
+function instantOf(value: Json | undefined): number | undefined {
+  if (typeof value === "number" && momentOfEpoch(value)) return value < SECONDS_BELOW ? value * 1000 : value;
+  if (typeof value !== "string" || !/^\d{4}-\d\d-\d\d/.test(value)) return undefined;
+  const time = Date.parse(/[+-]\d\d:?\d\d$|Z$/.test(value.slice(10)) ? value : `${value.replace(",", ".")}Z`);
+  return Number.isNaN(time) ? undefined : time;
+}
+
+/** Lists an element of a list of records. Its texts of several lines are records of their own. */
+function* partsOf(element: Json): Generator<Json> {
+  if (!isObject(element)) return yield element;
+  const members = Object.entries(element as JsonObject);
+  const isText = ([, member]: [string, Json]) => typeof member === "string" && member.includes("\n");
+  for (const [, text] of members.filter(isText)) yield* linesOf(String(text));
+  yield Object.fromEntries(members.filter((member) => !isText(member)));
+}
+
+function linesOf(text: string): string[] {
+  return text.split("\n").filter((line) => line !== "");
+}
+
+/**
+ * Returns the shape of a unit: its texts with their places, without digits and ids. Numbers do not count, so that a
+ * series has the same shape whatever its values are.
+ */
+export function shapeOf({ field, value }: Unit): string {
+  const texts = new Set<string>();
+  const visit = (part: Json, path: string): void => {
+    if (typeof part === "string") {
+      const plain = part.replace(VARYING, "#");
+      if (!/^[#TZ:.+\- ]*$/.test(plain)) texts.add(`${path}=${plain}`);
+    } else if (Array.isArray(part)) {
+      const isRow = path === "" && !isDivided(part as Json[]);
+      for (const [index, item] of (part as Json[]).entries()) visit(item, isRow ? `${path}.${index}` : `${path}.*`);
+    } else if (isObject(part)) {
+      for (const [key, member] of Object.entries(part as JsonObject)) visit(member, `${path}.${key}`);
+    }
+  };
+  visit(value, "");
+  return JSON.stringify([field, ...[...texts].sort()]);
+}
+
+/** Ids and digits, which differ between two occurrences of the same thing. */
+const VARYING = /0x[0-9a-f]+|\b(?=[0-9a-f-]{0,63}\d)[0-9a-f][0-9a-f-]{6,63}\b|\d+(?:\.\d+)?/gi;
+
+/** A number in a unit, and the keys that lead to it. */
+export interface Leaf {
+  readonly path: string;
+  readonly value: number;
+}
+
+/** Lists the numbers of a unit that are not times. */
+export function numbersIn(value: Json, path = ""): Leaf[] {
+  if (typeof value === "number") return momentOfEpoch(value) ? [] : [{ path, value }];
+  if (Array.isArray(value)) {
+    const isPoint = value.length === 2 && typeof value[1] === "number";
+    return (value as Json[]).flatMap((item, index) => {
+      if (isPoint && index === 0) return [];
+      return numbersIn(item, `${path}.${isDivided(value as Json[]) ? "*" : index}`);
+    });
+  }
+  return isObject(value)
+    ? Object.entries(value as JsonObject).flatMap(([key, member]) => numbersIn(member, `${path}.${key}`))
+    : [];
 }
