@@ -8,6 +8,16 @@ export function optional<Schema extends z.ZodType>(schema: Schema, description: 
   return schema.optional().describe(description);
 }
 
+/** Schema of an object, created on first use from its fields. */
+export function lazyObject<Shape extends z.ZodRawShape>(fields: () => Shape) {
+  return lazy(() => z.object(fields()));
+}
+
+/** Like `lazyObject`, but without other fields. */
+export function lazyStrictObject<Shape extends z.ZodRawShape>(fields: () => Shape) {
+  return lazy(() => z.strictObject(fields()));
+}
+
 export const text = lazy(() => z.string().min(1));
 export const flag = lazy(() => z.boolean());
 export const positive = lazy(() => z.int().min(1));

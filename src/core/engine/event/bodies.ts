@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { CALL_CODES } from "../../base/errors.ts";
 import { lazy } from "../../base/values.ts";
-import { json, jsonObject, optional } from "../../skill/field.ts";
+import { json, jsonObject, lazyObject, optional } from "../../skill/field.ts";
 import { AUDIENCES } from "../../skill/skill.ts";
 import {
   degradedSchema,
@@ -181,15 +181,13 @@ const checkedCites = lazy(() =>
   ),
 );
 
-const refutation = lazy(() =>
-  z.object({
-    claim: z.string().describe("Claim of an earlier node, as the answer repeats it"),
-    nodes: z.array(z.string()).describe("Earlier nodes with this claim"),
-    holds: z.boolean().describe("An earlier node has the claim, and all cites hold. The claim is removed."),
-    reason: z.string().describe("The quotes that refute it, or why the refutation does not hold"),
-    cites: checkedCites(),
-  }),
-);
+const refutation = lazyObject(() => ({
+  claim: z.string().describe("Claim of an earlier node, as the answer repeats it"),
+  nodes: z.array(z.string()).describe("Earlier nodes with this claim"),
+  holds: z.boolean().describe("An earlier node has the claim, and all cites hold. The claim is removed."),
+  reason: z.string().describe("The quotes that refute it, or why the refutation does not hold"),
+  cites: checkedCites(),
+}));
 
 const checkEvents = lazy(() => ({
   "tool:defined": {

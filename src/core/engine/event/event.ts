@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { type Fitting, lazy } from "../../base/values.ts";
-import { optional } from "../../skill/field.ts";
+import { lazyObject, optional } from "../../skill/field.ts";
 import { bodies } from "./bodies.ts";
 
 type Bodies = ReturnType<typeof bodies>;
@@ -8,24 +8,22 @@ type BodyOf<Type extends keyof Bodies> = { type: Type } & z.infer<z.ZodObject<Bo
 export type EventBody = { [Type in keyof Bodies]: BodyOf<Type> }[keyof Bodies];
 export type EventOf<Type extends keyof Bodies> = Extract<EventBody, { type: Type }>;
 
-const envelope = lazy(() =>
-  z.object({
-    seq: z.int().describe("Position in the run, from 0"),
-    time: z.string().describe("ISO 8601"),
-    epoch: z.int().describe("Number of times that the run had been opened before"),
-    key: z.string().describe("Step that the event belongs to"),
-    at: optional(
-      z.string(),
-      "Path of the inner run that the event belongs to: each[fp-81], top/each[fp-81]. Absent for the run itself.",
-    ),
-    more: optional(z.literal(true), "The next event belongs to the same record"),
-    record: optional(z.string(), "In the first event: sha256 of the run's own line, which precedes it"),
-    seal: optional(
-      z.string(),
-      "In a record's last event: sha256 of the previous seal (in the first record: `record`) and of the record's lines up to here",
-    ),
-  }),
-);
+const envelope = lazyObject(() => ({
+  seq: z.int().describe("Position in the run, from 0"),
+  time: z.string().describe("ISO 8601"),
+  epoch: z.int().describe("Number of times that the run had been opened before"),
+  key: z.string().describe("Step that the event belongs to"),
+  at: optional(
+    z.string(),
+    "Path of the inner run that the event belongs to: each[fp-81], top/each[fp-81]. Absent for the run itself.",
+  ),
+  more: optional(z.literal(true), "The next event belongs to the same record"),
+  record: optional(z.string(), "In the first event: sha256 of the run's own line, which precedes it"),
+  seal: optional(
+    z.string(),
+    "In a record's last event: sha256 of the previous seal (in the first record: `record`) and of the record's lines up to here",
+  ),
+}));
 /** Fields of an event besides its body. `record` and `seal` are absent if the store keeps no hash chain. */
 export type Envelope = Fitting<typeof envelope>;
 

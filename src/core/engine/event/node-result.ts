@@ -1,16 +1,14 @@
 import * as z from "zod";
 import { type Fitting, isObject, lazy } from "../../base/values.ts";
-import { json, jsonObject, optional } from "../../skill/field.ts";
+import { json, jsonObject, lazyObject, optional } from "../../skill/field.ts";
 
-const evalResultSchema = lazy(() =>
-  z.object({
-    name: z.string(),
-    kind: z.enum(["value", "function", "evidence", "judge"]),
-    pass: z.boolean(),
-    reasoning: z.string().optional(),
-    score: z.number().optional(),
-  }),
-);
+const evalResultSchema = lazyObject(() => ({
+  name: z.string(),
+  kind: z.enum(["value", "function", "evidence", "judge"]),
+  pass: z.boolean(),
+  reasoning: z.string().optional(),
+  score: z.number().optional(),
+}));
 export type EvalResult = Fitting<typeof evalResultSchema>;
 
 export const blobInfoSchema = lazy(() => z.object({ blob_id: z.string(), kind: z.string(), size_bytes: z.int() }));
@@ -20,17 +18,15 @@ export const ref = lazy(() =>
   z.string().describe("Reference of the call's result, r<n>, where n counts the run's recorded calls"),
 );
 
-const toolCallSchema = lazy(() =>
-  z.object({
-    ref: optional(ref(), "Absent if the call was not started"),
-    tool: z.string(),
-    input: json(),
-    output: optional(json(), "Absent on error"),
-    error: z.string().optional(),
-    step: optional(z.string(), "Step of a steps node that made the call"),
-    planned: optional(z.boolean(), "The call was recorded as an operation of the plan, not executed"),
-  }),
-);
+const toolCallSchema = lazyObject(() => ({
+  ref: optional(ref(), "Absent if the call was not started"),
+  tool: z.string(),
+  input: json(),
+  output: optional(json(), "Absent on error"),
+  error: z.string().optional(),
+  step: optional(z.string(), "Step of a steps node that made the call"),
+  planned: optional(z.boolean(), "The call was recorded as an operation of the plan, not executed"),
+}));
 export type ToolCall = Fitting<typeof toolCallSchema>;
 
 /** Explains why a call failed: its error, or a truthy `error` in its output. Undefined if it succeeded. */
@@ -60,34 +56,30 @@ export const textFault = lazy(() =>
 
 export type TextFault = Fitting<typeof textFault>;
 
-export const evidenceCountsSchema = lazy(() =>
-  z.object({
-    claims: z.int().describe("Number before any are removed"),
-    supported: z.int(),
-    dropped: z.int(),
-    cites: z.int().describe("Number before any are removed"),
-    held: z.int().describe("Cites whose quote is in the result that they name"),
-    partial: optional(z.int(), "Supported claims of which not all cites hold. Absent if there are none."),
-    unbound: optional(z.int(), "Claims with facts that no quoted record contains. Absent if there are none."),
-    dropped_claims: optional(
-      z.array(z.object({ claim: z.string(), reason: z.string() })),
-      "Removed and refuted claims with reasons. Absent if there are none.",
-    ),
-    texts: optional(
-      z.array(textFault()),
-      "Fields of the answer with facts that no claim shows. Absent if there are none.",
-    ),
-  }),
-);
+export const evidenceCountsSchema = lazyObject(() => ({
+  claims: z.int().describe("Number before any are removed"),
+  supported: z.int(),
+  dropped: z.int(),
+  cites: z.int().describe("Number before any are removed"),
+  held: z.int().describe("Cites whose quote is in the result that they name"),
+  partial: optional(z.int(), "Supported claims of which not all cites hold. Absent if there are none."),
+  unbound: optional(z.int(), "Claims with facts that no quoted record contains. Absent if there are none."),
+  dropped_claims: optional(
+    z.array(z.object({ claim: z.string(), reason: z.string() })),
+    "Removed and refuted claims with reasons. Absent if there are none.",
+  ),
+  texts: optional(
+    z.array(textFault()),
+    "Fields of the answer with facts that no claim shows. Absent if there are none.",
+  ),
+}));
 export type EvidenceCounts = Fitting<typeof evidenceCountsSchema>;
 
-export const nodeResultSchema = lazy(() =>
-  z.object({
-    status: z.enum(["success", "skipped", "failed"]),
-    data: jsonObject(),
-    toolCalls: z.array(toolCallSchema()),
-    evals: z.array(evalResultSchema()).optional(),
-    evidence: evidenceCountsSchema().optional(),
-  }),
-);
+export const nodeResultSchema = lazyObject(() => ({
+  status: z.enum(["success", "skipped", "failed"]),
+  data: jsonObject(),
+  toolCalls: z.array(toolCallSchema()),
+  evals: z.array(evalResultSchema()).optional(),
+  evidence: evidenceCountsSchema().optional(),
+}));
 export type NodeResult = Fitting<typeof nodeResultSchema>;

@@ -2,7 +2,7 @@ import * as z from "zod";
 import { shortText } from "../../base/preview.ts";
 import { sha256 } from "../../base/sha256.ts";
 import { type Fitting, isObject, type Json, type JsonObject, lazy } from "../../base/values.ts";
-import { optional } from "../../skill/field.ts";
+import { lazyObject, optional } from "../../skill/field.ts";
 import { AUDIENCES } from "../../skill/skill.ts";
 import { type Change, patchFields } from "./patch.ts";
 
@@ -14,53 +14,49 @@ export const HELD = "taint.private_to_public";
 const json = lazy((): z.ZodType<Json> => z.json());
 const hex = () => z.string().regex(/^[0-9a-f]{64}$/);
 
-export const operationSchema = lazy(() =>
-  z.object({
-    id: z
-      .string()
-      .regex(/^op-\d+$/)
-      .describe("op-<n>, where n counts the run's operations"),
-    node: z.string(),
-    visit: z.int().describe("Number of the visit to this node, from 1"),
-    skill: z.string(),
-    tool: z.string().describe("Tool name in the skill"),
-    input: json().describe("Redacted input. References to earlier operations are not replaced."),
-    summary: z.string().describe("Summary in one line"),
-    effect: z.literal("write"),
-    audience: z.enum(AUDIENCES),
-    digest: hex().describe(
-      "sha256 of the canonical JSON (RFC 8785) of {skill, tool, input}, for a patch also of base, diff and files",
-    ),
-    kind: optional(z.enum(["call", "patch"]), "Default: call. A patch also has the fields from base on."),
-    ...patchFields().partial().shape,
-    sources: z
-      .array(z.object({ ref: z.string(), tool: z.string().optional(), node: z.string().optional() }))
-      .describe("Content by strangers that the node had read: results by reference, and the run's input"),
-    refers: z.array(z.string()).describe("Operations whose results the input uses"),
-    held: optional(z.literal(HELD), "Why it was planned although writes are allowed"),
-    filtered: optional(
-      z.array(z.object({ kind: z.enum(["email", "ip", "token", "host"]), count: z.int() })),
-      "Content that was removed from the input before it was planned",
-    ),
-    marker: optional(hex(), "Identifies the finding in the target instead of the digest. Made from the node's `once`."),
-    node_failed: z.literal(true).optional(),
-    applied: z.literal(true).optional(),
-  }),
-);
+export const operationSchema = lazyObject(() => ({
+  id: z
+    .string()
+    .regex(/^op-\d+$/)
+    .describe("op-<n>, where n counts the run's operations"),
+  node: z.string(),
+  visit: z.int().describe("Number of the visit to this node, from 1"),
+  skill: z.string(),
+  tool: z.string().describe("Tool name in the skill"),
+  input: json().describe("Redacted input. References to earlier operations are not replaced."),
+  summary: z.string().describe("Summary in one line"),
+  effect: z.literal("write"),
+  audience: z.enum(AUDIENCES),
+  digest: hex().describe(
+    "sha256 of the canonical JSON (RFC 8785) of {skill, tool, input}, for a patch also of base, diff and files",
+  ),
+  kind: optional(z.enum(["call", "patch"]), "Default: call. A patch also has the fields from base on."),
+  ...patchFields().partial().shape,
+  sources: z
+    .array(z.object({ ref: z.string(), tool: z.string().optional(), node: z.string().optional() }))
+    .describe("Content by strangers that the node had read: results by reference, and the run's input"),
+  refers: z.array(z.string()).describe("Operations whose results the input uses"),
+  held: optional(z.literal(HELD), "Why it was planned although writes are allowed"),
+  filtered: optional(
+    z.array(z.object({ kind: z.enum(["email", "ip", "token", "host"]), count: z.int() })),
+    "Content that was removed from the input before it was planned",
+  ),
+  marker: optional(hex(), "Identifies the finding in the target instead of the digest. Made from the node's `once`."),
+  node_failed: z.literal(true).optional(),
+  applied: z.literal(true).optional(),
+}));
 export type Operation = Fitting<typeof operationSchema>;
 
-export const planSchema = lazy(() =>
-  z.object({
-    schema: z.literal("skillflow.plan/1"),
-    run: z.string(),
-    workflow: z.string(),
-    created: z.string().describe("ISO 8601"),
-    digest: hex().describe(
-      "sha256 of the operations' digests in order, and of the servers that the workflow defines for their skills",
-    ),
-    operations: z.array(operationSchema()),
-  }),
-);
+export const planSchema = lazyObject(() => ({
+  schema: z.literal("skillflow.plan/1"),
+  run: z.string(),
+  workflow: z.string(),
+  created: z.string().describe("ISO 8601"),
+  digest: hex().describe(
+    "sha256 of the operations' digests in order, and of the servers that the workflow defines for their skills",
+  ),
+  operations: z.array(operationSchema()),
+}));
 export type Plan = Fitting<typeof planSchema>;
 
 /** Content that an approval covers: a call's input, or a change with its title and its body. */

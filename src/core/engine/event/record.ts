@@ -6,120 +6,103 @@ import { modelChoice } from "../../document/model-list.ts";
 import type { WorkflowNode } from "../../document/workflow/node.ts";
 import { type Workflow, workflowSchema } from "../../document/workflow/workflow.ts";
 import { UNAVAILABLE_KINDS } from "../../skill/availability/unavailable.ts";
-import { json, jsonObject, optional, toolFacts, toolReach } from "../../skill/field.ts";
+import { json, jsonObject, lazyObject, optional, toolFacts, toolReach } from "../../skill/field.ts";
 import { INPUT_DIALECTS } from "../../skill/skill.ts";
 import { blobInfoSchema, evidenceCountsSchema, ref } from "./node-result.ts";
 
-const limitsSchema = lazy(() =>
-  z.object({
-    max_cost_usd: z.number().optional(),
-    max_tokens: z.number().optional(),
-    max_steps: z.number().optional(),
-    timeout_ms: z.number().optional(),
-    max_cost_usd_per_day: z.number().optional(),
-    max_runs_per_day: z.number().optional(),
-  }),
-);
+const limitsSchema = lazyObject(() => ({
+  max_cost_usd: z.number().optional(),
+  max_tokens: z.number().optional(),
+  max_steps: z.number().optional(),
+  timeout_ms: z.number().optional(),
+  max_cost_usd_per_day: z.number().optional(),
+  max_runs_per_day: z.number().optional(),
+}));
 
 /** Recorded settings of a run, which `resume` can change. Durations are in milliseconds. */
-export const settingsSchema = lazy(() =>
-  z.object({
-    model: modelChoice().describe("Model, provider:name, or a list of models"),
-    judge_model: modelChoice(),
-    writes: z.enum(["allow", "plan", "deny"]),
-    limits: limitsSchema(),
-    max_turns: z.int(),
-    node_timeout_ms: z.number().optional(),
-    tool_timeout_ms: z.number(),
-    context_mode: z
-      .enum(["full", "readOnDemand"])
-      .describe(
-        "Whether the prompt contains the instructions of skills (full), or a list of skills that the model can read (readOnDemand)",
-      ),
-    allow_public: optional(z.boolean(), "Allows writes of text from private sources to public targets"),
-  }),
-);
+export const settingsSchema = lazyObject(() => ({
+  model: modelChoice().describe("Model, provider:name, or a list of models"),
+  judge_model: modelChoice(),
+  writes: z.enum(["allow", "plan", "deny"]),
+  limits: limitsSchema(),
+  max_turns: z.int(),
+  node_timeout_ms: z.number().optional(),
+  tool_timeout_ms: z.number(),
+  context_mode: z
+    .enum(["full", "readOnDemand"])
+    .describe(
+      "Whether the prompt contains the instructions of skills (full), or a list of skills that the model can read (readOnDemand)",
+    ),
+  allow_public: optional(z.boolean(), "Allows writes of text from private sources to public targets"),
+}));
 export type Settings = Fitting<typeof settingsSchema>;
 
-export const daySchema = lazy(() =>
-  z.object({
-    date: z.string().describe("UTC date"),
-    runs: z.int().describe("Runs of the workflow started that day, including this one"),
-    cost_usd: z.number().describe("Cost of the runs that ended"),
-  }),
-);
+export const daySchema = lazyObject(() => ({
+  date: z.string().describe("UTC date"),
+  runs: z.int().describe("Runs of the workflow started that day, including this one"),
+  cost_usd: z.number().describe("Cost of the runs that ended"),
+}));
 
 /** A state entry: data stored under a key across runs. One line of a state's file. */
-export const stateEntrySchema = lazy(() =>
-  z.object({
-    key: z.string(),
-    first_seen: z.string().describe("ISO 8601"),
-    last_seen: z.string().describe("Time of the last write, or of the last match by a map (ISO 8601)"),
-    runs: z.int().describe("Number of runs that wrote the entry"),
-    seen: z.int().describe("Number of times that the entry was written, or matched by a map"),
-    data: json(),
-    tainted: optional(z.literal(true), "The run that wrote the entry had read text from strangers"),
-  }),
-);
+export const stateEntrySchema = lazyObject(() => ({
+  key: z.string(),
+  first_seen: z.string().describe("ISO 8601"),
+  last_seen: z.string().describe("Time of the last write, or of the last match by a map (ISO 8601)"),
+  runs: z.int().describe("Number of runs that wrote the entry"),
+  seen: z.int().describe("Number of times that the entry was written, or matched by a map"),
+  data: json(),
+  tainted: optional(z.literal(true), "The run that wrote the entry had read text from strangers"),
+}));
 export type StateEntry = Fitting<typeof stateEntrySchema>;
 
-export const resolvedSourceSchema = lazy(() =>
-  z.object({
-    content: z.string(),
-    kind: z.enum(["inline", "file", "url"]),
-    origin: json(),
-    resolver: z.enum(["inline", "file", "fetch"]),
-    hash: z.string().describe("First 16 hexadecimal digits of the content's sha256"),
-    fetchedAt: optional(z.string(), "Only for url"),
-    sourcePath: optional(z.string(), "Absolute path, only for file"),
-  }),
-);
+export const resolvedSourceSchema = lazyObject(() => ({
+  content: z.string(),
+  kind: z.enum(["inline", "file", "url"]),
+  origin: json(),
+  resolver: z.enum(["inline", "file", "fetch"]),
+  hash: z.string().describe("First 16 hexadecimal digits of the content's sha256"),
+  fetchedAt: optional(z.string(), "Only for url"),
+  sourcePath: optional(z.string(), "Absolute path, only for file"),
+}));
 export type ResolvedSource = Fitting<typeof resolvedSourceSchema>;
 
-export const toolDescriptorSchema = lazy(() =>
-  z.object({
-    skill: z.string(),
-    name: z.string(),
-    exposed: z.string(),
-    description: z.string(),
-    input_schema: jsonObject(),
-    output_schema: jsonObject().optional(),
-    effect: z.enum(["read", "write"]),
-    idempotent: z.boolean(),
-    ...toolReach(),
-    ...toolFacts(),
-    live: optional(z.boolean(), "Repeated calls are executed again"),
-    contained: optional(z.boolean(), "Changes only the run's own copy of something"),
-    host: optional(z.string(), "Host of the service that the tool writes to"),
-    dialect: z.enum(INPUT_DIALECTS).optional(),
-    settled: optional(z.array(z.string()), "Parameters that config sets. The model does not see them."),
-  }),
-);
+export const toolDescriptorSchema = lazyObject(() => ({
+  skill: z.string(),
+  name: z.string(),
+  exposed: z.string(),
+  description: z.string(),
+  input_schema: jsonObject(),
+  output_schema: jsonObject().optional(),
+  effect: z.enum(["read", "write"]),
+  idempotent: z.boolean(),
+  ...toolReach(),
+  ...toolFacts(),
+  live: optional(z.boolean(), "Repeated calls are executed again"),
+  contained: optional(z.boolean(), "Changes only the run's own copy of something"),
+  host: optional(z.string(), "Host of the service that the tool writes to"),
+  dialect: z.enum(INPUT_DIALECTS).optional(),
+  settled: optional(z.array(z.string()), "Parameters that config sets. The model does not see them."),
+}));
 
-export const skillRecordSchema = lazy(() =>
-  z.object({
-    id: z.string(),
-    name: z.string(),
-    format: z.string(),
-    available: z.boolean(),
-    plannable: optional(z.literal(true), "The config is incomplete, but writes can be planned"),
-    cause: optional(z.enum(UNAVAILABLE_KINDS), "Kind of reason why the skill is unavailable"),
-    reason: optional(z.string(), "Why the skill is unavailable, or which part of it is not offered"),
-    version: z.string().optional(),
-    description: z.string().optional(),
-    instruction: z.string().optional(),
-    files: optional(z.array(z.string()), "Names of bundled files that the model can read"),
-    server: optional(
-      z.string(),
-      "Id of the skill whose MCP server offers this one. Its text is by an untrusted author.",
-    ),
-    scripts: optional(
-      z.enum(["read", "write"]),
-      "Effect of the skill's scripts. Absent if none can run, for example without trust.",
-    ),
-    tools: z.array(toolDescriptorSchema()),
-  }),
-);
+export const skillRecordSchema = lazyObject(() => ({
+  id: z.string(),
+  name: z.string(),
+  format: z.string(),
+  available: z.boolean(),
+  plannable: optional(z.literal(true), "The config is incomplete, but writes can be planned"),
+  cause: optional(z.enum(UNAVAILABLE_KINDS), "Kind of reason why the skill is unavailable"),
+  reason: optional(z.string(), "Why the skill is unavailable, or which part of it is not offered"),
+  version: z.string().optional(),
+  description: z.string().optional(),
+  instruction: z.string().optional(),
+  files: optional(z.array(z.string()), "Names of bundled files that the model can read"),
+  server: optional(z.string(), "Id of the skill whose MCP server offers this one. Its text is by an untrusted author."),
+  scripts: optional(
+    z.enum(["read", "write"]),
+    "Effect of the skill's scripts. Absent if none can run, for example without trust.",
+  ),
+  tools: z.array(toolDescriptorSchema()),
+}));
 
 /** A skill in a run's record: its tools without their handlers. */
 export type SkillRecord = Fitting<typeof skillRecordSchema>;
@@ -174,98 +157,86 @@ const outcomeSchema = lazy(() =>
   z.union([z.object({ output: json(), blobs: z.array(blobInfoSchema()).optional() }), z.object({ error: z.string() })]),
 );
 
-export const shownResultSchema = lazy(() =>
-  z.object({
-    ref: ref().optional(),
-    step: z.string(),
-    tool: z.string(),
-    text: z.string(),
-    shortened: z.literal(true).optional(),
-  }),
-);
+export const shownResultSchema = lazyObject(() => ({
+  ref: ref().optional(),
+  step: z.string(),
+  tool: z.string(),
+  text: z.string(),
+  shortened: z.literal(true).optional(),
+}));
 
-export const contextEntrySchema = lazy(() =>
-  z.object({
-    node: z.string(),
-    data: jsonObject(),
-    cited: z.array(z.string()).optional(),
-    dropped: evidenceCountsSchema().shape.dropped_claims,
-    results: z.array(shownResultSchema()).optional(),
-  }),
-);
+export const contextEntrySchema = lazyObject(() => ({
+  node: z.string(),
+  data: jsonObject(),
+  cited: z.array(z.string()).optional(),
+  dropped: evidenceCountsSchema().shape.dropped_claims,
+  results: z.array(shownResultSchema()).optional(),
+}));
 
-export const callSchema = lazy(() =>
-  z.object({
-    ref: ref(),
-    node: z.string(),
-    at: z.string().optional(),
-    tool: z.string(),
-    input: json(),
-    facts: toolDescriptorSchema().pick({ skill: true, effect: true, origin: true, echoes: true }).optional(),
-    planned: z.boolean().optional(),
-    outcome: outcomeSchema().optional(),
-  }),
-);
+export const callSchema = lazyObject(() => ({
+  ref: ref(),
+  node: z.string(),
+  at: z.string().optional(),
+  tool: z.string(),
+  input: json(),
+  facts: toolDescriptorSchema().pick({ skill: true, effect: true, origin: true, echoes: true }).optional(),
+  planned: z.boolean().optional(),
+  outcome: outcomeSchema().optional(),
+}));
 
 /** The earlier run that a question is about, with the results of its nodes and calls. */
-export const aboutSchema = lazy(() =>
-  z.object({
-    run: z.string(),
-    question: z.string(),
-    entries: z
-      .array(contextEntrySchema())
-      .describe("Results of the run's nodes, as a further node of it would see them"),
-    calls: z.array(callSchema()).describe("Calls of the run. References of new calls continue their numbers."),
-  }),
-);
+export const aboutSchema = lazyObject(() => ({
+  run: z.string(),
+  question: z.string(),
+  entries: z.array(contextEntrySchema()).describe("Results of the run's nodes, as a further node of it would see them"),
+  calls: z.array(callSchema()).describe("Calls of the run. References of new calls continue their numbers."),
+}));
 export type About = Fitting<typeof aboutSchema>;
 
-export const runRecordSchema = lazy(() =>
-  z.object({
-    schema: z.enum(RUN_SCHEMAS),
-    run: z.string().regex(RUN_ID),
-    kind: z.enum(RUN_KINDS),
-    at: z.string(),
-    as_of: optional(z.string(), "Time that the run's clock shows, for a backtest"),
-    file: optional(z.string(), "Path of the workflow document"),
-    commit: optional(z.string(), "Commit from which the document, the config and the skills were read"),
-    base: optional(z.string(), "Commit at which the working copy of the skill workspace starts"),
-    dirty: optional(
-      z.array(z.object({ path: z.string(), content: z.string().nullable() })),
-      "Uncommitted changes that the working copy starts with, sorted by path. Content null: deleted",
+export const runRecordSchema = lazyObject(() => ({
+  schema: z.enum(RUN_SCHEMAS),
+  run: z.string().regex(RUN_ID),
+  kind: z.enum(RUN_KINDS),
+  at: z.string(),
+  as_of: optional(z.string(), "Time that the run's clock shows, for a backtest"),
+  file: optional(z.string(), "Path of the workflow document"),
+  commit: optional(z.string(), "Commit from which the document, the config and the skills were read"),
+  base: optional(z.string(), "Commit at which the working copy of the skill workspace starts"),
+  dirty: optional(
+    z.array(z.object({ path: z.string(), content: z.string().nullable() })),
+    "Uncommitted changes that the working copy starts with, sorted by path. Content null: deleted",
+  ),
+  report_url: optional(z.string(), "Address at which people find the run, such as that of its CI job"),
+  workflow: workflowSchema(),
+  input: jsonObject(),
+  sources: z.record(z.string(), resolvedSourceSchema()),
+  skills: z.array(skillRecordSchema()),
+  settings: settingsSchema(),
+  options: optional(
+    z.array(recordedOptionSchema()),
+    "Options that a command needs again to continue the run, without config values",
+  ),
+  inner: optional(
+    z.record(
+      z.string(),
+      z.object({
+        file: z.string().optional(),
+        workflow: workflowSchema(),
+        sources: z.record(z.string(), resolvedSourceSchema()),
+      }),
     ),
-    report_url: optional(z.string(), "Address at which people find the run, such as that of its CI job"),
-    workflow: workflowSchema(),
-    input: jsonObject(),
-    sources: z.record(z.string(), resolvedSourceSchema()),
-    skills: z.array(skillRecordSchema()),
-    settings: settingsSchema(),
-    options: optional(
-      z.array(recordedOptionSchema()),
-      "Options that a command needs again to continue the run, without config values",
-    ),
-    inner: optional(
-      z.record(
-        z.string(),
-        z.object({
-          file: z.string().optional(),
-          workflow: workflowSchema(),
-          sources: z.record(z.string(), resolvedSourceSchema()),
-        }),
-      ),
-      "Workflows that nodes run, by node path: each, top/each",
-    ),
-    states: optional(
-      z.record(z.string(), z.array(stateEntrySchema())),
-      "Entries in the declared states when the run started",
-    ),
-    day: optional(daySchema(), "Usage of the daily limits when the run started"),
-    cooled: optional(z.string(), "Cool-down key, if the workflow has one and its path resolves"),
-    about: optional(aboutSchema(), "For a run of kind ask: the run that the question is about"),
-    skipped: optional(skippedSchema(), "Earlier run with the same key, within whose cool-down this run started"),
-    warnings: z.array(z.string()).describe("Warnings shown once, when the run starts"),
-  }),
-);
+    "Workflows that nodes run, by node path: each, top/each",
+  ),
+  states: optional(
+    z.record(z.string(), z.array(stateEntrySchema())),
+    "Entries in the declared states when the run started",
+  ),
+  day: optional(daySchema(), "Usage of the daily limits when the run started"),
+  cooled: optional(z.string(), "Cool-down key, if the workflow has one and its path resolves"),
+  about: optional(aboutSchema(), "For a run of kind ask: the run that the question is about"),
+  skipped: optional(skippedSchema(), "Earlier run with the same key, within whose cool-down this run started"),
+  warnings: z.array(z.string()).describe("Warnings shown once, when the run starts"),
+}));
 
 /** The first line of a run's file, with all that the run depends on, so that later edits cannot affect it. */
 export interface RunRecord extends Omit<Fitting<typeof runRecordSchema>, "workflow" | "inner"> {

@@ -1,15 +1,13 @@
 import * as z from "zod";
 import { type Fitting, lazy } from "../../base/values.ts";
-import { json } from "../../skill/field.ts";
+import { json, lazyObject } from "../../skill/field.ts";
 
-export const usageSchema = lazy(() =>
-  z.object({
-    inputTokens: z.int().describe("All input tokens, including cached ones"),
-    cachedTokens: z.int(),
-    outputTokens: z.int(),
-    costUsd: z.number().nullable().describe("Cost in US dollars. null if a price or the token count is unknown."),
-  }),
-);
+export const usageSchema = lazyObject(() => ({
+  inputTokens: z.int().describe("All input tokens, including cached ones"),
+  cachedTokens: z.int(),
+  outputTokens: z.int(),
+  costUsd: z.number().nullable().describe("Cost in US dollars. null if a price or the token count is unknown."),
+}));
 export type CallUsage = Fitting<typeof usageSchema>;
 
 const purpose = lazy(() => z.enum(["work", "route", "judge", "reflect"]));
@@ -56,10 +54,8 @@ export const modelEvents = lazy(() => ({
   },
 }));
 
-export const replySchema = lazy(() =>
-  z.object({
-    parts: z.array(part()),
-    stop: stop(),
-    usage: usageSchema().omit({ costUsd: true }).nullable().default(null),
-  }),
-);
+export const replySchema = lazyObject(() => ({
+  parts: z.array(part()),
+  stop: stop(),
+  usage: usageSchema().omit({ costUsd: true }).nullable().default(null),
+}));

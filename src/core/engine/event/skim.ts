@@ -1,6 +1,7 @@
 import * as z from "zod";
 import { type Fitting, lazy } from "../../base/values.ts";
 import { workflowSchema } from "../../document/workflow/workflow.ts";
+import { lazyObject } from "../../skill/field.ts";
 import { degradedSchema, RUN_STATUSES, runErrorSchema, unroutedSchema } from "./end.ts";
 import { aboutSchema, runRecordSchema, settingsSchema } from "./record.ts";
 import { usageSchema } from "./reply.ts";
@@ -58,17 +59,15 @@ export function skimEvent(event: object): Skimmed | undefined {
   return schema.safeParse(event).data;
 }
 
-const outlineSchema = lazy(() =>
-  z.object({
-    ...runRecordSchema().pick({ schema: true, run: true, kind: true, at: true }).shape,
-    workflow: z.object({
-      ...workflowSchema().pick({ id: true, name: true }).shape,
-      nodes: z.record(z.string(), z.unknown()),
-    }),
-    settings: settingsSchema().pick({ model: true }),
-    about: aboutSchema().pick({ run: true, question: true }).optional(),
+const outlineSchema = lazyObject(() => ({
+  ...runRecordSchema().pick({ schema: true, run: true, kind: true, at: true }).shape,
+  workflow: z.object({
+    ...workflowSchema().pick({ id: true, name: true }).shape,
+    nodes: z.record(z.string(), z.unknown()),
   }),
-);
+  settings: settingsSchema().pick({ model: true }),
+  about: aboutSchema().pick({ run: true, question: true }).optional(),
+}));
 export type RunOutline = Fitting<typeof outlineSchema>;
 
 /** Extracts the summary of a run's record. Returns undefined if it is invalid. */

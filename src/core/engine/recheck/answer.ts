@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { defined, type Fitting, type Json, lazy } from "../../base/values.ts";
-import { json } from "../../skill/field.ts";
+import { json, lazyObject } from "../../skill/field.ts";
 import type { RunRecord } from "../event/record.ts";
 import type { State } from "../fold/state.ts";
 import { ANSWERS, type Compared, compare, joinAnswers } from "./compare.ts";
@@ -11,40 +11,38 @@ const quoted = () => z.object({ ref: z.string(), quote: z.string() });
 const leaf = () => z.object({ path: z.string(), value: z.number(), before: z.number() });
 
 /** Input of a recheck: the claims, and the calls that they cite. */
-export const recheckPlanSchema = lazy(() =>
-  z.object({
-    of: z.string(),
-    claims: z.array(z.object({ text: z.string(), quotes: z.array(quoted()) })),
-    repeats: z.array(
-      z.object({
-        ref: z.string(),
-        tool: z.string(),
-        input: json(),
-        /** Step that repeats the call. Undefined if the call is not repeated. */
-        step: z.string().optional(),
-        /** Reason why it is not repeated. */
-        reason: z.string().optional(),
-        /** The call reads a repository or what time does not change: its result is a cause, not a symptom. */
-        isFixed: z.boolean().optional(),
-        /** Start of the repeated range, in milliseconds since 1970. */
-        since: z.number(),
-        /** End of the recorded range, if it had one. */
-        until: z.number().optional(),
-        /** Quotes that the recorded result shows, and what they show. */
-        symptoms: z.array(
-          z.object({
-            quote: z.string(),
-            unit: z.object({ field: z.string(), value: json(), text: z.string() }),
-            shape: z.string(),
-            number: leaf().optional(),
-          }),
-        ),
-        /** The call is repeated without its selecting fields if it finds nothing. */
-        isWidened: z.boolean(),
-      }),
-    ),
-  }),
-);
+export const recheckPlanSchema = lazyObject(() => ({
+  of: z.string(),
+  claims: z.array(z.object({ text: z.string(), quotes: z.array(quoted()) })),
+  repeats: z.array(
+    z.object({
+      ref: z.string(),
+      tool: z.string(),
+      input: json(),
+      /** Step that repeats the call. Undefined if the call is not repeated. */
+      step: z.string().optional(),
+      /** Reason why it is not repeated. */
+      reason: z.string().optional(),
+      /** The call reads a repository or what time does not change: its result is a cause, not a symptom. */
+      isFixed: z.boolean().optional(),
+      /** Start of the repeated range, in milliseconds since 1970. */
+      since: z.number(),
+      /** End of the recorded range, if it had one. */
+      until: z.number().optional(),
+      /** Quotes that the recorded result shows, and what they show. */
+      symptoms: z.array(
+        z.object({
+          quote: z.string(),
+          unit: z.object({ field: z.string(), value: json(), text: z.string() }),
+          shape: z.string(),
+          number: leaf().optional(),
+        }),
+      ),
+      /** The call is repeated without its selecting fields if it finds nothing. */
+      isWidened: z.boolean(),
+    }),
+  ),
+}));
 export type RecheckPlan = Fitting<typeof recheckPlanSchema>;
 export type Repeat = RecheckPlan["repeats"][number];
 

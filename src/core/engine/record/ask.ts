@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { checkedAs, type Fitting, lazy } from "../../base/values.ts";
+import { lazyObject } from "../../skill/field.ts";
 import { evidenceCountsSchema } from "../event/node-result.ts";
 import { type RunResult, resultSchema } from "../result/result.ts";
 import { plainRef } from "../tools/own-tools.ts";
@@ -14,17 +15,15 @@ const claimsSchema = lazy(() =>
 );
 
 /** Answer to a question about a run, as `--json` prints it. */
-export const askSchema = lazy(() =>
-  z.object({
-    schema: z.literal("skillflow.ask/1"),
-    run: z.string().describe("The run of the question itself"),
-    of: z.string().describe("The run that the question is about"),
-    answer: z.string(),
-    claims: claimsSchema().describe("Supported claims, with the quotes that were found in the results"),
-    evidence: evidenceCountsSchema().pick({ claims: true, supported: true, dropped: true }),
-    usage: resultSchema().shape.usage,
-  }),
-);
+export const askSchema = lazyObject(() => ({
+  schema: z.literal("skillflow.ask/1"),
+  run: z.string().describe("The run of the question itself"),
+  of: z.string().describe("The run that the question is about"),
+  answer: z.string(),
+  claims: claimsSchema().describe("Supported claims, with the quotes that were found in the results"),
+  evidence: evidenceCountsSchema().pick({ claims: true, supported: true, dropped: true }),
+  usage: resultSchema().shape.usage,
+}));
 export type Ask = Fitting<typeof askSchema>;
 
 /**

@@ -1,6 +1,6 @@
 import * as z from "zod";
-import { type Fitting, groupBy, lazy } from "../../base/values.ts";
-import { optional } from "../../skill/field.ts";
+import { type Fitting, groupBy } from "../../base/values.ts";
+import { lazyObject, optional } from "../../skill/field.ts";
 import { stateOf } from "../fold/fold.ts";
 import type { StoredRun } from "../ports.ts";
 import type { Recheck } from "../recheck/answer.ts";
@@ -12,39 +12,37 @@ import type { RunSummary } from "./run-summary.ts";
 
 const count = () => z.int().min(0);
 
-export const statsSchema = lazy(() =>
-  z.object({
-    schema: z.literal("skillflow.stats/1"),
-    since: z.string().describe("Runs that started before this time are not counted (ISO 8601)"),
-    rows: z.array(
+export const statsSchema = lazyObject(() => ({
+  schema: z.literal("skillflow.stats/1"),
+  since: z.string().describe("Runs that started before this time are not counted (ISO 8601)"),
+  rows: z.array(
+    z.object({
+      workflow: z.string(),
+      model: z.string(),
+      runs: count(),
+      verdicts: z.record(z.string(), count()).describe("Number of runs by verdict"),
+      right: count().describe("Runs whose last judgement is right"),
+      partly: count(),
+      wrong: count(),
+      rechecks: z.object({ held: count(), not_held: count(), inconclusive: count() }),
+      planned: count().describe("Writes that were planned"),
+      applied: count(),
+      rejected: count().describe("Planned writes that were denied, or refused at apply"),
+      tokens: z.object({ input: count(), output: count() }),
+      costUsd: z.number().nullable().describe("null if the price of any call is unknown"),
+      medianMs: z.number().nullable().describe("Median active time of the runs that have ended. null without any."),
+    }),
+  ),
+  skipped: z
+    .array(
       z.object({
-        workflow: z.string(),
-        model: z.string(),
-        runs: count(),
-        verdicts: z.record(z.string(), count()).describe("Number of runs by verdict"),
-        right: count().describe("Runs whose last judgement is right"),
-        partly: count(),
-        wrong: count(),
-        rechecks: z.object({ held: count(), not_held: count(), inconclusive: count() }),
-        planned: count().describe("Writes that were planned"),
-        applied: count(),
-        rejected: count().describe("Planned writes that were denied, or refused at apply"),
-        tokens: z.object({ input: count(), output: count() }),
-        costUsd: z.number().nullable().describe("null if the price of any call is unknown"),
-        medianMs: z.number().nullable().describe("Median active time of the runs that have ended. null without any."),
+        run: optional(z.string(), "Run that could not be read"),
+        line: optional(z.int(), "Line of _feedback.jsonl that could not be read"),
+        reason: z.string(),
       }),
-    ),
-    skipped: z
-      .array(
-        z.object({
-          run: optional(z.string(), "Run that could not be read"),
-          line: optional(z.int(), "Line of _feedback.jsonl that could not be read"),
-          reason: z.string(),
-        }),
-      )
-      .describe("What is not counted"),
-  }),
-);
+    )
+    .describe("What is not counted"),
+}));
 export type Stats = Fitting<typeof statsSchema>;
 export type StatsRow = Stats["rows"][number];
 

@@ -1,35 +1,34 @@
 import * as z from "zod";
 import type { ShownDiagnostic } from "../../base/diagnostic.ts";
 import { exitCodeOf, messageOf, SkillflowError } from "../../base/errors.ts";
-import { type Fitting, lazy } from "../../base/values.ts";
+import type { Fitting } from "../../base/values.ts";
+import { lazyObject } from "../../skill/field.ts";
 import { shownErrorSchema } from "../event/end.ts";
 import { stateOf } from "../fold/fold.ts";
 import type { StoredRun } from "../ports.ts";
 import { describeResult, type RunResult } from "./result.ts";
 
 /** Result document of a run that could not begin, also `skillflow.result/1`. */
-export const refusalSchema = lazy(() =>
-  z.object({
-    schema: z.literal("skillflow.result/1"),
-    run: z.null(),
-    workflow: z.string().nullable(),
-    status: z.literal("refused"),
-    exitCode: z.int(),
-    error: shownErrorSchema(),
-    diagnostics: z.array(
-      z.object({
-        severity: z.enum(["error", "warning"]),
-        code: z.string(),
-        message: z.string(),
-        hint: z.string().optional(),
-        field: z.string().optional(),
-        file: z.string().optional(),
-        line: z.int().optional(),
-        column: z.int().optional(),
-      }),
-    ),
-  }),
-);
+export const refusalSchema = lazyObject(() => ({
+  schema: z.literal("skillflow.result/1"),
+  run: z.null(),
+  workflow: z.string().nullable(),
+  status: z.literal("refused"),
+  exitCode: z.int(),
+  error: shownErrorSchema(),
+  diagnostics: z.array(
+    z.object({
+      severity: z.enum(["error", "warning"]),
+      code: z.string(),
+      message: z.string(),
+      hint: z.string().optional(),
+      field: z.string().optional(),
+      file: z.string().optional(),
+      line: z.int().optional(),
+      column: z.int().optional(),
+    }),
+  ),
+}));
 export type Refusal = Fitting<typeof refusalSchema>;
 
 export function describeRefusal(error: unknown, workflow: string | undefined): Refusal {

@@ -2,7 +2,7 @@ import * as z from "zod";
 import { exitCodeOf } from "../../base/errors.ts";
 import { asFlag, type OptionWriter, renderHint } from "../../base/options.ts";
 import { defined, type Fitting, lazy } from "../../base/values.ts";
-import { optional } from "../../skill/field.ts";
+import { lazyObject, optional } from "../../skill/field.ts";
 import { planOf } from "../decide/planning.ts";
 import {
   degradedSchema,
@@ -34,51 +34,46 @@ const stepsSchema = lazy(() =>
 const edgesSchema = lazy(() => z.array(z.object({ from: z.string(), to: z.string(), reason: z.string() })));
 
 /** Result document, `skillflow.result/1`. */
-export const resultSchema = lazy(() =>
-  z.object({
-    schema: z.literal("skillflow.result/1"),
-    run: z.string(),
-    workflow: z.string(),
-    status: z.enum(RUN_STATUSES),
-    skipped: optional(skippedSchema(), "For a run within a cool-down: the earlier run"),
-    exitCode: z.int(),
-    verdict: optional(z.string(), "Value at the workflow's verdict path"),
-    finding: optional(findingSchema(), "What the run found, if the workflow names it with report"),
-    degraded: degradedSchema().describe("Where the run continued with less than its workflow asks for"),
-    unrouted: optional(unroutedSchema(), "Node at which the run ended because none of its edges applied"),
-    results: z.record(z.string(), nodeResultSchema()),
-    trace: z.object({
-      steps: stepsSchema(),
-      edges: edgesSchema(),
-      sources: z.record(z.string(), resolvedSourceSchema()),
-      skills: z.array(z.object({ id: z.string(), available: z.boolean(), reason: z.string().optional() })),
-      evidence: optional(
-        z.record(z.string(), evidenceCountsSchema()),
-        "Evidence counts by node, if claims were checked",
-      ),
-      inner: optional(
-        z.record(z.string(), z.object({ steps: stepsSchema(), edges: edgesSchema() })),
-        "Traces of inner runs, by path: each[fp-81]",
-      ),
-    }),
-    waiting: optional(z.array(waitingSchema()), "Decisions that the run waits for, given with skillflow signal"),
-    evidence: optional(evidenceCountsSchema(), "Sum of trace.evidence"),
-    usage: z.object({
-      modelCalls: z.int(),
-      inputTokens: z.int(),
-      cachedTokens: z.int(),
-      outputTokens: z.int(),
-      costUsd: z.number().nullable().describe("Cost in US dollars. null if the price of any call is unknown."),
-      durationMs: z.int(),
-    }),
-    plan: z.array(operationSchema()).describe("Writes that were planned instead of executed"),
-    redactions: optional(
-      z.record(z.string(), z.int()),
-      "Number of values of the checkout's .env that were replaced in tool results, by variable",
+export const resultSchema = lazyObject(() => ({
+  schema: z.literal("skillflow.result/1"),
+  run: z.string(),
+  workflow: z.string(),
+  status: z.enum(RUN_STATUSES),
+  skipped: optional(skippedSchema(), "For a run within a cool-down: the earlier run"),
+  exitCode: z.int(),
+  verdict: optional(z.string(), "Value at the workflow's verdict path"),
+  finding: optional(findingSchema(), "What the run found, if the workflow names it with report"),
+  degraded: degradedSchema().describe("Where the run continued with less than its workflow asks for"),
+  unrouted: optional(unroutedSchema(), "Node at which the run ended because none of its edges applied"),
+  results: z.record(z.string(), nodeResultSchema()),
+  trace: z.object({
+    steps: stepsSchema(),
+    edges: edgesSchema(),
+    sources: z.record(z.string(), resolvedSourceSchema()),
+    skills: z.array(z.object({ id: z.string(), available: z.boolean(), reason: z.string().optional() })),
+    evidence: optional(z.record(z.string(), evidenceCountsSchema()), "Evidence counts by node, if claims were checked"),
+    inner: optional(
+      z.record(z.string(), z.object({ steps: stepsSchema(), edges: edgesSchema() })),
+      "Traces of inner runs, by path: each[fp-81]",
     ),
-    error: shownErrorSchema().optional(),
   }),
-);
+  waiting: optional(z.array(waitingSchema()), "Decisions that the run waits for, given with skillflow signal"),
+  evidence: optional(evidenceCountsSchema(), "Sum of trace.evidence"),
+  usage: z.object({
+    modelCalls: z.int(),
+    inputTokens: z.int(),
+    cachedTokens: z.int(),
+    outputTokens: z.int(),
+    costUsd: z.number().nullable().describe("Cost in US dollars. null if the price of any call is unknown."),
+    durationMs: z.int(),
+  }),
+  plan: z.array(operationSchema()).describe("Writes that were planned instead of executed"),
+  redactions: optional(
+    z.record(z.string(), z.int()),
+    "Number of values of the checkout's .env that were replaced in tool results, by variable",
+  ),
+  error: shownErrorSchema().optional(),
+}));
 export type RunResult = Fitting<typeof resultSchema>;
 
 /** Describes the result of a run, from its past alone. `write` writes the options of its hint. */

@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { type Fitting, isObject, lazy } from "../../base/values.ts";
+import { lazyObject } from "../../skill/field.ts";
 import type { StateEntry } from "../event/record.ts";
 import type { StateDelta } from "../ports.ts";
 
@@ -11,18 +12,16 @@ export const FEEDBACK = "_feedback";
 export const JUDGEMENTS = ["right", "partly", "wrong"] as const;
 export type Judgement = (typeof JUDGEMENTS)[number];
 
-const judgementSchema = lazy(() =>
-  z.object({
-    kind: z.literal("judgement"),
-    run: z.string(),
-    workflow: z.string().describe("Id of the workflow"),
-    judgement: z.enum(JUDGEMENTS),
-    cause: z.string().optional().catch(undefined).describe("True cause, in the person's words"),
-    by: z.string(),
-    at: z.string().describe("ISO 8601"),
-    verdict: z.string().nullable().catch(null).describe("Verdict of the run"),
-  }),
-);
+const judgementSchema = lazyObject(() => ({
+  kind: z.literal("judgement"),
+  run: z.string(),
+  workflow: z.string().describe("Id of the workflow"),
+  judgement: z.enum(JUDGEMENTS),
+  cause: z.string().optional().catch(undefined).describe("True cause, in the person's words"),
+  by: z.string(),
+  at: z.string().describe("ISO 8601"),
+  verdict: z.string().nullable().catch(null).describe("Verdict of the run"),
+}));
 /** A person's judgement of a run. */
 export type JudgementLine = Fitting<typeof judgementSchema>;
 

@@ -1,5 +1,6 @@
 import * as z from "zod";
-import { type Fitting, lazy } from "../../base/values.ts";
+import type { Fitting } from "../../base/values.ts";
+import { lazyObject } from "../../skill/field.ts";
 import { truthSchema } from "./backtest.ts";
 import { GRADES } from "./grade.ts";
 
@@ -35,14 +36,12 @@ const caseOf = () => ({
 });
 const comparison = () => ({ before: number(), now: number(), spread: number(), fell: z.boolean(), cases: count() });
 
-export const backtestResultSchema = lazy(() =>
-  z.object({
-    schema: z.literal("skillflow.backtest/1"),
-    runs: count().describe("Runs of each case"),
-    leftOut: count().describe("Judged runs that make no case"),
-    cases: z.array(z.object(caseOf())),
-    total: z.object({ cases: count(), ...summary() }),
-    baseline: z.object(comparison()).optional().describe("Mean scores of the cases that both results have"),
-  }),
-);
+export const backtestResultSchema = lazyObject(() => ({
+  schema: z.literal("skillflow.backtest/1"),
+  runs: count().describe("Runs of each case"),
+  leftOut: count().describe("Judged runs that make no case"),
+  cases: z.array(z.object(caseOf())),
+  total: z.object({ cases: count(), ...summary() }),
+  baseline: z.object(comparison()).optional().describe("Mean scores of the cases that both results have"),
+}));
 export type BacktestResult = Fitting<typeof backtestResultSchema>;

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { type Fitting, type Json, type JsonObject, lazy } from "../../base/values.ts";
-import { optional } from "../../skill/field.ts";
+import { lazyStrictObject, optional } from "../../skill/field.ts";
 
 /** Past incidents that a workflow is judged by: one file with a case, or with several. */
 
@@ -53,22 +53,18 @@ const placed = () => ({
 /** Case ids are used in file names. */
 const caseId = lazy(() => z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,79}$/, "must be usable as a file name"));
 
-export const backtestCaseSchema = lazy(() =>
-  z.strictObject({
-    id: caseId(),
-    input: input().describe('Input of the run: a map, or "@file"'),
-    ...placed(),
-    truth: truthSchema(),
-  }),
-);
+export const backtestCaseSchema = lazyStrictObject(() => ({
+  id: caseId(),
+  input: input().describe('Input of the run: a map, or "@file"'),
+  ...placed(),
+  truth: truthSchema(),
+}));
 
-export const backtestFileSchema = lazy(() =>
-  z.strictObject({
-    workflow: optional(text(), "Path of the workflow, for the cases without their own"),
-    defaults: optional(z.strictObject(placed()), "Values for the cases without their own"),
-    cases: z.array(backtestCaseSchema()).min(1),
-  }),
-);
+export const backtestFileSchema = lazyStrictObject(() => ({
+  workflow: optional(text(), "Path of the workflow, for the cases without their own"),
+  defaults: optional(z.strictObject(placed()), "Values for the cases without their own"),
+  cases: z.array(backtestCaseSchema()).min(1),
+}));
 
 /** A case with what its file names. Paths are absolute. */
 export interface BacktestCase {
