@@ -147,15 +147,11 @@ function linkTools({ workflow, skills: recorded }: RunRecord, nodeOf: (id: strin
  * most nodes use come first. The executor's own tools come last, because they vary.
  */
 function toolOrder(nodes: RunRecord["workflow"]["nodes"]): (tool: ToolDescriptor) => number {
-  const uses = new Map<string, number>();
-  for (const { skills = [] } of Object.values(nodes)) {
-    for (const skill of skills) {
-      const { id } = parseSkillReference(skill);
-      uses.set(id, (uses.get(id) ?? 0) + 1);
-    }
-  }
-  const ranked = [...uses].sort(([, a], [, b]) => b - a).map(([id]) => id);
-  const ranks = new Map(ranked.map((id, rank) => [id, rank]));
+  const listed = Object.values(nodes).flatMap(({ skills = [] }) =>
+    skills.map((skill) => parseSkillReference(skill).id),
+  );
+  const ranked = [...groupBy(listed, (id) => id).values()].sort((a, b) => b.length - a.length);
+  const ranks = new Map(ranked.map(([id = ""], rank) => [id, rank]));
   return ({ skill }) =>
     skill === EXECUTOR || skill === TOOL_MAKER ? Number.MAX_VALUE : (ranks.get(skill) ?? ranks.size);
 }

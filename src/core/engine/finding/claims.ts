@@ -1,4 +1,3 @@
-import { isObject, type Json } from "../../base/values.ts";
 import type { EvidenceEvaluator } from "../../document/workflow/evaluator.ts";
 import type { WorkflowNode } from "../../document/workflow/node.ts";
 import type { EventOf } from "../event/event.ts";
@@ -50,20 +49,10 @@ export function holds({ status }: Pick<JudgedClaim, "status">): boolean {
 /** Reasons of refuted claims by their text, as quotes are compared. */
 export type Refutations = ReadonlyMap<string, string>;
 
-/** Reads the refutations that later nodes gave. Checks of runs that know none have no such field. */
+/** Returns the refutations that hold. */
 export function refutedIn(checks: readonly Checked[]): Refutations {
-  const entries = checks.flatMap((check): readonly Json[] => {
-    const { refuted } = check as { readonly refuted?: unknown };
-    return Array.isArray(refuted) ? (refuted as Json[]) : [];
-  });
-  return new Map(
-    entries.flatMap((entry): [string, string][] => {
-      const text = isObject(entry) ? entry.claim : entry;
-      if (typeof text !== "string") return [];
-      const why = isObject(entry) && typeof entry.reason === "string" ? entry.reason : "a later node refuted it";
-      return [[keyOf(text), why]];
-    }),
-  );
+  const all = checks.flatMap(({ refuted = [] }) => refuted).filter((refutation) => refutation.holds);
+  return new Map(all.map(({ claim, reason }) => [keyOf(claim), reason]));
 }
 
 /** Folds a claim as quotes are folded, without backticks around it and one final full stop. */

@@ -1,5 +1,5 @@
 import { withinSecond } from "../../base/schema/time-bound.ts";
-import { isObject, type JsonObject } from "../../base/values.ts";
+import { groupBy, isObject, type JsonObject } from "../../base/values.ts";
 import type { RunRecord } from "../../engine/event/record.ts";
 import { findingOf } from "../../engine/finding/finding.ts";
 import type { State } from "../../engine/fold/state.ts";
@@ -96,13 +96,8 @@ export function answerOf(record: RunRecord, state: State): Answer {
     commit: finding.cause?.commit ?? last("commit"),
     service: last("service"),
     cause: finding.cause?.text ?? last("cause"),
-    refuted: checks.flatMap(({ refuted = [] }) => refuted.flatMap(claimOf)),
+    refuted: checks.flatMap(({ refuted = [] }) => refuted.flatMap(({ claim, holds }) => (holds ? claim : []))),
   };
-}
-
-function claimOf(entry: unknown): string[] {
-  const text = isObject(entry) ? entry.claim : entry;
-  return typeof text === "string" ? [text] : [];
 }
 
 /** Finds the texts with a key, at any depth. */
@@ -148,10 +143,8 @@ function errorOf(values: readonly number[]): number {
 
 /** Share of the runs with the most common answer. */
 export function agreementOf(answers: readonly Pick<Answer, "verdict" | "cause_kind" | "commit">[]): number {
-  const counts = new Map<string, number>();
-  for (const { verdict, cause_kind, commit } of answers) {
-    const key = JSON.stringify([verdict, cause_kind, commit?.toLowerCase().slice(0, LEAST_COMMIT) ?? null]);
-    counts.set(key, (counts.get(key) ?? 0) + 1);
-  }
-  return answers.length === 0 ? 1 : Math.max(...counts.values()) / answers.length;
+  const groups = groupBy(answers, ({ verdict, cause_kind, commit }) => {
+    return JSON.stringify([verdict, cause_kind, commit?.toLowerCase().slice(0, LEAST_COMMIT) ?? null]);
+  });
+  return answers.length === 0 ? 1 : Math.max(...[...groups.values()].map(({ length }) => length)) / answers.length;
 }

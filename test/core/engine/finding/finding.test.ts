@@ -354,22 +354,21 @@ describe("the finding in templates", () => {
   });
 
   test.each([
-    ["a claim", "the pool ran dry after 1500 ms"],
-    [{ claim: "the pool ran dry after 1500 ms", reason: "it was full" }, "the pool ran dry after 1500 ms"],
-  ])("reads refutations: %j", (entry, text) => {
-    const check = {
-      type: "evidence:checked",
-      node: "b",
-      evaluator: "e",
-      claims: [],
-      excerpts: {},
-      refuted: [entry, 7, {}],
-    };
-    const refuted = refutedIn([check as never]);
+    [true, "refuted"],
+    [false, "found"],
+  ])("counts a refutation whose quotes hold: %s", (holds, status) => {
+    const claim = "the pool ran dry after 1500 ms";
     const cites = [{ ref: "r1", quote: "pool" }];
-    const claims = [{ claim: `\`${text}\``, supported: true, cites }];
-    const [judged] = judgeClaims(undefined, { ...check, type: "evidence:checked", claims } as never, refuted);
-    expect(judged?.status).toBe(typeof entry === "string" ? "found" : "refuted");
+    const check = { type: "evidence:checked", node: "b", evaluator: "e", excerpts: {} } as const;
+    const refuted = refutedIn([
+      { ...check, claims: [], refuted: [{ claim, nodes: ["a"], holds, reason: "it was full", cites }] },
+    ]);
+    const [judged] = judgeClaims(
+      undefined,
+      { ...check, claims: [{ claim: `\`${claim}\``, supported: true, cites }] },
+      refuted,
+    );
+    expect(judged?.status).toBe(status);
   });
 
   test("keeps within its limits, and loses whole claims from the end", () => {
