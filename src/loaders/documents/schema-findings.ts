@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { type Diagnostic, type DiagnosticCode, fieldPath } from "../../core/base/diagnostic.ts";
+import { type Diagnostic, fieldPath } from "../../core/base/diagnostic.ts";
 import { isObject, nearest } from "../../core/base/values.ts";
 
 /** Describes schema errors of a document for its author. */
@@ -11,12 +11,7 @@ interface Document {
   readonly schema: z.ZodType;
   readonly value: unknown;
   /** Replaces the schema's message for a value. Returns undefined to keep it. */
-  readonly insteadOf?: (path: Path, value: unknown) => Told | undefined;
-}
-
-interface Told {
-  readonly code: DiagnosticCode;
-  readonly message: string;
+  readonly insteadOf?: (path: Path, value: unknown) => Pick<Diagnostic, "code" | "message"> | undefined;
 }
 
 export function describeIssues(schema: z.ZodType, value: unknown): Diagnostic[] {

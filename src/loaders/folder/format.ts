@@ -36,7 +36,6 @@ export interface SkillPackage extends RunnablePackage {
   readonly manifest: { readonly [key: string]: unknown };
 }
 
-/** Folder format of skills. */
 export interface FolderFormat {
   readonly format: Format;
   /** Checks a folder by its file names, and by the outer shape of a file where names are ambiguous. */
@@ -58,7 +57,6 @@ export interface Reading {
   lint(known: ReadonlySet<string>): readonly Diagnostic[];
 }
 
-/** Skill as read from its folder. */
 export interface LoadedSkill {
   /** Handlers start programs only when they are called. */
   readonly skill: Skill;

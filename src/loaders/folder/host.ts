@@ -26,23 +26,20 @@ export interface LoaderHost {
   readonly runProgram: Sandbox["run"];
   /** Runs a skill's code in a sandbox. */
   readonly runForeign: Sandbox["run"];
-  /** Allows code in the sandbox to write to the working directory. If undefined, it is read-only. */
-  readonly writable?: WritableWorkDir;
+  /**
+   * Allows code in the sandbox to write to the working directory. If undefined, it is read-only. `keep` returns absolute
+   * paths that stay read-only because their content would later be run or trusted.
+   */
+  readonly writable?: { readonly keep: () => readonly string[] };
   /** Runs JavaScript in an interpreter without system access. Used for scripts if no sandbox works. */
   readonly runJavaScript: (call: JavaScriptCall) => Promise<JavaScriptEnd>;
-  /** Path of the Node program. */
   readonly nodePath: string;
   /** Calls a tool of another skill with that skill's config. Validates input and output. */
   readonly invoke: Invoke;
   /** Calls one tool of an MCP server over a new connection. Undefined if connections are not allowed. */
   readonly callMcp?: CallMcp;
   /** Sends one message to an A2A agent. Undefined if connections are not allowed. */
-  readonly askAgent?: AskAgent;
-}
-
-interface WritableWorkDir {
-  /** Absolute paths that stay read-only because their content would later be run or trusted. */
-  readonly keep: () => readonly string[];
+  readonly askAgent?: (call: AgentInvocation, context: ToolContext) => Promise<Json>;
 }
 
 /** Call of a skill, in the same form for all formats. */
@@ -79,7 +76,5 @@ export interface AgentInvocation {
   readonly url: string;
   readonly arguments: JsonObject;
 }
-
-type AskAgent = (call: AgentInvocation, context: ToolContext) => Promise<Json>;
 
 export type CallMcp = (call: McpInvocation, context: ToolContext) => Promise<Json>;

@@ -29,12 +29,8 @@ export type Complain = (
   severity: Diagnostic["severity"],
   code: DiagnosticCode,
   path: Path,
-  said: string | Said,
+  said: string | Pick<Diagnostic, "message" | "hint">,
 ) => Diagnostic;
-interface Said {
-  readonly message: string;
-  readonly hint?: Hint | undefined;
-}
 
 /** Reason why a manifest has no value. */
 export interface Unreadable {

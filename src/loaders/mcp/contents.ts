@@ -23,10 +23,11 @@ function namedFiles({ command, args = [] }: McpServerConfig, cwd: string): strin
   const named = words.flatMap((word) => [resolve(cwd, word), ...modulesOf(word, cwd)]);
   const implied = MANAGERS.test(basename(command)) ? [join(cwd, "package.json"), join(root, "package.json")] : [];
   const around = named
-    .filter((path) => isAround(path, cwd))
+    .filter((path) => isWithin(path, cwd))
     .flatMap((folder) => ENTRIES.map((name) => join(folder, name)));
+  // `node .` runs one file of the working directory, not all files.
   return [...new Set([...named, ...implied, ...around])].filter(
-    (path) => isOfCheckout(path, root) && !isAround(path, cwd),
+    (path) => isOfCheckout(path, root) && !isWithin(path, cwd),
   );
 }
 
@@ -46,11 +47,6 @@ function modulesOf(word: string, cwd: string): string[] {
 
 /** Files that Node runs for a folder. */
 const ENTRIES = ["package.json", "index.js", "index.mjs", "index.cjs", "server.js"];
-
-/** Checks whether a path contains the working directory. `node .` runs one file of it, not all files. */
-function isAround(path: string, cwd: string): boolean {
-  return isWithin(path, cwd);
-}
 
 function isOfCheckout(path: string, root: string): boolean {
   return existsSync(path) && (isWithin(root, path) || isWithin(root, realpathSync.native(path)));

@@ -39,7 +39,6 @@ export interface SessionOptions {
 
 /** Connection to a server, from the handshake to its end. */
 export interface Session {
-  /** Current tools. */
   readonly tools: readonly ListedTool[];
   isOpen(): boolean;
   /** Reloads the tools if the server reported that they changed. */

@@ -28,15 +28,10 @@ export interface ScriptWanted {
   readonly stdin?: string;
 }
 
-interface OwnedScript extends ScriptWanted {
-  readonly scripts: SkillScripts;
-  readonly skill: Skill;
-}
-
 /** Runs one script and returns its exit code and output. Throws if it cannot run or exceeds a limit. */
 export async function runSkillScript(
   host: LoaderHost,
-  { scripts, skill, path, args = [], stdin = "" }: OwnedScript,
+  { scripts, skill, path, args = [], stdin = "" }: ScriptWanted & { scripts: SkillScripts; skill: Skill },
   context: ToolContext,
 ): Promise<JsonObject> {
   const { directory, frontmatter } = scripts;

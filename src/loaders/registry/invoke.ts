@@ -47,11 +47,7 @@ async function findCallable({ find }: Pick<SkillSet, "find">, { skill, version }
 }
 
 /** Calls that led to a context, and the effect that it allows. */
-interface Caller {
-  readonly chain: readonly string[];
-  readonly effects: Tool["effect"];
-}
-const callers = new WeakMap<ToolContext, Caller>();
+const callers = new WeakMap<ToolContext, { readonly chain: readonly string[]; readonly effects: Tool["effect"] }>();
 
 /** Wraps a tool so that calls that it makes, directly or not, are read-only if the tool is. */
 export function holdToEffect(tool: Tool): Tool {

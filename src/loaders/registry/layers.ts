@@ -187,7 +187,6 @@ function toolsLeftOut(id: string, { path }: Layer): Diagnostic {
   return { severity: "warning", code: "SKILL_TOOLS_LEFT_OUT", path: [], message, hint, file: path };
 }
 
-/** Layers of one skill. */
 export interface Layers {
   readonly inline: OwnedInline | undefined;
   /** Highest first. */

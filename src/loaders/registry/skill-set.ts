@@ -159,7 +159,6 @@ export interface SkillEntry {
 
 /** Origin of a skill that an MCP server offers. */
 export interface RemoteSkill {
-  /** Skill with the server. */
   readonly server: SkillEntry;
   /** Name of the skill at the server. */
   readonly name: string;

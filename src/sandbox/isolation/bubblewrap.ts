@@ -1,6 +1,6 @@
 import type { Sandbox } from "../../core/skill/sandbox.ts";
 import type { SandboxHost } from "../host.ts";
-import type { ViewStep } from "./command.ts";
+import { viewFlags } from "./command.ts";
 import { type EncloseParts, type Enclosure, isolatingSandbox } from "./isolating.ts";
 import { seccompFilter } from "./seccomp.ts";
 import { INNER_ID, innerEnvironment, SHM_BYTES } from "./view.ts";
@@ -19,7 +19,7 @@ function enclose(host: SandboxHost, bwrap: string, { command, view }: EnclosePar
     ...(command.network === true ? ["--share-net"] : []),
     ...(filter ? ["--seccomp", "6"] : []),
     ...["--proc", "/proc", "--dev", "/dev", "--size", `${SHM_BYTES}`, "--tmpfs", "/dev/shm", "--remount-ro", "/dev"],
-    ...view.flatMap(flagsOf),
+    ...view.flatMap(viewFlags),
     ...["--remount-ro", "/", "--chdir", command.cwd],
     ...Object.entries(innerEnvironment(host, command)).flatMap(([name, value]) => ["--setenv", name, value]),
   ];
@@ -46,17 +46,4 @@ function enclose(host: SandboxHost, bwrap: string, { command, view }: EnclosePar
     // Reported only if set-up succeeded and the program was started.
     hasBegun: () => status.includes('"exit-code"'),
   };
-}
-
-function flagsOf(step: ViewStep): string[] {
-  switch (step.kind) {
-    case "show":
-      return [step.mount.writable ? "--bind" : "--ro-bind", step.mount.source, step.mount.target];
-    case "link":
-      return ["--symlink", step.to, step.path];
-    case "folder":
-      return ["--dir", step.path];
-    case "scratch":
-      return ["--size", `${step.bytes}`, "--tmpfs", step.path];
-  }
 }

@@ -10,6 +10,20 @@ export type ViewStep =
   /** Writable memory file system. */
   | { readonly kind: "scratch"; readonly path: string; readonly bytes: number };
 
+/** Returns a step as flags of bubblewrap, which the other launcher understands, too. */
+export function viewFlags(step: ViewStep): string[] {
+  switch (step.kind) {
+    case "show":
+      return [step.mount.writable ? "--bind" : "--ro-bind", step.mount.source, step.mount.target];
+    case "link":
+      return ["--symlink", step.to, step.path];
+    case "folder":
+      return ["--dir", step.path];
+    case "scratch":
+      return ["--size", `${step.bytes}`, "--tmpfs", step.path];
+  }
+}
+
 /** Throws if the command could not be started anywhere, and says why. */
 export function checkCommand({ argv, env, cwd, mounts, network }: ForeignCommand): void {
   const [program] = argv;

@@ -98,20 +98,14 @@ export function giveDisposable({ uid, gid }: KernelUser, { mounts }: ForeignComm
   for (const { source, writable, disposable } of mounts) if (writable && disposable) give(source);
 }
 
-/** Command prefix that runs a launcher as that user, with the view adjusted to it. */
-interface Prefix {
-  readonly argv: readonly string[];
-  readonly view: readonly ViewStep[];
-}
-
 /** Shell script that bind-mounts pairs of paths up to a dash, then runs the rest of its arguments. */
 const STAGE = 'set -e; while [ "$1" != - ]; do /usr/bin/mount --rbind -- "$1" "$2"; shift 2; done; shift; exec "$@"';
 
 /**
- * Builds the prefix. Sources that the user cannot reach, because a parent folder is closed, are bind-mounted below
+ * Builds a command prefix that runs a launcher as that user, and adjusts the view to it. Sources that the user cannot reach, because a parent folder is closed, are bind-mounted below
  * `folder`. This happens as root, in a mount namespace that ends with the program.
  */
-export function prefixFor({ uid, gid }: KernelUser, view: readonly ViewStep[], folder: string): Prefix {
+export function prefixFor({ uid, gid }: KernelUser, view: readonly ViewStep[], folder: string) {
   const pairs: string[] = [];
   const stage = (step: ViewStep, place: string): ViewStep => {
     if (step.kind !== "show" || isReachable(step.mount.source)) return step;

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { Sandbox } from "../../core/skill/sandbox.ts";
 import type { SandboxHost } from "../host.ts";
 import { livingProcesses } from "../processes.ts";
-import type { ViewStep } from "./command.ts";
+import { viewFlags } from "./command.ts";
 import { type EncloseParts, type Enclosure, isolatingSandbox } from "./isolating.ts";
 import { hostsOf } from "./relay.ts";
 import { filterLoader, seccompFilter } from "./seccomp.ts";
@@ -66,10 +66,11 @@ while [ "$1" != - ]; do
   case $1 in
     own-loopback) loopback 2>/dev/null || :; shift;;
     loopback) loopback 2>/dev/null || { echo "no loopback network: install iproute2" >&2; exit 1; }; shift;;
-    ro|rw) show "$2" "$root$3" "$1"; shift 3;;
-    link) folder "$root\${3%/*}"; ln -s -- "$2" "$root$3"; shift 3;;
-    folder) folder "$root$2"; shift 2;;
-    scratch) folder "$root$3"; mount -t tmpfs -o "size=$2,mode=1777,nosuid,nodev" sandbox "$root$3"; shift 3;;
+    --ro-bind) show "$2" "$root$3" ro; shift 3;;
+    --bind) show "$2" "$root$3" rw; shift 3;;
+    --symlink) folder "$root\${3%/*}"; ln -s -- "$2" "$root$3"; shift 3;;
+    --dir) folder "$root$2"; shift 2;;
+    --size) folder "$root$4"; mount -t tmpfs -o "size=$2,mode=1777,nosuid,nodev" sandbox "$root$4"; shift 4;;
   esac
 done
 shift
@@ -97,7 +98,7 @@ function enclose(host: SandboxHost, { command, view, folder }: EncloseParts): En
   let status = "";
   const filter = seccompFilter();
   const loopback = command.network === true ? [] : [hostsOf(command) ? "loopback" : "own-loopback"];
-  const steps = [...loopback, ...view.flatMap(stepOf)];
+  const steps = [...loopback, ...view.flatMap(viewFlags)];
   const entries = Object.entries(innerEnvironment(host, command)).map(([name, value]) => `${name}=${value}`);
   const spaces = [
     "--mount",
@@ -132,19 +133,6 @@ function enclose(host: SandboxHost, { command, view, folder }: EncloseParts): En
     ],
     hasBegun: () => status.includes("begun"),
   };
-}
-
-function stepOf(step: ViewStep): string[] {
-  switch (step.kind) {
-    case "show":
-      return [step.mount.writable ? "rw" : "ro", step.mount.source, step.mount.target];
-    case "link":
-      return ["link", step.to, step.path];
-    case "folder":
-      return ["folder", step.path];
-    case "scratch":
-      return ["scratch", `${step.bytes}`, step.path];
-  }
 }
 
 /** Returns a script that unwraps the variables, removes those that shells add, and runs the program. */

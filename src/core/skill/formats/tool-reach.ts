@@ -30,7 +30,6 @@ const KEYS = {
   range: [isRange, "a map with from and to, both input fields"],
 } as const satisfies { readonly [Key in keyof ToolReach]: readonly [(value: unknown) => boolean, string] };
 
-/** Keys of one tool. */
 export const TOOL_REACH_KEYS: readonly string[] = Object.keys(KEYS);
 
 /** Keys of SKILL.md, each a map by tool. */

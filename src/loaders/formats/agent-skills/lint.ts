@@ -299,7 +299,6 @@ function checkReferences({ folder, body, bodyLine, problem }: Document): Diagnos
   });
 }
 
-/** Returns the sibling skill that a path leads to. */
 function siblingOf({ directory }: SkillFolder, path: string): string | undefined {
   const [, name] = /^\.\.\/([^/]+)\/(?!.*(?:^|\/)\.\.(?:\/|$))/.exec(path) ?? [];
   if (name === undefined || name === "..") return undefined;

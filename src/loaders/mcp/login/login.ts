@@ -104,15 +104,8 @@ function attemptAt(redirectUrl: string, state: string, { id, server, ...options 
 
 const NO_PKCE = "its authorization server does not announce PKCE with S256, so no login is started";
 
-interface CodeListener {
-  readonly address: string;
-  /** Returns the code of the request with our state. Rejects with the authorization server's error. */
-  code(signal: AbortSignal): Promise<{ readonly authorizationCode: string; readonly iss?: string }>;
-  close(): void;
-}
-
 /** Listens for the redirect of the user's browser (RFC 8252). Ignores requests without our state. */
-async function listenForCode(state: string): Promise<CodeListener> {
+async function listenForCode(state: string) {
   let answered: (params: URLSearchParams) => void = () => undefined;
   const answer = new Promise<URLSearchParams>((resolve) => {
     answered = resolve;
@@ -128,7 +121,8 @@ async function listenForCode(state: string): Promise<CodeListener> {
   const { port } = server.address() as AddressInfo;
   return {
     address: `http://127.0.0.1:${port}${PATH}`,
-    async code(signal) {
+    /** Returns the code of the request with our state. Rejects with the authorization server's error. */
+    async code(signal: AbortSignal) {
       const params = await unlessAborted(answer, signal).catch((error: unknown) => {
         throw error instanceof Error && error.name === "TimeoutError" ? new Error("no login within 5 min") : error;
       });

@@ -16,7 +16,6 @@ export interface Pages {
 /** Entries are not validated here, so that one invalid entry does not invalidate the whole page. */
 const pageOf = (list: ListName) => z.looseObject({ [list]: z.array(z.unknown()), nextCursor: z.string().optional() });
 
-/** Answer of any shape. */
 export const anyAnswer = z.looseObject({});
 
 /** Value that disables the SDK's timeout. The caller's signal ends requests. */

@@ -61,11 +61,9 @@ export interface Copy {
   /** Content of a file. Throws `input.invalid` if there is none, or if it is not a plain file. */
   read(path: string): Buffer;
   has(path: string): boolean;
-  /** Checks whether the base has a file. */
   isOfBase(path: string): boolean;
   /** Writes a file, or deletes it without content. Returns what it is now. */
   put(path: string, content: Buffer | undefined): ChangedFile;
-  /** Writes the files of the base to a folder. */
   writeBase(folder: string): void;
   change(): Promise<CopyChange>;
   remove(): void;
