@@ -169,7 +169,7 @@ function trackTree({ pid: root }: ChildProcess, { mark, contained = false }: Lau
     },
     members: () => membersOf(tree),
     vital() {
-      // What must end is looked for among all processes: an id may have been reused since the last look.
+      // Look among all processes for those that must end: an id may have been reused since the last look.
       older.clear();
       // Until the first inner process is known, treat the tree as not contained.
       if (!contained || first === undefined) return this.members();
