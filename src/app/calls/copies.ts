@@ -25,10 +25,7 @@ import type { SkillEntries } from "../skills/entries.ts";
 
 /** The working copy of a run: made at the first call, rebuilt from the record after a crash, removed at the end. */
 
-export interface RunCopy {
-  readonly copy: () => Copy;
-  remove(): void;
-}
+export type RunCopy = ReturnType<typeof openRunCopy>;
 
 /** Returns the commit at which a run's working copy starts, if a node can have one, and the uncommitted changes. */
 export function startOfCopy(
@@ -59,7 +56,7 @@ interface Past {
 }
 
 /** Returns the copy of a run. Throws `run.altered` if earlier edits cannot be repeated. */
-export function openRunCopy({ host, storeDirectory }: Workspace, record: RunRecord, past: Past): RunCopy {
+export function openRunCopy({ host, storeDirectory }: Workspace, record: RunRecord, past: Past) {
   let made: Copy | undefined;
   const copy = lazy(() => {
     if (record.kind === "replay" || record.base === undefined) {

@@ -9,15 +9,7 @@ import { memoryTurns } from "../../stores/turns.ts";
 import type { Workspace } from "../host.ts";
 import { configFiles } from "../workspace.ts";
 
-/** Delays runs, model calls and tool calls to respect the rates in `.skillflow.yml`. */
-export interface Pace {
-  /** Delays model calls. The run's time limit and signals also end the wait. */
-  findModel(find: AskOptions["findModel"]): AskOptions["findModel"];
-  /** Delays tool calls. A tool's timeout starts after the wait. */
-  callTool(call: CallTool): CallTool;
-  /** Delays the run. If it is interrupted while it waits, it starts at once in order to end. */
-  run<Value>(signal: AbortSignal, work: () => Promise<Value>): Promise<Value>;
-}
+export type Pace = NonNullable<ReturnType<typeof openPace>>;
 
 /** Reports that a call of a node is waiting, or the run itself if `node` is undefined. */
 type Told = (node: string | undefined, message: string) => void;
@@ -27,8 +19,8 @@ type Rated = Pick<Workspace, "nearest" | "project" | "user" | "queue">;
 /** Rate limits of this process, for runs without a database. */
 const OURS = memoryTurns();
 
-/** Returns undefined if no rates are configured. */
-export function openPace(workspace: Rated, told: Told = () => undefined): Pace | undefined {
+/** Delays runs, model calls and tool calls to respect the rates in `.skillflow.yml`. Undefined if there are none. */
+export function openPace(workspace: Rated, told: Told = () => undefined) {
   const rates = declaredRates(configFiles(workspace));
   if (!rates) return undefined;
   const turns = workspace.queue?.turns ?? OURS;
@@ -36,30 +28,37 @@ export function openPace(workspace: Rated, told: Told = () => undefined): Pace |
     told(node, `waiting for ${what}'s turn (${describeRate(rate)})`);
   };
   return {
-    findModel: (find) => async (named) => {
-      const { model, name } = await find(named);
-      const bounds = rates.ofModel(`${model.provider}:${name}`);
-      if (bounds.length === 0) return { model, name };
-      const { provider } = model;
-      const reply: typeof model.reply = (prompt, call) => {
-        const asking = { turns, bounds, signal: call.signal, onWait: waiting(call.node, provider) };
-        return inTurns(asking, () => model.reply(prompt, call));
-      };
-      return { name, model: { provider, reply } };
-    },
-    callTool: (call) => async (wanted, stopping, onBegin) => {
-      const { skill } = wanted.tool;
-      const bounds = rates.ofSkill(skill);
-      if (bounds.length === 0) return call(wanted, stopping, onBegin);
-      const asking = { turns, bounds, signal: stopping, onWait: waiting(nodeOf(wanted.key), skill) };
-      try {
-        return await inTurns(asking, () => call(wanted, stopping, onBegin));
-      } catch (error) {
-        if (!stopping.aborted) throw error;
-        return refusedCall(messageOf(error), "run.interrupted");
-      }
-    },
-    async run(signal, work) {
+    /** Delays model calls. The run's time limit and signals also end the wait. */
+    findModel:
+      (find: AskOptions["findModel"]): AskOptions["findModel"] =>
+      async (named) => {
+        const { model, name } = await find(named);
+        const bounds = rates.ofModel(`${model.provider}:${name}`);
+        if (bounds.length === 0) return { model, name };
+        const { provider } = model;
+        const reply: typeof model.reply = (prompt, call) => {
+          const asking = { turns, bounds, signal: call.signal, onWait: waiting(call.node, provider) };
+          return inTurns(asking, () => model.reply(prompt, call));
+        };
+        return { name, model: { provider, reply } };
+      },
+    /** Delays tool calls. A tool's timeout starts after the wait. */
+    callTool:
+      (call: CallTool): CallTool =>
+      async (wanted, stopping, onBegin) => {
+        const { skill } = wanted.tool;
+        const bounds = rates.ofSkill(skill);
+        if (bounds.length === 0) return call(wanted, stopping, onBegin);
+        const asking = { turns, bounds, signal: stopping, onWait: waiting(nodeOf(wanted.key), skill) };
+        try {
+          return await inTurns(asking, () => call(wanted, stopping, onBegin));
+        } catch (error) {
+          if (!stopping.aborted) throw error;
+          return refusedCall(messageOf(error), "run.interrupted");
+        }
+      },
+    /** Delays the run. If it is interrupted while it waits, it starts at once in order to end. */
+    async run<Value>(signal: AbortSignal, work: () => Promise<Value>): Promise<Value> {
       const asking = { turns, bounds: rates.runs, signal, onWait: waiting(undefined, "the run") };
       let isBegun = false;
       const begin = () => {

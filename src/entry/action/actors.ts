@@ -70,12 +70,11 @@ function foldName(name: string): string {
   return name.toLowerCase();
 }
 
-interface Asking {
-  readonly env: Environment;
-  readonly github: GitHub;
-}
-
-async function admit({ name, as }: Actor, event: string, { env, github }: Asking): Promise<void> {
+async function admit(
+  { name, as }: Actor,
+  event: string,
+  { env, github }: { readonly env: Environment; readonly github: GitHub },
+): Promise<void> {
   const who = `${name} (${as})`;
   const repository = repositoryPath(env);
   if (repository === undefined)

@@ -83,22 +83,17 @@ function earlier(body: string | undefined, { run }: Facts): Facts | undefined {
   return facts?.run === run ? undefined : facts;
 }
 
-interface Ours {
-  readonly id: number;
-  readonly body: string;
-}
-
 /** Finds our comment. Anyone can copy the marker, so the author must be the owner of our token. */
-async function findOurs(workflow: string, github: GitHub, { repository, number }: Place): Promise<Ours | undefined> {
+async function findOurs(workflow: string, github: GitHub, { repository, number }: Place) {
   const author = await authorOf(github);
   for (let page = 1; page <= MOST_PAGES; page += 1) {
     const path = `${repository}/issues/${number}/comments?per_page=${PAGE}&page=${page}`;
     const { status, body } = await github.ask("GET", path);
     if (status !== 200 || !Array.isArray(body)) throw new Error(`GitHub answers ${status} for the comments`);
     for (const one of body) {
-      const { id, text, by } = commentIn(one);
-      if (by === author && id !== undefined && text !== undefined && bearsMark(text, workflow))
-        return { id, body: text };
+      const [id, text] = [memberAt(one, "id"), textAt(one, "body")];
+      const isOurs = textAt(one, "user", "login") === author && text !== undefined && bearsMark(text, workflow);
+      if (isOurs && typeof id === "number" && Number.isSafeInteger(id)) return { id, body: text };
     }
     if (body.length < PAGE) return undefined;
   }
@@ -114,15 +109,6 @@ const JOB = "github-actions[bot]";
 async function authorOf(github: GitHub): Promise<string> {
   const { status, body } = await github.graphql("query { viewer { login } }");
   return (status === 200 ? textAt(body, "data", "viewer", "login") : undefined) ?? JOB;
-}
-
-function commentIn(comment: unknown) {
-  const id = memberAt(comment, "id");
-  return {
-    id: typeof id === "number" && Number.isSafeInteger(id) ? id : undefined,
-    text: textAt(comment, "body"),
-    by: textAt(comment, "user", "login"),
-  };
 }
 
 function placeOf(env: Environment): Place | undefined {

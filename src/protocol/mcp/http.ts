@@ -1,14 +1,11 @@
 import { randomUUID } from "node:crypto";
-import { type HttpServer, openHttpServer } from "../http-server.ts";
+import { type HttpOptions, type HttpServer, openHttpServer } from "../http-server.ts";
 import { DISCOVERY, discovery } from "../publishing/discovery.ts";
 import type { McpService } from "./server.ts";
 
 /** Options for serving MCP over streamable HTTP at `/mcp`. */
 
-interface McpHttpOptions {
-  readonly host: string;
-  readonly port: number;
-  readonly token: string | undefined;
+interface McpHttpOptions extends Pick<HttpOptions, "host" | "port" | "token"> {
   readonly onFault: (error: unknown) => void;
 }
 
@@ -54,50 +51,42 @@ async function isInitialize(request: Request): Promise<boolean> {
 }
 
 type Sdk = typeof import("@modelcontextprotocol/server");
-
-interface Session {
-  handle(request: Request): Promise<Response>;
-  close(): Promise<void>;
-}
+type Server = ReturnType<McpService["createServer"]>;
+type Transport = InstanceType<Sdk["WebStandardStreamableHTTPServerTransport"]>;
 
 /** Keeps sessions for those clients, so that a cancellation reaches the server that runs the call. */
 function createSessions(sdk: Sdk, service: McpService) {
-  const sessions = new Map<string, Session>();
-  const keep = async (id: string, session: Session) => {
-    const [oldest] = sessions.keys();
-    if (sessions.size >= MOST_SESSIONS && oldest !== undefined) {
-      await sessions.get(oldest)?.close();
-      sessions.delete(oldest);
-    }
-    sessions.set(id, session);
-  };
-  const open = async (): Promise<Session> => {
+  const sessions = new Map<string, { readonly server: Server; readonly transport: Transport }>();
+  const open = async (): Promise<Transport> => {
     const server = service.createServer();
-    const transport = new sdk.WebStandardStreamableHTTPServerTransport({
+    const transport: Transport = new sdk.WebStandardStreamableHTTPServerTransport({
       sessionIdGenerator: randomUUID,
       maxRequestBodySize: MOST_BYTES,
-      onsessioninitialized: (id) => keep(id, session),
+      async onsessioninitialized(id) {
+        const [oldest] = sessions.keys();
+        if (sessions.size >= MOST_SESSIONS && oldest !== undefined) {
+          await sessions.get(oldest)?.server.close();
+          sessions.delete(oldest);
+        }
+        sessions.set(id, { server, transport });
+      },
       onsessionclosed: (id) => void sessions.delete(id),
     });
-    const session = {
-      handle: (request: Request) => transport.handleRequest(request),
-      close: () => server.close(),
-    };
     await server.connect(transport);
-    return session;
+    return transport;
   };
   return {
     async fetch(request: Request): Promise<Response> {
       const id = request.headers.get("mcp-session-id");
-      if (id === null) return (await open()).handle(request);
+      if (id === null) return (await open()).handleRequest(request);
       const session = sessions.get(id);
       if (!session) return Response.json(NO_SESSION, { status: 404 });
       sessions.delete(id);
       sessions.set(id, session);
-      return session.handle(request);
+      return session.transport.handleRequest(request);
     },
     async close() {
-      await Promise.all([...sessions.values()].map((session) => session.close()));
+      await Promise.all([...sessions.values()].map(({ server }) => server.close()));
       sessions.clear();
     },
   };

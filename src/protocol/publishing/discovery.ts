@@ -27,12 +27,7 @@ export function discovery({ skills }: Pick<Publication, "skills">): Handler {
   };
 }
 
-interface Artifact {
-  readonly type: string;
-  readonly bytes: Buffer;
-}
-
-async function find(path: string, skills: Publication["skills"]): Promise<Artifact | undefined> {
+async function find(path: string, skills: Publication["skills"]) {
   if (path === "index.json") return { type: "application/json", bytes: Buffer.from(await indexOf(skills)) };
   const [, name = "", file = ""] = /^([a-z0-9-]+)(\/SKILL\.md|\.tar\.gz)$/.exec(path) ?? [];
   const skill = skills.get(name);

@@ -1,23 +1,16 @@
 import { openBlobs, openExecution } from "../../app/calls/execute.ts";
 import type { Workspace } from "../../app/host.ts";
-import { type HttpServer, openHttpServer } from "../http-server.ts";
+import { type HttpOptions, openHttpServer } from "../http-server.ts";
 import { DISCOVERY, discovery } from "../publishing/discovery.ts";
 import { publishSkills } from "../publishing/published.ts";
 import { openCatalog } from "./catalog.ts";
 import { answerRpc, type RpcOptions } from "./json-rpc.ts";
 import { skillsProtocol } from "./methods.ts";
 
-interface ServiceOptions {
-  readonly host: string;
-  readonly port: number;
-  readonly token: string | undefined;
+interface ServiceOptions extends Pick<HttpOptions, "host" | "port" | "token"> {
   readonly onFault: (error: unknown) => void;
   /** Receives the reasons why skills are not in the index of skills. */
   readonly warn: (line: string) => void;
-}
-
-interface OpenedService extends HttpServer {
-  readonly skills: number;
 }
 
 /** Largest request body, including the content of a blob. */
@@ -25,7 +18,7 @@ const MOST_BYTES = 32 * 1024 * 1024;
 const MOST_CALLS = 100;
 
 /** Serves a project's skills at `/rpc`, and an index of them for discovery. Blobs live as long as the service. */
-export async function openService(workspace: Workspace, options: ServiceOptions): Promise<OpenedService> {
+export async function openService(workspace: Workspace, options: ServiceOptions) {
   const catalog = await openCatalog(workspace);
   const entries = catalog.skills.map(({ entry }) => entry);
   const published = await publishSkills(entries, workspace.skills);
@@ -48,7 +41,7 @@ export async function openService(workspace: Workspace, options: ServiceOptions)
     return {
       url: server.url,
       skills: catalog.skills.length,
-      async close(graceMs) {
+      async close(graceMs: number): Promise<void> {
         await server.close(graceMs);
         await execution.close();
         await forget();

@@ -150,7 +150,7 @@ async function openRun(open: OpenStore, run: string): Promise<StoredRun & { read
     const taken = seats.get(run);
     const kept = await (taken ? readKept(database, run) : endLast(database, run));
     const stored = parseRun(kept.bytes, database.place, run);
-    const seat = taken ?? (await (await openEngine(open)).start(await beginNext(database, run, { kept }), run));
+    const seat = taken ?? (await (await openEngine(open)).start(await beginNext(database, run, kept), run));
     const epoch = (stored.events.at(-1)?.epoch ?? -1) + 1;
     return { ...storedOf(stored), journal: driveRun(open, { run, seat, stored, epoch }) };
   });
@@ -199,7 +199,7 @@ async function requeue(open: OpenStore, run: string): Promise<void> {
     const kept = await endLast(database, run);
     const alsoDo = (session: Session, workflowID: string) =>
       client.enqueueInTransaction(session, { ...QUEUED, workflowID }, run);
-    await beginNext(database, run, { kept, alsoDo });
+    await beginNext(database, run, kept, alsoDo);
     await locks.free(runLock(run));
   });
 }
@@ -288,15 +288,11 @@ async function endLast(database: Database, run: string): Promise<Kept> {
   return readKept(database, run);
 }
 
-interface Beginning {
-  readonly kept: Kept;
-  readonly alsoDo?: (session: Session, workflow: string) => Promise<unknown>;
-}
-
 async function beginNext(
   database: Database,
   run: string,
-  { kept, alsoDo = async () => undefined }: Beginning,
+  kept: Kept,
+  alsoDo: (session: Session, workflow: string) => Promise<unknown> = async () => undefined,
 ): Promise<string> {
   const last = kept.segments.at(-1);
   const nr = (last?.nr ?? 0) + 1;
