@@ -8,7 +8,7 @@ import type { RecordedOption } from "../core/engine/event/record.ts";
 import type { Intake, Model, ProcessMark, RunQueue, StateStore, Store } from "../core/engine/ports.ts";
 import type { Skill } from "../core/skill/skill.ts";
 import type { LoadedConfig } from "../loaders/documents/project-config.ts";
-import type { Processes } from "../loaders/mcp/process.ts";
+import type { Processes } from "../loaders/mcp/server-types.ts";
 import type { SkillSet } from "../loaders/registry/skill-set.ts";
 import { followProcess } from "../sandbox/processes.ts";
 import type { SkillChoices, SkillFlags } from "./skills/choices.ts";

@@ -1,8 +1,8 @@
 import { messageOf } from "../../core/base/errors.ts";
 import { defined } from "../../core/base/values.ts";
 import type { Unavailable } from "../../core/skill/availability/unavailable.ts";
-import type { OfferedSkill } from "../../loaders/mcp/offer/skills.ts";
 import { quote } from "../../loaders/mcp/offer/tools.ts";
+import type { OfferedSkill } from "../../loaders/mcp/server-types.ts";
 import { remoteEntry } from "../../loaders/registry/derived/remote.ts";
 import type { SkillEntry } from "../workspace.ts";
 

@@ -8,12 +8,13 @@ import type { Links } from "./offer/links.ts";
 import { promptReader } from "./offer/prompts.ts";
 import { resourceReader } from "./offer/resources.ts";
 import { readResult } from "./offer/results.ts";
-import { listSkills, type OfferedSkill } from "./offer/skills.ts";
+import { listSkills } from "./offer/skills.ts";
 import { type ListedTool, quote, saidOf } from "./offer/tools.ts";
 import { reach, type Server } from "./server.ts";
-import { httpUrl, openSession, type Session, type SessionOptions } from "./session.ts";
+import type { OfferedSkill, ServerOptions } from "./server-types.ts";
+import { httpUrl, openSession, type Session } from "./session.ts";
 
-export interface McpOptions extends Omit<SessionOptions, "timeoutMs" | "signal" | "auth"> {
+export interface McpOptions extends ServerOptions {
   /** Time limit for connecting and listing together. At most 30 s. */
   readonly timeoutMs?: number;
   /** Stops connecting and reconnecting. */

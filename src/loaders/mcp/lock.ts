@@ -7,8 +7,8 @@ import { deepEqual, type Fitting, lazy } from "../../core/base/values.ts";
 import type { McpServerConfig } from "../../core/skill/skill.ts";
 import { readPlainNow, replaceFile } from "../../files/files.ts";
 import { parseJsonText } from "../text/json-text.ts";
-import type { OfferedSkill } from "./offer/skills.ts";
 import { quote } from "./offer/tools.ts";
+import type { OfferedSkill } from "./server-types.ts";
 
 /** `skillflow.lock`: the tools and skills that MCP servers offered when the file was written. */
 

@@ -7,19 +7,8 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { JSONRPCMessage, Transport } from "@modelcontextprotocol/client";
 import { messageOf } from "../../core/base/errors.ts";
 import { isObject, parseJson } from "../../core/base/values.ts";
-import type { ProcessMark } from "../../core/engine/ports.ts";
 import { temporaryName } from "../../files/temporary-name.ts";
-
-/** System calls to end processes. A negative id means a process group. */
-export interface Processes {
-  /** Mark of this process, which is part of its temporary folders' names. */
-  readonly self: ProcessMark;
-  /** Sends a signal. Ignores processes that no longer exist. */
-  readonly kill: (pid: number, signal: "SIGTERM" | "SIGKILL") => void;
-  readonly isAlive: (pid: number) => boolean;
-  /** Returns a function that lists living descendants of a process, and processes with `mark` in their environment. */
-  readonly follow: (pid: number, mark: string) => () => readonly number[];
-}
+import type { Processes } from "./server-types.ts";
 
 interface ServerCommand {
   /** Program, looked up on the PATH of `env`. */

@@ -4,7 +4,7 @@ import type { CallToolResult, Client, Transport } from "@modelcontextprotocol/cl
 import type { SkillsClient } from "@modelcontextprotocol/client/ext/skills";
 import { messageOf } from "../../core/base/errors.ts";
 import type { JsonObject } from "../../core/base/values.ts";
-import { BASE_VARIABLES, type Environment } from "../../core/document/config.ts";
+import { BASE_VARIABLES } from "../../core/document/config.ts";
 import type { McpServerConfig, ToolContext } from "../../core/skill/skill.ts";
 import { unlessAborted } from "../text/bounded.ts";
 import type { Auth } from "./login/auth.ts";
@@ -12,29 +12,17 @@ import { challengeError } from "./login/auth-fetch.ts";
 import { anyAnswer, type ListName, NO_TIMEOUT, type Pages, readPages } from "./offer/pages.ts";
 import { isClosed, isRefused, isUntouched, statusOf } from "./offer/results.ts";
 import { type ListedTool, MOST_TOOLS, quote, readListedTools, saidOf } from "./offer/tools.ts";
-import { createServerProcess, MOST_MESSAGE, NotConnected, type Processes } from "./process.ts";
+import { createServerProcess, MOST_MESSAGE, NotConnected } from "./process.ts";
+import type { ServerOptions } from "./server-types.ts";
 import { fillVariables, variablesIn } from "./variables.ts";
 
 type Sdk = typeof import("@modelcontextprotocol/client");
 
-export interface SessionOptions {
-  /** Id of the skill that the server belongs to. */
-  readonly id: string;
-  readonly config: McpServerConfig;
-  /** Source of the declared variables' values. Other variables do not reach the server. */
-  readonly env: Environment;
-  /** Start directory of a command. */
-  readonly cwd: string;
-  /** Throws if the server's files are no longer those that were trusted. Called before each connection. */
-  readonly check?: () => void;
-  readonly fetch: typeof fetch;
-  readonly processes: Processes;
+interface SessionOptions extends ServerOptions {
   readonly timeoutMs: number;
   /** Stops connecting and reconnecting. */
   readonly signal: AbortSignal;
   readonly auth?: Auth | undefined;
-  /** Receives findings as clauses about the server: `lists the tool "a" twice: the first counts`. */
-  readonly onWarning: (message: string) => void;
 }
 
 /** Connection to a server, from the handshake to its end. */
