@@ -30,8 +30,6 @@ export function projectOptions(flags: Flags): WorkspaceOptions {
   const overrides = new Map(set);
   return { overrides, skillDirs: skills, discover, store, state, offline, writableWorkdir, skillFlags: given };
 }
-
-/** Opens the project as the flags set it. */
 export function openProject({ host }: Pick<Io, "host">, flags: Flags): Workspace {
   return openWorkspace(host, projectOptions(flags));
 }

@@ -17,8 +17,6 @@ export interface Terminal extends Omit<Io, "protect" | "clean" | "outText" | "co
   /** Registers a handler of errors that no caller awaits, such as those of a library. */
   onFault(tell: (error: unknown) => void): void;
 }
-
-/** Running command with its name and environment. */
 interface Begun {
   readonly command: string;
   readonly env: Environment;

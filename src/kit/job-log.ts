@@ -11,8 +11,6 @@ export const jobLogInput = {
   offset: z.int().min(0).optional().describe("Byte to read on from: next_offset of the call before."),
   max_bytes: z.int().min(1000).max(64_000).optional().describe("Default 16000."),
 };
-
-/** Part of a log. */
 interface JobLog {
   readonly log: string;
   readonly log_bytes: number;

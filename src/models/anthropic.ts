@@ -34,7 +34,7 @@ import {
 } from "./wire.ts";
 
 /** Providers of Claude. Each accepts the reasoning that another one signed. */
-export type ClaudeProvider = "anthropic" | "bedrock" | "vertex";
+type ClaudeProvider = "anthropic" | "bedrock" | "vertex";
 const PROVIDERS: readonly string[] = ["anthropic", "bedrock", "vertex"] satisfies readonly ClaudeProvider[];
 
 /** Required output limit, including thinking. All current models accept this value. */
@@ -52,12 +52,15 @@ export function anthropicModel(options: ServiceOptions): Model {
   const service = serviceOf(options, { name: "Anthropic", baseURL: "https://api.anthropic.com", keyName });
   return claudeModel("anthropic", service, async (current, line) => {
     const { default: Client } = await import("@anthropic-ai/sdk");
-    return new Client({ ...credentialOf(current), ...plainOptions(current, line) });
+    const { apiKey = "", shortLived } = current;
+    // Short-lived tokens are bearer tokens, which need an extra header.
+    const bearer = { authToken: apiKey, defaultHeaders: { "anthropic-beta": "oauth-2025-04-20" } };
+    return new Client({ ...(shortLived ? bearer : { apiKey }), ...plainOptions(current, line) });
   });
 }
 
 /** Creates the SDK's client for one exchange. */
-export type OpenClient = (service: Service, line: Line) => Promise<Pick<BaseAnthropic, "post">>;
+type OpenClient = (service: Service, line: Line) => Promise<Pick<BaseAnthropic, "post">>;
 
 /** Creates a model that uses the Messages API. The client decides where requests go and how they are authenticated. */
 export function claudeModel(provider: ClaudeProvider, service: Service, open: OpenClient): Model {
@@ -100,12 +103,6 @@ async function ask(
       ? readStream(answer, answer.events, call.onDelta)
       : readWhole(answer, answer.body, call.onDelta);
   });
-}
-
-/** Short-lived tokens are bearer tokens, which need an extra header. */
-function credentialOf({ apiKey = "", shortLived }: Service) {
-  if (!shortLived) return { apiKey };
-  return { authToken: apiKey, defaultHeaders: { "anthropic-beta": "oauth-2025-04-20" } };
 }
 
 /** Builds the request. Marks the prefix for the cache if further requests will share it. */

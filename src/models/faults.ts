@@ -27,8 +27,6 @@ export function serviceOf(options: ServiceOptions, usual: Pick<Service, "name" |
   const place = { name: usual.name, keyName, baseURL: baseURL || usual.baseURL };
   return { ...place, apiKey: apiKey?.trim(), shortLived, unsent, fetch: options.fetch ?? fetch, idleMs };
 }
-
-/** Returns the service with its current key. */
 export async function keyed(service: Service): Promise<Service> {
   return service.shortLived ? { ...service, apiKey: await service.shortLived() } : service;
 }

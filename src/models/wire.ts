@@ -11,8 +11,6 @@ const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
 
 /** Untrusted fields received from a service. */
 export type Fields = { readonly [key: string]: unknown };
-
-/** Tools of an adapter for one exchange. */
 export interface Line {
   /** Fetch for the SDK. An unsuccessful response ends the exchange with its `model.*` error. */
   readonly fetch: typeof fetch;
@@ -44,7 +42,9 @@ export async function exchange<T>(service: Service, call: ModelCall, talk: (line
   try {
     return await Promise.race([watch.stopped, talk({ fetch: checked.fetch, signal: watch.signal, open })]);
   } catch (error) {
-    const reason = watch.signal.aborted ? watch.signal.reason : (checked.failure() ?? unsentOf(service, error));
+    const reason = watch.signal.aborted
+      ? watch.signal.reason
+      : (checked.failure() ?? ownError(error) ?? service.unsent?.(service, error) ?? error);
     watch.hangUp(reason);
     throw reason;
   } finally {
@@ -160,10 +160,6 @@ function checkedFetch(service: Service, model: string) {
     }
   };
   return { fetch: checked, failure: () => failure };
-}
-
-function unsentOf(service: Service, error: unknown): unknown {
-  return ownError(error) ?? service.unsent?.(service, error) ?? error;
 }
 
 function ownError(error: unknown): SkillflowError | undefined {

@@ -72,8 +72,6 @@ function restMarkdown({ run, operations }: PlanView, from: number): string {
     ...(beyond.length > 0 ? [markdownOf([text(beyondWords(beyond))])] : []),
   ].join(GAP);
 }
-
-/** Counts operations by their tools. */
 function beyondWords(operations: readonly ShownOperation[]): Words {
   const counts = new Map<string, number>();
   for (const { operation } of operations) {

@@ -39,21 +39,18 @@ export const showState: Action = async (io, [name = "", key], flags) => {
     return 0;
   }
   const paint = painter(io, flags);
-  for (const entry of shown) await io.outText(key === undefined ? describe(entry, paint) : whole(entry, paint));
+  for (const entry of shown) {
+    const data = plainLine(JSON.stringify(entry.data));
+    const rest =
+      key === undefined
+        ? `  ${paint("dim", data.length > MOST_DATA ? `${data.slice(0, MOST_DATA)}…` : data)}`
+        : `  first seen ${plainLine(entry.first_seen)}\n${plainText(JSON.stringify(entry.data, undefined, 2))}`;
+    await io.outText(`${head(entry, paint)}\n${rest}\n`);
+  }
   return 0;
 };
 
 const MOST_DATA = 160;
-
-/** Describes an entry in two lines: its key and counts, then its data. */
-function describe(entry: StateEntry, paint: Paint): string {
-  const data = plainLine(JSON.stringify(entry.data));
-  return `${head(entry, paint)}\n  ${paint("dim", data.length > MOST_DATA ? `${data.slice(0, MOST_DATA)}…` : data)}\n`;
-}
-
-function whole(entry: StateEntry, paint: Paint): string {
-  return `${head(entry, paint)}\n  first seen ${plainLine(entry.first_seen)}\n${plainText(JSON.stringify(entry.data, undefined, 2))}\n`;
-}
 
 function head({ key, last_seen, runs, seen, tainted }: StateEntry, paint: Paint): string {
   const when = plainLine(last_seen).slice(0, 16).replace("T", " ");

@@ -1,8 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join, relative } from "node:path";
 import { ownPath } from "../../files/own-files.ts";
-
-/** Placeholder values by name. */
 export type Values = Readonly<Record<string, string>>;
 
 /** Fills in all templates in a folder. Returns them with their relative paths. */

@@ -28,7 +28,6 @@ const SIGNS: Readonly<Record<Shown, readonly [sign: string, format: Format]>> = 
 };
 
 interface Room {
-  /** Maximum number of operations. */
   readonly most?: number;
   /** Columns for one line. Undefined to show whole summaries. */
   readonly width?: number;

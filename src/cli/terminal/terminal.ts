@@ -20,8 +20,6 @@ export function painter(io: Pick<Io, "isTerminal" | "host">, flags: Flags): Pain
   const colours = wanted && !NO_COLOR && flags.color !== false;
   return (format, text) => (colours ? styleText(format, text, { validateStream: false } as never) : text);
 }
-
-/** Checks whether lines can be redrawn. */
 export function isLive({ isTerminal, host }: Pick<Io, "isTerminal" | "host">): boolean {
   return isTerminal && host.env.TERM !== "dumb";
 }
@@ -52,8 +50,6 @@ export function padTable(rows: readonly (readonly string[])[]): string[] {
     return cells.join("  ").trimEnd();
   });
 }
-
-/** Colors a line of a diff by its sign. */
 export function colourDiff(line: string, paint: Paint): string {
   if (line.startsWith("+")) return paint("green", line);
   return line.startsWith("-") ? paint("red", line) : paint("dim", line);

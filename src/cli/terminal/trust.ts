@@ -38,8 +38,6 @@ export function openRecorded(io: Io, flags: Flags): Promise<Workspace> {
   const { workflow } = continuedRun(io).record;
   return openTrusted(io, flags, async () => ({ workflow, inline: recordedSkills(workflow) }));
 }
-
-/** Skill to ask the user about. */
 export interface AskedSkill {
   readonly reference: string;
   readonly inline?: InlineSkills;
@@ -85,16 +83,15 @@ async function askAbout(
     const entry = parts.length > 0 ? await skills.find(reference, inline) : undefined;
     if (!entry || choices.disabled.includes(entry.skill.id)) continue;
     const at = new Date().toISOString();
-    const answers = parts.map(({ path, digest }) => ({ id: entry.skill.id, path, digest: digest(), at }));
-    if (!answers.every(isWhole)) continue;
+    const answers = parts.flatMap(({ path, digest }): TrustEntry[] => {
+      const now = digest();
+      return now === undefined ? [] : [{ id: entry.skill.id, path, digest: now, at }];
+    });
+    if (answers.length < parts.length) continue;
     await io.err(describeCode(io, flags, entry));
     if (await confirms(io, "  Trust it until its files change?")) allowed.push(...answers);
   }
   return allowed;
-}
-
-function isWhole(entry: Omit<TrustEntry, "digest"> & { readonly digest: string | undefined }): entry is TrustEntry {
-  return entry.digest !== undefined;
 }
 
 /** Describes an untrusted skill. An untrusted author chose its names and paths, so none may start a new line. */

@@ -261,8 +261,6 @@ export function asOurs(error: unknown): SkillflowError {
   if (error instanceof SkillflowError) return error;
   return new SkillflowError("internal.fault", `internal error in skillflow: ${messageOf(error)}`, { cause: error });
 }
-
-/** Returns the error of a call whose input is invalid. */
 export function inputError(message: string): SkillflowError {
   return new SkillflowError("input.invalid", message);
 }

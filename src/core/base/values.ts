@@ -246,7 +246,6 @@ export function countWhile<Item>(items: readonly Item[], passes: (item: Item) =>
   return low;
 }
 
-/** Returns all strings in a value, in order. */
 export function stringsIn(value: Json): string[] {
   if (typeof value === "string") return [value];
   return typeof value === "object" && value !== null ? Object.values(value).flatMap(stringsIn) : [];

@@ -179,7 +179,6 @@ const ADDRESS: ConfigForm = { format: "base_url" };
 const KEY: ConfigForm = { format: "token" };
 
 interface ProviderNeeds {
-  /** Variables with their forms. */
   readonly variables: Readonly<Record<string, ConfigForm | undefined>>;
   /** Variables that must be set. One of an inner list is enough. */
   readonly required?: readonly (readonly string[])[];

@@ -37,8 +37,6 @@ export function pathsOf(rule: ValueRule): string[] {
   );
   return [...(rule.output_required ?? []), ...compared];
 }
-
-/** Returns the context keys that a rule reads. */
 export function rootsOf(rule: ValueRule): Set<string> {
   return new Set(pathsOf(rule).flatMap((path) => parsePath(path)?.segments[0]?.key ?? []));
 }

@@ -10,7 +10,7 @@ import { loadPackage } from "../packages.ts";
 
 /** Claude on Amazon Bedrock and on Google Vertex AI. The vendors' SDKs find the credentials and sign the requests. */
 
-export interface CloudOptions extends ServiceOptions {
+interface CloudOptions extends ServiceOptions {
   readonly env: Environment;
   readonly offline?: boolean | undefined;
 }
@@ -36,7 +36,9 @@ export function bedrockModel({ env, offline, ...options }: CloudOptions): Model 
   let chain: CredentialChain | undefined;
   // One chain for all requests, because it keeps credentials until they expire.
   const providerChainResolver = async () => {
-    chain ??= givenKeys(env) ?? (offline ? undefined : chainOf(require));
+    // AWS's own chain: profiles, single sign-on, web identities, containers and instances.
+    chain ??=
+      givenKeys(env) ?? (offline ? undefined : require("@aws-sdk/credential-providers").fromNodeProviderChain());
     if (!chain) throw notOffline("AWS");
     return chain;
   };
@@ -50,11 +52,6 @@ function givenKeys({ AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN
   if (!AWS_ACCESS_KEY_ID || !AWS_SECRET_ACCESS_KEY) return undefined;
   const keys = { accessKeyId: AWS_ACCESS_KEY_ID, secretAccessKey: AWS_SECRET_ACCESS_KEY };
   return async () => (AWS_SESSION_TOKEN ? { ...keys, sessionToken: AWS_SESSION_TOKEN } : keys);
-}
-
-/** Returns AWS's own chain: profiles, single sign-on, web identities, containers and instances. */
-function chainOf(load: NodeJS.Require): CredentialChain {
-  return load("@aws-sdk/credential-providers").fromNodeProviderChain();
 }
 
 const SCOPES = "https://www.googleapis.com/auth/cloud-platform";

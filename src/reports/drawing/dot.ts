@@ -10,8 +10,6 @@ import {
   type Kind,
   linksIn,
 } from "./drawing.ts";
-
-/** Writes a drawing as a Graphviz document. */
 export function dotOf(drawing: Drawing): string {
   const font = 'fontname="Arial"';
   return [

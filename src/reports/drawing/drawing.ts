@@ -151,8 +151,6 @@ function drawInner(node: string, from: string, known: Known, path: string): Inne
   const label = `${shortText(workflow.name, LONGEST_LABEL)}${hidden > 0 ? ` (${hidden} more nodes)` : ""}`;
   return [{ ...part, id: `in_${from}`, label, from, to }];
 }
-
-/** Maximum number of tools to name at a steps node. */
 const MOST_TOOLS = 5;
 
 function kindLines({ map, call, approval, steps = [] }: WorkflowNode): string[] {
@@ -195,13 +193,13 @@ function innerWay(result: RunResult | undefined, path: string): Way {
       visits.set(node, (visits.get(node) ?? 0) + 1);
     }
   }
-  const outcomes = new Map([...came].map(([node, all]): [string, Outcome] => [node, mixed(all)]));
+  const outcomes = new Map(
+    [...came].map(([node, all]): [string, Outcome] => {
+      if (all.has("failed")) return [node, all.has("success") ? "degraded" : "failed"];
+      return [node, all.has("success") ? "success" : "skipped"];
+    }),
+  );
   return { outcomes, visits, follows: followsIn(traces) };
-}
-
-function mixed(all: ReadonlySet<Outcome>): Outcome {
-  if (all.has("failed")) return all.has("success") ? "degraded" : "failed";
-  return all.has("success") ? "success" : "skipped";
 }
 
 function followsIn(traces: readonly Pick<RunResult["trace"], "edges">[]): Map<string, number> {
@@ -283,8 +281,6 @@ const MEANINGS: readonly LegendRow[] = [
   { look: "tainted_private", text: "tainted, private: both reach it" },
   { look: "flagged", text: "red: validate has a finding" },
 ];
-
-/** Returns the legend for what is drawn. */
 function legendOf(looks: readonly string[], isFound: boolean): readonly LegendRow[] {
   return MEANINGS.filter(({ look }) => (look === "flagged" ? isFound : looks.includes(look)));
 }

@@ -9,8 +9,6 @@ const SHAPES: Readonly<Record<Kind, readonly [string, string]>> = {
   approval: ["{{", "}}"],
   steps: ["[[", "]]"],
 };
-
-/** Writes a drawing as a Mermaid flowchart. */
 export function mermaidOf(drawing: Drawing): string {
   const { nodes, edges } = everything(drawing);
   const { legend } = drawing;

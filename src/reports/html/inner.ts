@@ -25,7 +25,9 @@ function isToSee(run: InnerRun): boolean {
 
 function itemHtml(run: InnerRun, draw: (visit: Visit) => Markup): Markup {
   const { key = "", verdict, complaint, anchor, visits } = run;
-  const facts = [verdict ?? "", gistOf(run), ...spentOn(run)].filter((fact) => fact !== "");
+  const given = Object.values(run.input ?? {}).at(-1);
+  const gist = given === undefined ? "" : previewJson(given, 100).replace(/\s+/g, " ");
+  const facts = [verdict ?? "", gist, ...spentOn(run)].filter((fact) => fact !== "");
   const head = html`<span class="dot ${itemLook(run)}" aria-hidden="true"></span><h3 dir="auto">${key}</h3> <span class="badge ${itemLook(run)}">${itemWord(run)}</span><span class="meta" dir="auto">${shortText(facts.join(" · "), 240)}</span>`;
   if (visits.length === 0 && complaint.length < 200)
     return html`<div class="visit item" id="${anchor}"><p class="line">${head}<span class="meta" dir="auto">${complaint}</span></p></div>
@@ -37,12 +39,6 @@ function itemHtml(run: InnerRun, draw: (visit: Visit) => Markup): Markup {
   const body = html`<div class="inside" id="${anchor}">${why}${inputHtml(run)}${visits.map(draw)}</div>`;
   return html`<details class="visit item"${isToSee(run) ? OPEN : undefined}><summary>${head}</summary>${body}</details>
 `;
-}
-
-/** Summarizes the item's input in one line. */
-function gistOf({ input }: InnerRun): string {
-  const given = Object.values(input ?? {}).at(-1);
-  return given === undefined ? "" : previewJson(given, 100).replace(/\s+/g, " ");
 }
 
 function spentOn(run: InnerRun): string[] {

@@ -5,8 +5,6 @@ import { code, text, words } from "../model/tree/tree.ts";
 import { html, type Markup } from "./markup/markup.ts";
 import { pageHtml } from "./markup/page.ts";
 import { blocksHtml } from "./markup/tree.ts";
-
-/** Creates a page for the review of a plan. */
 export function planPage(plan: PlanView): string {
   const { run, workflow, operations } = plan;
   const title = `${shortText(workflow, 120)}: ${plural(operations.length, "planned write")}`;

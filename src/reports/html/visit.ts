@@ -171,11 +171,10 @@ function showingCall({ isLarge }: VisitPage, quotes: ReadonlySet<string> = new S
 function gistOf(input: Json): string {
   if (!isObject(input)) return previewJson(input, 160);
   const members = Object.entries(input as JsonObject).slice(0, 8);
-  return shortText(members.map(([key, value]) => `${key}: ${brief(value)}`).join(", "), 160);
-}
-
-function brief(value: Json): string {
-  return typeof value === "string" ? value.slice(0, 120) : previewJson(value, 120).replace(/\s+/g, " ");
+  const texts = members.map(([key, value]) => {
+    return `${key}: ${typeof value === "string" ? value.slice(0, 120) : previewJson(value, 120).replace(/\s+/g, " ")}`;
+  });
+  return shortText(texts.join(", "), 160);
 }
 
 function callBadge(call: VisitCall): Markup | undefined {

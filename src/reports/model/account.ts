@@ -25,7 +25,6 @@ export interface Account extends Report {
   readonly finding: Finding;
   readonly failure: Failure | undefined;
   readonly deeds: Deeds;
-  /** Approvals that the run waits for. */
   readonly awaited: readonly Awaited[];
   readonly evidence: Evidence;
   readonly visits: readonly Visit[];

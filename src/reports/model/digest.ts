@@ -10,33 +10,7 @@ import { linkOf, STANDING_WORDS, viewReport } from "./plan.ts";
 import type { Report } from "./report.ts";
 
 /** Summary of the items that a run's maps processed. Code builds it from the recorded run alone, without a model. */
-export interface Digest {
-  readonly schema: "skillflow.digest/1";
-  readonly run: string;
-  readonly workflow: string;
-  readonly status: string;
-  readonly verdict?: string;
-  /** For example `3 actionable, 2 noise`, or `Nothing new`. */
-  readonly headline: string;
-  /** True if the digest is worth sending. */
-  readonly send: boolean;
-  readonly why: string;
-  /** Number of items judged in this run, by class. */
-  readonly counts: Readonly<Record<string, number>>;
-  readonly items: readonly DigestItem[];
-  readonly failed: readonly { readonly key: string; readonly title: string; readonly error: string }[];
-  /** Number of items that an earlier run judged and that have not changed. */
-  readonly unchanged: number;
-  /** Number of items skipped for other reasons. */
-  readonly skipped: number;
-  /** Number of items left for the next run. */
-  readonly left: number;
-  /** Number of items that the list itself reports as left out. */
-  readonly beyond: number;
-  readonly gaps: readonly string[];
-  /** Number of judged items that exceed the maximum length of `items`. */
-  readonly untold: number;
-}
+export type Digest = ReturnType<typeof digestOf>;
 
 export interface DigestItem {
   readonly key: string;
@@ -58,7 +32,7 @@ const QUIET = ["nothing_new", "inconclusive"];
 const MOST_ITEMS = 200;
 const MOST_CLAIMS = 6;
 
-export function digestOf(report: Report): Digest {
+export function digestOf(report: Report) {
   const { record, result } = report;
   const lists = Object.entries(record.workflow.nodes).flatMap(([node, { map }]) => {
     const data = result.results[node]?.data;
@@ -70,27 +44,33 @@ export function digestOf(report: Report): Digest {
   const sum = (name: "unchanged" | "skipped" | "left" | "beyond") =>
     lists.reduce((total, list) => total + list[name], 0);
   return {
-    schema: "skillflow.digest/1",
+    schema: "skillflow.digest/1" as const,
     run: record.run,
     workflow: record.workflow.name,
     status: result.status,
     ...defined("verdict", result.verdict),
+    /** For example `3 actionable, 2 noise`, or `Nothing new`. */
     headline: headlineOf(counts, failed.length),
     ...quietRule(report, { lists: lists.length, judged: all.length }),
+    /** Number of items judged in this run, by class. */
     counts,
     items: all.slice(0, MOST_ITEMS),
     failed: failed.slice(0, MOST_ITEMS),
-    ...{ unchanged: sum("unchanged"), skipped: sum("skipped"), left: sum("left"), beyond: sum("beyond") },
+    /** Number of items that an earlier run judged and that have not changed, and of those skipped for other reasons. */
+    ...{ unchanged: sum("unchanged"), skipped: sum("skipped") },
+    /** Number of items left for the next run, and of those that the list itself reports as left out. */
+    ...{ left: sum("left"), beyond: sum("beyond") },
     gaps: lists.flatMap(({ gaps }) => gaps).slice(0, 20),
+    /** Number of judged items that exceed the maximum length of `items`. */
     untold: Math.max(0, all.length - MOST_ITEMS),
   };
 }
 
-/** Decides whether to send the digest. Failed, inconclusive and uneventful runs send nothing. */
+/** Decides whether the digest is worth sending. Failed, inconclusive and uneventful runs send nothing. */
 function quietRule(
   { result: { status, verdict } }: Report,
   { lists, judged }: { readonly lists: number; readonly judged: number },
-): Pick<Digest, "send" | "why"> {
+) {
   const quiet = (why: string) => ({ send: false, why });
   if (status !== "succeeded") return quiet(`the run ended as ${status}`);
   if (lists === 0) return quiet("no node of the run mapped over a list");

@@ -15,7 +15,6 @@ export interface Failure {
   readonly message: string;
   readonly hint?: string;
   readonly node?: string;
-  /** The failed visit. */
   readonly visit?: Pick<Visit, "number" | "anchor">;
   readonly place?: Place;
   /** Error that ended the run, if it differs from the first failure. */
@@ -85,8 +84,6 @@ interface Failed {
   readonly node: string | undefined;
   readonly visit: Visit | undefined;
 }
-
-/** Suggests next steps by error code. */
 function nextSteps(report: Report, { code, node, visit }: Failed): Step[] {
   const { run } = report.record;
   const again: Step = { text: "continue from there", command: resumeCommand(report) };

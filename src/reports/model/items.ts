@@ -27,7 +27,7 @@ export function itemCounts(inner: readonly InnerRun[], left: number): string {
 }
 
 /** Orders items for a report that does not show all of them. */
-export function failedFirst(inner: readonly InnerRun[]): InnerRun[] {
+export function failedFirst<Run extends { readonly status?: string }>(inner: readonly Run[]): Run[] {
   return [...inner.filter(({ status }) => status === "failed"), ...inner.filter(({ status }) => status !== "failed")];
 }
 

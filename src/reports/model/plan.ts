@@ -10,7 +10,6 @@ import type { Report } from "./report.ts";
 export interface PlanView {
   readonly run: string;
   readonly kind: Report["record"]["kind"];
-  /** Workflow name. */
   readonly workflow: string;
   readonly digest: string;
   readonly operations: readonly ShownOperation[];

@@ -2,8 +2,6 @@ import type { EventOf, RunEvent } from "../../core/engine/event/event.ts";
 import type { Prompt } from "../../core/engine/event/prompt.ts";
 import type { RunRecord } from "../../core/engine/event/record.ts";
 import type { RunResult } from "../../core/engine/result/result.ts";
-
-/** Data that a report is rendered from. */
 export interface Report {
   readonly record: RunRecord;
   readonly result: RunResult;

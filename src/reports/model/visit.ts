@@ -51,7 +51,6 @@ export interface Visit {
 export interface InnerRun {
   /** Anchor on a report page: `visit-3-2`. */
   readonly anchor: string;
-  /** Key of the map item. */
   readonly key: string | undefined;
   /** Undefined if it is still running or has not started. */
   status?: EventOf<"inner:end">["status"];
@@ -63,8 +62,6 @@ export interface InnerRun {
   endedAt: string;
   readonly visits: Visit[];
 }
-
-/** Describes a switch to the next model of a list. */
 export function switchText({ from, to, reason }: EventOf<"model:switch">): string {
   return `${from} could not answer, so ${to} is asked until the end of the visit: ${reason}`;
 }

@@ -64,7 +64,6 @@ interface Scope {
   readonly at: string | undefined;
   /** Undefined for the run itself. */
   readonly run: InnerRun | undefined;
-  /** Latest event of the scope. */
   last: RunEvent | undefined;
 }
 
@@ -168,8 +167,6 @@ function enter(
   visits.push(visit);
   every.push(visit);
 }
-
-/** Adds an inner run. */
 function addInner(visit: Visit, key: string | undefined, time: string): InnerRun {
   const run: InnerRun = {
     anchor: `${visit.anchor}-${visit.inner.length + 1}`,

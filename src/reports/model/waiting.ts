@@ -6,7 +6,6 @@ import type { Report } from "./report.ts";
 
 /** Approval that a run waits for, with the commands that answer it. */
 export interface Awaited extends Waiting, Answers {
-  /** Display name of the node. */
   readonly name: string;
 }
 

@@ -17,8 +17,6 @@ export function eventText(event: RunEvent): string {
 const WITHOUT_NODE: readonly string[] = ["warning", "limit:reached", "run:fail", "inner:start", "inner:end"];
 
 type Texts = { readonly [Type in RunEvent["type"]]: (event: EventOf<Type>) => string };
-
-/** Texts of the events, without their nodes. */
 const TEXTS: Texts = {
   "workflow:start": ({ workflow }) => workflow,
   "sources:resolved": ({ sources }) => plural(Object.keys(sources).length, "source"),

@@ -41,8 +41,6 @@ interface CallRecord {
 interface Reading extends Report {
   readonly digest: (prompt: Prompt) => string;
 }
-
-/** Returns all visits of a node in order. */
 export function nodeVisits(reading: Reading, node: string) {
   const { record, events, digest } = reading;
   const promptOf = recordedPrompts({ record, events });

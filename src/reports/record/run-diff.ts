@@ -67,8 +67,6 @@ function comparedRun({ record, events, result }: Report) {
 function pathOf({ events }: Report): string[] {
   return events.flatMap((event) => (event.type === "node:enter" && event.at === undefined ? [event.node] : []));
 }
-
-/** All visits of a run to a node. */
 type NodePast = ReturnType<typeof pastOf>;
 
 function nodesOf(report: Report): ReadonlyMap<string, NodePast> {

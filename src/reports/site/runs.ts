@@ -11,7 +11,6 @@ export interface RunList {
   readonly runs: readonly (RunSummary & { readonly headline: string | null })[];
   /** Ids of runs that a process is executing. */
   readonly underWay: readonly string[];
-  /** Runs that cannot be read, and why. */
   readonly problems: readonly { readonly id: string; readonly message: string }[];
   readonly page: number;
   readonly pages: number;

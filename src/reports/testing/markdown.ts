@@ -2,8 +2,6 @@ import type { Finding } from "../../core/base/diagnostic.ts";
 import { markdownOf } from "../markdown-writer.ts";
 import { type Block, code, list, section, words } from "../model/tree/tree.ts";
 import type { Measured, TestedCase } from "./junit.ts";
-
-/** Writes the results of workflow tests, their coverage and their mutants as Markdown. */
 export function testsMarkdown(tested: readonly TestedCase[], { coverage = [], mutation = [] }: Measured): string {
   const failed = tested.filter(({ passed }) => !passed);
   const failures = failed.flatMap(({ file, name, runs }) => {

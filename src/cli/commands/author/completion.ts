@@ -16,7 +16,7 @@ export const completion: Action = async (io, args, flags) => {
   const line = readLine(args, index);
   // Completion never fails: an unreadable store gives no candidates.
   const found = await candidatesFor(io, line).catch((): readonly Candidate[] => []);
-  const fitting = found.filter(({ value }) => value.startsWith(line.typed) && isPrintable(value));
+  const fitting = found.filter(({ value }) => value.startsWith(line.typed) && !UNPRINTABLE.test(value));
   await io.out(fitting.map(({ value, about }) => `${line.lead}${value}${about ? `\t${about}` : ""}\n`).join(""));
   return 0;
 };
@@ -47,7 +47,5 @@ async function candidatesFor({ host }: Io, line: Line): Promise<readonly Candida
   }
 }
 
-/** Rejects names with line breaks, escape sequences or bidirectional controls. */
-function isPrintable(value: string): boolean {
-  return !/[\p{C}\u2028\u2029]/u.test(value);
-}
+/** Line breaks, escape sequences and bidirectional controls, which names may contain. */
+const UNPRINTABLE = /[\p{C}\u2028\u2029]/u;

@@ -31,9 +31,10 @@ export const doctor: Action = async (io, [file], flags) => {
   const entries: SkillEntries = workflow
     ? await skillsOfRun(workspace, workflow, documents)
     : new Map((await allSkills(workspace)).map((entry) => [entry.skill.id, entry]));
-  const examined = [...entries].map(([skill, entry]) =>
-    examineSkill({ skill, entry, nodes: nodesListing(workflow, skill) }, io.host),
-  );
+  const examined = [...entries].map(([skill, entry]) => {
+    const listing = Object.entries(workflow?.nodes ?? {}).filter(([, node]) => node.skills?.includes(skill));
+    return examineSkill({ skill, entry, nodes: listing.map(([id]) => id) }, io.host);
+  });
   const skills = flags.live === true ? await probeAll(workspace, entries, examined) : examined;
   const models = modelAvailability(modelAccess(workspace)).map(({ id, lack }): SkillState => {
     if (lack === undefined) return { id, state: "configured", reason: null, fix: null, nodes: [] };
@@ -74,8 +75,6 @@ export const doctor: Action = async (io, [file], flags) => {
   if (database?.state === "unavailable" && workspace.queue) return 4;
   return ok ? 0 : 3;
 };
-
-/** Describes what a policy forbids. */
 function describePolicy({ path, policy }: LoadedPolicy, paint: Paint): string {
   const { writes = "allow", models, limits = {}, skills, mcp_servers: servers, require_frozen } = policy;
   const only = (what: string, allowed: readonly string[] | undefined) =>
@@ -209,10 +208,6 @@ function soundWorkflow(workspace: Workspace, file: string) {
 }
 
 const PLACES: ReadonlySet<string> = new Set(["SKILL_SKIPPED", "SKILL_SHADOWED", "SKILL_TOOLS_LEFT_OUT"]);
-
-function nodesListing(workflow: Workflow | undefined, skill: string): string[] {
-  return Object.entries(workflow?.nodes ?? {}).flatMap(([id, node]) => (node.skills?.includes(skill) ? [id] : []));
-}
 
 /** Returns the nodes that list skills but have no usable one. */
 function nodesWithout(workflow: Workflow, skills: readonly SkillState[]): string[] {

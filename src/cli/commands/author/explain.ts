@@ -22,7 +22,12 @@ export async function explain(io: Io, others: readonly string[], flags: Flags): 
     return 0;
   }
   const paint = painter({ host: io.host, isTerminal: io.outColumns !== undefined }, flags);
-  const lines = found ? describeExplained(found, paint) : listCodes(io, paint);
+  const lines = found
+    ? describeExplained(found, paint)
+    : [
+        ...explainedCodes().map((each) => `${paint("bold", each.code)} ${gistOf(each)}`),
+        paint("dim", `explain one with ${programName(io)} validate --explain CODE`),
+      ];
   await io.outText(wrapLines(`${lines.join("\n")}\n`, io.outColumns && Math.min(io.outColumns, WIDEST)));
   return 0;
 }
@@ -57,9 +62,4 @@ function describeExplained(found: Explained, paint: Paint): string[] {
     ...(example ? ["", ...sample("Wrong:", "red", example.wrong)] : []),
     ...(example ? ["", ...sample("Right:", "green", example.right)] : []),
   ];
-}
-
-function listCodes(io: Io, paint: Paint): string[] {
-  const codes = explainedCodes().map((found) => `${paint("bold", found.code)} ${gistOf(found)}`);
-  return [...codes, paint("dim", `explain one with ${programName(io)} validate --explain CODE`)];
 }

@@ -1,6 +1,6 @@
 import { findProblems } from "../../../app/checks/validate.ts";
 import { type Finding, hasErrors, isDiagnostic, type Shown, shownFinding } from "../../../core/base/diagnostic.ts";
-import { type SkillflowError, usageError } from "../../../core/base/errors.ts";
+import { usageError } from "../../../core/base/errors.ts";
 import { logJson } from "../../../core/base/inert.ts";
 import { openGuarded, sourceChoices, text } from "../../flags.ts";
 import type { Action } from "../../io.ts";
@@ -9,9 +9,12 @@ import { amount, describeDiagnostic, jsonText, painter, programName } from "../.
 
 export const validate: Action = async (io, files, flags) => {
   if (flags.explain !== undefined) return (await import("./explain.ts")).explain(io, files, flags);
-  if (files.length === 0) throw withoutWorkflow();
+  if (files.length === 0)
+    throw usageError("missing required argument 'workflow'", "pass a workflow file, or --explain CODE");
   const workspace = openGuarded(io, flags);
   const found = await findProblems(workspace, files, sourceChoices(flags));
+  // With --strict, warnings are errors. Notes stay notes.
+  const raised = (finding: Finding): Finding => (isDiagnostic(finding) ? { ...finding, severity: "error" } : finding);
   const findings = found.map((finding) => shownFinding(flags.strict === true ? raised(finding) : finding));
   const format = flags.json === true ? "json" : (text(flags, "format") ?? "text");
   const code = hasErrors(findings) ? 2 : 0;
@@ -29,16 +32,6 @@ export const validate: Action = async (io, files, flags) => {
     await io.err(`${paint("dim", `explain one with ${programName(io)} validate --explain CODE`)}\n`);
   return code;
 };
-
-function withoutWorkflow(): SkillflowError {
-  const hint = "pass a workflow file, or --explain CODE";
-  return usageError("missing required argument 'workflow'", hint);
-}
-
-/** Turns a warning into an error. Notes stay notes. */
-function raised(finding: Finding): Finding {
-  return isDiagnostic(finding) ? { ...finding, severity: "error" } : finding;
-}
 
 function counted(findings: readonly Finding[]): string {
   const count = (severity: Finding["severity"]) => findings.filter((found) => found.severity === severity).length;
@@ -59,10 +52,9 @@ async function render(format: string, findings: readonly Shown<Finding>[]): Prom
   return jsonText({
     ok: !hasErrors(findings),
     diagnostics: findings.filter(isDiagnostic),
-    findings: findings.map((finding) => ({ ...finding, node: nodeOf(finding) })),
+    findings: findings.map((finding) => {
+      const [part, id] = finding.path;
+      return { ...finding, node: part === "nodes" && typeof id === "string" ? id : null };
+    }),
   });
-}
-
-function nodeOf({ path: [part, id] }: Pick<Finding, "path">): string | null {
-  return part === "nodes" && typeof id === "string" ? id : null;
 }

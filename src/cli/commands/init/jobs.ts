@@ -4,7 +4,6 @@ import { pathsOf, type StarterFile } from "./starter.ts";
 import type { Survey } from "./survey.ts";
 
 interface CiJob {
-  /** Path of the workflow in the repository. */
   readonly workflow: string;
   /** Value for `--model`. Undefined to use the model of the workflow or project. */
   readonly model?: string;

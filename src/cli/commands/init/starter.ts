@@ -140,8 +140,6 @@ function filesFor(name: string, template: string, values: Values): StarterFile[]
     return texts.filter(([file]) => file.startsWith(`${part}.`)).map(([, text]): StarterFile => [path, text]);
   });
 }
-
-/** Returns the `.skillflow.yml`. */
 export function configText({ key }: Survey): string {
   const model = key === "OPENAI_API_KEY" ? "openai:gpt-5" : "anthropic:claude-sonnet-4-5";
   return `# Settings for all runs of this project. Flags override them.

@@ -39,7 +39,6 @@ export async function surveyProject(workspace: Workspace, root: string, env: Env
     /** Remote, such as `github.com/acme/shop`. Undefined if there is none or its URL is not understood. */
     remote,
     ci,
-    /** Globs for log files. */
     logs: logsBelow(root),
     readers: usable(readers),
     /** Tool of each usable reader that needs no input, for a first look. */

@@ -17,7 +17,6 @@ export const diffRuns: Action = async (io, [a = "", b = ""], flags) => {
 
 /** Maximum number of values, calls or prompt lines shown per node without --verbose. */
 const MOST_SHOWN = 40;
-/** Maximum length of one value. */
 const MOST_TEXT = 200;
 
 interface View {

@@ -1,5 +1,4 @@
 import { usageError } from "../../../core/base/errors.ts";
-import type { SkimmedRun } from "../../../core/engine/event/skim.ts";
 import { endOf } from "../../../core/engine/result/waiting.ts";
 import { number, openProject } from "../../flags.ts";
 import type { Action } from "../../io.ts";
@@ -22,8 +21,13 @@ export const pruneRuns: Action = async (io, _args, flags) => {
   for (const [index, run] of runs.entries()) {
     try {
       const found = skimmed[index];
-      if (olderThan !== undefined && !beganBefore(found, Date.now() - olderThan)) continue;
-      if (isWaiting(found)) {
+      const read = found?.status === "fulfilled" ? found.value : undefined;
+      // Without a time limit, an unreadable run is removed.
+      if (olderThan !== undefined) {
+        if (!read) throw found?.status === "rejected" ? found.reason : undefined;
+        if (Date.parse(read.record.at) >= Date.now() - olderThan) continue;
+      }
+      if (read && endOf(read.events)?.status === "waiting") {
         await io.err(`${run} is waiting for approval and was kept\n`);
         continue;
       }
@@ -37,15 +41,3 @@ export const pruneRuns: Action = async (io, _args, flags) => {
   else await io.outText(`${amount(removed.length, "run")} removed\n`);
   return 0;
 };
-
-type Found = PromiseSettledResult<SkimmedRun> | undefined;
-
-/** Checks whether a run waits for an approval. Treats an unreadable run as not waiting. */
-function isWaiting(found: Found): boolean {
-  return found?.status === "fulfilled" && endOf(found.value.events)?.status === "waiting";
-}
-
-function beganBefore(found: Found, time: number): boolean {
-  if (found?.status !== "fulfilled") throw found?.reason;
-  return Date.parse(found.value.record.at) < time;
-}

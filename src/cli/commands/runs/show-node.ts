@@ -3,6 +3,7 @@ import { plainLine, plainText } from "../../../core/base/inert.ts";
 import { formatCost, formatCount, formatDuration, plural } from "../../../core/base/preview.ts";
 import type { Json } from "../../../core/base/values.ts";
 import { answerText, type Part, type Turn } from "../../../core/engine/event/prompt.ts";
+import { failedFirst } from "../../../reports/model/items.ts";
 import type { Flags, Io } from "../../io.ts";
 import { describeData, jsonText, type Paint, painter } from "../../terminal/terminal.ts";
 
@@ -50,13 +51,15 @@ function describeVisit({ node, name }: NodeVisits, visit: Visit, view: View): st
     formatDuration(visit.durationMs),
     plural(modelCalls, "model call"),
     `${plural(inputTokens, "token")} in (${formatCount(cachedTokens)} cached), ${formatCount(outputTokens)} out`,
-    costUsd === null ? "cost unknown" : formatCost(costUsd),
+    costWords(costUsd),
   ];
   return [
     `${paint("bold", plainLine(name))} ${paint("dim", `· ${plainLine(node)}#${visit.visit} ·`)} ${paint(format, mark)}`,
     `  ${paint("dim", facts.join(" · "))}`,
     "",
-    ...inOrder(visit).flatMap((step) => ("purpose" in step ? describeAsk(step, view) : describeCall(step, view))),
+    ...[...visit.asks, ...visit.calls]
+      .sort((a, b) => a.seq - b.seq)
+      .flatMap((step) => ("purpose" in step ? describeAsk(step, view) : describeCall(step, view))),
     ...visit.remarks.map(({ kind, text }) => `  ${paint("yellow", `! ${kind}:`)} ${plainLine(text)}`),
     ...visit.retries.map(({ attempt, reason }) => `  ${paint("yellow", `↻ retry ${attempt}:`)} ${plainLine(reason)}`),
     ...describeInside(visit, view),
@@ -68,10 +71,7 @@ const MOST_INSIDE = 40;
 
 /** Describes the inner runs of a visit, failures first, and its approval. */
 function describeInside({ inner = [], left = 0, approval }: Visit, { paint, most }: View): string[] {
-  const ordered = [
-    ...inner.filter(({ status }) => status === "failed"),
-    ...inner.filter(({ status }) => status !== "failed"),
-  ];
+  const ordered = failedFirst(inner);
   const shown = Number.isFinite(most) ? ordered.slice(0, MOST_INSIDE) : ordered;
   const rows = shown.map(({ place, status, verdict, complaint, nodes }) => {
     const said = [verdict, complaint, nodes.length > 0 ? `at ${nodes.join(", ")}` : undefined];
@@ -91,10 +91,6 @@ function describeInside({ inner = [], left = 0, approval }: Visit, { paint, most
     ...(left > 0 ? [`  ${plural(left, "item")} left for the next run`] : []),
     ...(approval ? [`  ${paint("yellow", "◆")} ${plainLine(approval.ask)}`, `    ${plainLine(word ?? "")}`] : []),
   ];
-}
-
-function inOrder({ asks, calls }: Visit): (Ask | Call)[] {
-  return [...asks, ...calls].sort((a, b) => a.seq - b.seq);
 }
 
 function describeAsk(ask: Ask, view: View): string[] {

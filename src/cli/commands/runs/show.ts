@@ -4,7 +4,6 @@ import { plainLine } from "../../../core/base/inert.ts";
 import { reasonIn } from "../../../core/engine/decide/route.ts";
 import type { RunEvent } from "../../../core/engine/event/event.ts";
 import { stateOf } from "../../../core/engine/fold/fold.ts";
-import type { StoredRun } from "../../../core/engine/ports.ts";
 import { describeResult } from "../../../core/engine/result/result.ts";
 import { openProject } from "../../flags.ts";
 import type { Action } from "../../io.ts";
@@ -19,7 +18,9 @@ export const showRun: Action = async (io, [given = "", node], flags) => {
     for (const event of stored.events) await io.out(jsonLine(event));
     return 0;
   }
-  const finished = finishedOf(stored);
+  const { record, events } = stored;
+  const state = stateOf(stored);
+  const finished = { record, events, state, result: describeResult(record, state) };
   if (flags.json === true) {
     await io.out(jsonText(finished.result));
     return 0;
@@ -40,11 +41,6 @@ export const showRun: Action = async (io, [given = "", node], flags) => {
   );
   return 0;
 };
-
-function finishedOf({ record, events }: StoredRun) {
-  const state = stateOf({ record, events });
-  return { record, events, state, result: describeResult(record, state) };
-}
 
 function pathLine(event: RunEvent): string[] {
   if (event.type === "node:exit")

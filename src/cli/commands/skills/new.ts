@@ -11,8 +11,6 @@ import { list, openProject, text } from "../../flags.ts";
 import { type Action, confirms, type Flags, type Io } from "../../io.ts";
 import { painter, programName } from "../../terminal/terminal.ts";
 import { ADVICE, newSkillFiles } from "./templates.ts";
-
-/** Skill to create. */
 export interface Begun {
   readonly id: string;
   readonly format: Format;
@@ -43,9 +41,8 @@ export const newSkill: Action = async (io, args, flags) => {
   for (const [path] of files) await io.err(`${paint("green", "+")} ${join(shown, path)}\n`);
   if (flags.quiet === true) return 0;
   const program = programName(io);
-  const next = runsCode(begun.format)
-    ? `${program} skills show ${id} --trust-skill ${id}`
-    : `${program} skills show ${id}`;
+  const runsCode = begun.format !== "agent-skills" && begun.format !== "sweny";
+  const next = `${program} skills show ${id}${runsCode ? ` --trust-skill ${id}` : ""}`;
   await io.err(`\n${paint("bold", id)} is a skill in the format ${begun.format}: ${begun.advice}.\n`);
   if (begun.sends !== undefined) await io.err(`Sends:     ${plainLine(begun.sends)}\n`);
   if (begun.sets && begun.sets.length > 0) await io.err(`Set:       ${begun.sets.join(", ")}\n`);
@@ -117,10 +114,6 @@ function nameSkill(given: string, format: Format): { readonly id: string; readon
     `"${given}" is not a valid skill id: use ${alphabet}, at most 64 characters`,
     suggestion ? `such as ${suggestion}` : undefined,
   );
-}
-
-function runsCode(format: Format): boolean {
-  return format !== "agent-skills" && format !== "sweny";
 }
 
 /** Writes the files with the default permissions, because they belong in the team's repository. */

@@ -6,7 +6,6 @@ import { fillTemplate } from "../../templates/fill.ts";
 
 export interface ApiSkill {
   readonly id: string;
-  /** Prefix of the skill's variables. */
   readonly prefix: string;
   readonly api: ApiDescription;
   /** Operations that become tools. */

@@ -11,7 +11,15 @@ import { wantedOf } from "../../../core/skill/availability/config-form.ts";
 import { describeTools, type ToolDescriptor, wholeReach } from "../../../core/skill/skill.ts";
 import { openProject } from "../../flags.ts";
 import { type Action, type Io, interruptSignal } from "../../io.ts";
-import { amount, describeDiagnostic, jsonText, oneLine, type Paint, painter } from "../../terminal/terminal.ts";
+import {
+  amount,
+  describeDiagnostic,
+  type Format,
+  jsonText,
+  oneLine,
+  type Paint,
+  painter,
+} from "../../terminal/terminal.ts";
 
 export const listSkills: Action = async (io, _args, flags) => {
   const workspace = openProject(io, flags);
@@ -41,16 +49,14 @@ function widthOf(io: Io): number {
 interface Column {
   readonly title: string;
   cell(entry: SkillEntry): string;
-  readonly paint: (entry: SkillEntry) => Parameters<Paint>[0] | undefined;
+  readonly format?: (entry: SkillEntry) => Format;
 }
 
-const plainly = () => undefined;
-
 const COLUMNS: readonly [Column, ...Column[]] = [
-  { title: "id", cell: ({ skill }) => skill.id, paint: () => "bold" },
-  { title: "format", cell: ({ format }) => format, paint: plainly },
-  { title: "from", cell: ({ source }) => `${source.kind} ${source.priority}`, paint: () => "dim" },
-  { title: "trust", cell: trustOf, paint: ({ withheld }) => (withheld === undefined ? "dim" : "yellow") },
+  { title: "id", cell: ({ skill }) => skill.id, format: () => "bold" },
+  { title: "format", cell: ({ format }) => format },
+  { title: "from", cell: ({ source }) => `${source.kind} ${source.priority}`, format: () => "dim" },
+  { title: "trust", cell: trustOf, format: ({ withheld }) => (withheld === undefined ? "dim" : "yellow") },
 ];
 
 /** Columns to drop on a narrow terminal, in this order. */
@@ -60,7 +66,7 @@ const LEAST_STATE = 24;
 /** Builds one row per skill. The last column shows what the skill offers, or why it is unusable. */
 function skillTable(entries: readonly SkillEntry[], paint: Paint, width: number): string[] {
   let columns: readonly Column[] = COLUMNS;
-  const room = () => width - 2 - sum(columns.map((column) => widthOfColumn(column, entries) + 2));
+  const room = () => columns.reduce((left, column) => left - widthOfColumn(column, entries) - 2, width - 2);
   for (const title of LEAST_NEEDED) {
     if (room() < LEAST_STATE) columns = columns.filter((column) => column.title !== title);
   }
@@ -70,9 +76,10 @@ function skillTable(entries: readonly SkillEntry[], paint: Paint, width: number)
   return [
     `  ${head}${paint("dim", "offers")}`,
     ...entries.map((entry) => {
-      const cells = columns.map((column) =>
-        paintCell(paint, column.paint(entry), pad(column, oneLine(column.cell(entry), 64))),
-      );
+      const cells = columns.map((column) => {
+        const text = pad(column, oneLine(column.cell(entry), 64));
+        return column.format ? paint(column.format(entry), text) : text;
+      });
       const isUsable = entry.unavailable === undefined;
       const mark = isUsable ? paint("green", "●") : paint("dim", "○");
       const state = oneLine(stateOf(entry), left);
@@ -81,16 +88,8 @@ function skillTable(entries: readonly SkillEntry[], paint: Paint, width: number)
   ];
 }
 
-function paintCell(paint: Paint, format: Parameters<Paint>[0] | undefined, text: string): string {
-  return format === undefined ? text : paint(format, text);
-}
-
 function widthOfColumn({ title, cell }: Column, entries: readonly SkillEntry[]): number {
   return Math.max(title.length, ...entries.map((entry) => oneLine(cell(entry), 64).length));
-}
-
-function sum(numbers: readonly number[]): number {
-  return numbers.reduce((total, number) => total + number, 0);
 }
 
 /** Describes whether a skill's code may run. Text alone needs no trust. */
@@ -184,6 +183,7 @@ function describeSkill(entry: SkillEntry, paint: Paint, columns: number): string
     unavailable === undefined
       ? paint("green", "available")
       : paint("yellow", `unavailable: ${plainLine(unavailable.reason)}`);
+  const carrier = entry.remote ? `the MCP server ${entry.remote.server.skill.id}` : "the workflow";
   const version = skill.version === undefined ? "" : ` ${skill.version}`;
   const about = [skill.id + version, skill.category, format, kind].join(" · ");
   return [
@@ -193,7 +193,7 @@ function describeSkill(entry: SkillEntry, paint: Paint, columns: number): string
     ...(unavailable?.fix === undefined ? [] : [`to use it: ${plainLine(unavailable.fix)}`]),
     ...(withheld === undefined || withheld === unavailable?.reason ? [] : [paint("yellow", plainLine(withheld))]),
     ...(entry.holdsScripts ? [paint("yellow", `${HELD_SCRIPTS}: --trust-skill ${skill.id} offers them`)] : []),
-    paint("dim", `from ${plainLine(source.path ?? placeOf(entry))} (${source.kind}, priority ${source.priority})`),
+    paint("dim", `from ${plainLine(source.path ?? carrier)} (${source.kind}, priority ${source.priority})`),
     ...(shadows.length > 0 ? [paint("dim", `shadows ${plainLine(shadows.join(", "))}`)] : []),
     ...diagnostics.map((found) => describeDiagnostic(found, paint)),
     ...section("Config", describeConfig(entry, paint), paint),
@@ -204,10 +204,6 @@ function describeSkill(entry: SkillEntry, paint: Paint, columns: number): string
     ),
     ...section("Files", filesOf(entry), paint),
   ];
-}
-
-function placeOf({ remote }: SkillEntry): string {
-  return remote ? `the MCP server ${remote.server.skill.id}` : "the workflow";
 }
 
 function section(title: string, lines: readonly string[], paint: Paint): string[] {

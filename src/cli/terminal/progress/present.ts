@@ -17,7 +17,6 @@ export interface Present {
 export interface Scope {
   /** Place of the enclosing run. Undefined for the run itself. */
   readonly parent: string | undefined;
-  /** Key of the map item. */
   readonly key: string | undefined;
   /** Current node. Empty before the first one. */
   node: string;
@@ -29,9 +28,8 @@ export interface Scope {
   readonly open: Map<string, string>;
   since: number;
   /** The model's reason for the route that follows. */
-  why: string | undefined;
-  /** Progress of the current map. */
-  items: Items | undefined;
+  why?: string | undefined;
+  items?: Items;
 }
 
 export interface Items {
@@ -52,18 +50,7 @@ export function freshPresent(now: number): Present {
 }
 
 function freshScope(parent: string | undefined, key: string | undefined, since: number): Scope {
-  return {
-    parent,
-    key,
-    node: "",
-    turns: 0,
-    calls: 0,
-    doing: ASKING,
-    open: new Map(),
-    since,
-    why: undefined,
-    items: undefined,
-  };
+  return { parent, key, node: "", turns: 0, calls: 0, doing: ASKING, open: new Map(), since };
 }
 
 /** Returns the scope of an event. A resumed run may continue in a scope that started earlier. */
@@ -94,7 +81,8 @@ export function note(present: Present, event: RunEvent, now: number, record: Run
   const idle = idleAt(node);
   switch (event.type) {
     case "node:enter":
-      Object.assign(scope, freshScope(scope.parent, scope.key, now), { node: event.node, doing: idle });
+      Object.assign(scope, { why: undefined, items: undefined }, freshScope(scope.parent, scope.key, now));
+      Object.assign(scope, { node: event.node, doing: idle });
       break;
     case "model:reply":
       if (event.purpose === "work") scope.turns += 1;
@@ -131,7 +119,7 @@ export function note(present: Present, event: RunEvent, now: number, record: Run
       endItem(scope, event, present.scopes.delete(event.inner));
       break;
     case "node:exit":
-      scope.doing = isJudged(workflowAt(record, event.at), event.node) ? "routing" : "finishing";
+      scope.doing = isJudged(record, event) ? "routing" : "finishing";
       break;
     default:
       break;
@@ -145,8 +133,8 @@ function checkOf({ parts }: EventOf<"model:reply">, checks: WorkflowNode["eval"]
 }
 
 /** Checks whether the model may be asked which edge to take. */
-function isJudged(workflow: ReturnType<typeof workflowAt>, node: string): boolean {
-  return workflow?.edges.some(({ from, when }) => from === node && when !== undefined) ?? false;
+function isJudged(record: RunRecord, { at, node }: EventOf<"node:exit"> & RunEvent): boolean {
+  return workflowAt(record, at)?.edges.some(({ from, when }) => from === node && when !== undefined) ?? false;
 }
 
 function itemsOf({ items }: EventOf<"map:start">): Items {

@@ -22,7 +22,6 @@ export interface Telling {
 export interface Resumed {
   /** Node at which the run continues. */
   readonly at: string;
-  /** Events of the run so far. */
   readonly events: readonly RunEvent[];
 }
 

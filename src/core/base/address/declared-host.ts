@@ -15,7 +15,6 @@ export interface DeclaredHost {
 export interface Endpoint {
   /** Normalized name or address: lowercase, decimal, without brackets or a trailing dot. */
   readonly host: string;
-  /** True if `host` is an IP address. */
   readonly isAddress: boolean;
   readonly port: number | undefined;
 }

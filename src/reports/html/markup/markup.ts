@@ -50,8 +50,6 @@ export function rowsHtml(names: readonly string[], rows: readonly (readonly Cont
     return html`<tr>${cells}</tr>`;
   });
 }
-
-/** Creates a table from its rows. */
 export function tableHtml(names: readonly Content[], rows: readonly Markup[], look = ""): Markup {
   const head = names.map((name) => html`<th scope="col" dir="auto">${name}</th>`);
   return html`<table class="records ${look}"><thead><tr>${head}</tr></thead><tbody>${rows}</tbody></table>`;
@@ -67,8 +65,6 @@ interface Folding {
   readonly title: (first: number, count: number) => string;
   readonly wrap?: (items: readonly Markup[]) => Markup;
 }
-
-/** Shows the first items, and folds the rest. */
 export function foldRest(items: readonly Markup[], folding: Folding): Markup {
   const { open, size = items.length, title, wrap = (some) => html`${some}` } = folding;
   const folds: Markup[] = [];

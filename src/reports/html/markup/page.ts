@@ -3,18 +3,15 @@ import sheet from "./page.css?raw" with { type: "text" };
 
 export interface HtmlPage {
   readonly title: string;
-  /** Header above the sections. */
   readonly head: Markup;
   readonly sections: readonly Section[];
   readonly colophon: string;
-  /** Additional CSS rules. */
   readonly style?: string;
 }
 
 export interface Section {
   readonly id: string;
   readonly title: string;
-  /** Text next to the title. */
   readonly note?: string;
   readonly body: Markup;
 }

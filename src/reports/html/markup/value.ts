@@ -78,8 +78,6 @@ export function folded(text: string, shown: Markup): Markup {
     .replace(/[\ud800-\udbff]$/, "");
   return html`<details class="fold"><summary><span dir="auto">${start}…</span> <span class="meta">${formatCount(text.length)} characters</span></summary>${shown}</details>`;
 }
-
-/** Links references in a text to their calls. */
 function linkCited(text: string, { cites }: Pick<Showing, "cites">): Markup {
   const pieces = text.split(/\b(r[1-9]\d*)\b/);
   return html`${pieces.map((piece, index) => (index % 2 === 1 && cites(piece) ? html`<a class="cite" href="#${piece}">${piece}</a>` : html`${piece}`))}`;

@@ -25,7 +25,6 @@ export interface Span {
     | "command"
     | "link";
   readonly text: string;
-  /** Color of a badge. */
   readonly tone?: Tone;
   /** Anchor on a report page. Writers without anchors ignore it. */
   readonly to?: string;
