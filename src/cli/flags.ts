@@ -52,9 +52,6 @@ export function placeOf({ store, engine, databaseUrl: url }: PlaceOptions): stri
 
 type PlaceOptions = { readonly [Key in "store" | "engine" | "databaseUrl"]?: string | undefined };
 
-/** Reads the options that decide how a run is driven. */
-export const runChoices = (flags: OptionValues): RunChoices => flags;
-
 /** Returns the options that limit where Sources may come from. */
 export function sourceChoices({ fileRoot, inputSources }: OptionValues): Pick<RunChoices, "fileRoot" | "inputSources"> {
   return { fileRoot, inputSources };

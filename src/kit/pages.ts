@@ -1,4 +1,4 @@
-import type { Json, JsonObject } from "../core/base/values.ts";
+import { isObject, type Json, type JsonObject } from "../core/base/values.ts";
 import type { AnyToolDefinition, ToolContext } from "../core/skill/skill.ts";
 import { cutOf } from "./http.ts";
 
@@ -26,7 +26,7 @@ export function wholePages<T extends Pick<AnyToolDefinition, "effect" | "handler
       if (!fewer) return result;
       context.signal.throwIfAborted();
       const next = (await handler(fewer, context)) as Json;
-      const isByNumber = isPage(next) && (input.page !== undefined || "next_page" in next);
+      const isByNumber = isObject(next) && (input.page !== undefined || "next_page" in next);
       result = isByNumber ? withLimit(next, fewer.limit) : next;
       asked = fewer;
     }
@@ -46,17 +46,13 @@ function isPaged(schema: unknown): boolean {
 /** Returns the input for a smaller page that begins at the same row. Returns undefined if all rows fit. */
 function fewerOf(asked: Paged, result: Json): (Paged & { readonly limit: number }) | undefined {
   const cut = cutOf(result);
-  if (!cut || !isPage(result) || cut.kept < 1) return undefined;
+  if (!cut || !isObject(result) || cut.kept < 1) return undefined;
   if (asked.page === undefined || asked.page === 1) return { ...asked, limit: cut.kept };
   const size = asked.limit ?? ("next_page" in result ? cut.of : undefined);
   if (size === undefined) return undefined;
   let limit = Math.min(cut.kept, size);
   while (size % limit !== 0) limit--;
   return { ...asked, limit, page: ((asked.page - 1) * size) / limit + 1 };
-}
-
-function isPage(result: Json): result is JsonObject {
-  return typeof result === "object" && result !== null && !Array.isArray(result);
 }
 
 /** Adds the size of the pages, and keeps what `trim` found out about the result. */

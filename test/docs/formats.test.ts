@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { newSkillFiles } from "../../src/cli/commands/skills/templates.ts";
+import { newSkillFiles } from "../../src/cli/commands/skills/new.ts";
 import { FORMATS } from "../../src/core/skill/skill.ts";
 
 /** docs/skill-formats.md says what the tests hold, what `skills new` writes and what the lint says. */

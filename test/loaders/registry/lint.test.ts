@@ -2,7 +2,7 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync }
 import { tmpdir } from "node:os";
 import { dirname, join, relative } from "node:path";
 import { afterAll, beforeEach, describe, expect, test } from "vitest";
-import { newSkillFiles } from "../../../src/cli/commands/skills/templates.ts";
+import { newSkillFiles } from "../../../src/cli/commands/skills/new.ts";
 import type { Diagnostic } from "../../../src/core/base/diagnostic.ts";
 import { type Format, FORMATS as LABELS } from "../../../src/core/skill/skill.ts";
 import { foldersAt, lintSkills } from "../../../src/loaders/registry/lint.ts";

@@ -8,7 +8,7 @@ import { plainLine } from "../../../core/base/inert.ts";
 import { shortText } from "../../../core/base/preview.ts";
 import { parseDuration } from "../../../core/base/values.ts";
 import type { Recheck } from "../../../core/engine/recheck/answer.ts";
-import { runChoices, text } from "../../flags.ts";
+import { text } from "../../flags.ts";
 import { continuedRun, interruptSignal } from "../../io.ts";
 import { checkPlaces, chooseOutputs, writeOutputs } from "../../outputs.ts";
 import { tellingRefusal } from "../../refused.ts";
@@ -29,7 +29,7 @@ export const recheck = tellingRefusal(async (io, _, flags) => {
   const plan = await planRecheck(workspace, of, { now: Date.now(), window });
   const signal = interruptSignal(io);
   const connect = { signal, person: personAt(io) };
-  const prepared = await prepareRecheck(workspace, plan, { choices: runChoices(flags), connect });
+  const prepared = await prepareRecheck(workspace, plan, { choices: flags, connect });
   try {
     checkPlaces(io, outputs);
     io.protect(prepared.redactor);

@@ -26,7 +26,7 @@ import type { Observer, RunQueue } from "../../../core/engine/ports.ts";
 import { describePlan, detailExitCode } from "../../../core/engine/result/plan.ts";
 import { endOf, type Said, wordOf } from "../../../core/engine/result/waiting.ts";
 import { githubActions } from "../../ci/ci.ts";
-import { list, openProject, readInput, runChoices, sourceChoices, text } from "../../flags.ts";
+import { list, openProject, readInput, sourceChoices, text } from "../../flags.ts";
 import { continuedRun, type Flags, type Io, interruptSignal } from "../../io.ts";
 import { checkPlaces, chooseOutputs, type Outputs, type WrittenFile, writeOutputs } from "../../outputs.ts";
 import { type Starting, tellingRefusal } from "../../refused.ts";
@@ -57,7 +57,7 @@ export const run = tellingRefusal(async (io, [file = ""], flags) => {
       document: file,
       input,
       runId: text(flags, "runId"),
-      choices: runChoices(flags),
+      choices: flags,
       connect: isDetached ? undefined : connect,
     });
   });
@@ -113,9 +113,8 @@ interface Continuing {
 async function continueRun(io: Starting, flags: Flags, { outputs, at, how }: Continuing): Promise<number> {
   const stored = continuedRun(io);
   const workspace = await openRecorded(io, flags);
-  const choices = runChoices(flags);
   const connect = { signal: interruptSignal(io), person: personAt(io) };
-  const prepared = await discreetly(io, workspace, () => prepareResume(workspace, stored, { choices, connect }));
+  const prepared = await discreetly(io, workspace, () => prepareResume(workspace, stored, { choices: flags, connect }));
   const start = (watch: Watch) => resumeRun(workspace, prepared, watch, how);
   return watchRun(io, flags, {
     outputs,
@@ -131,7 +130,7 @@ async function continueRun(io: Starting, flags: Flags, { outputs, at, how }: Con
 async function leaveToWorker(io: Io, flags: Flags, { run, from }: { run: string; from: string | undefined }) {
   const workspace = openProject(io, flags);
   const queue = queueOf(workspace, flags);
-  await recordResume(workspace, run, { from, choices: runChoices(flags) });
+  await recordResume(workspace, run, { from, choices: flags });
   await queue.requeue(run);
   await io.out(flags.json === true ? jsonText({ run }) : `${run}\n`);
   return 0;

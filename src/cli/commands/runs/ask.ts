@@ -2,7 +2,6 @@ import { askRun } from "../../../app/runs/afterwards/ask.ts";
 import { environmentRedactor } from "../../../app/secrets.ts";
 import { plainLine, plainText } from "../../../core/base/inert.ts";
 import type { Ask } from "../../../core/engine/record/ask.ts";
-import { runChoices } from "../../flags.ts";
 import { continuedRun, interruptSignal } from "../../io.ts";
 import { tellingRefusal } from "../../refused.ts";
 import { plainProgress } from "../../terminal/progress/plain.ts";
@@ -18,7 +17,7 @@ export const ask = tellingRefusal(async (io, [, question = ""], flags) => {
   const signal = interruptSignal(io);
   const progress = plainProgress((line) => void io.err(line));
   const answer = await askRun(workspace, run, question, {
-    choices: runChoices(flags),
+    choices: flags,
     live: flags.live === true,
     connect: { signal, person: personAt(io) },
     async watch({ record, redactor, warnings }) {

@@ -8,7 +8,7 @@ import { plainLine } from "../../../core/base/inert.ts";
 import { signalCommands } from "../../../core/engine/result/commands.ts";
 import { openWebhooks, type WebhookTold } from "../../../protocol/webhooks/server.ts";
 import { approvalPage, toldPage } from "../../../reports/site/approval.ts";
-import { runChoices, text } from "../../flags.ts";
+import { text } from "../../flags.ts";
 import type { Action, Flags, Io } from "../../io.ts";
 import { GRACE_MS, openServing, portOf } from "../../serving.ts";
 import { amount, describeFailure, jsonText, painter, programName } from "../../terminal/terminal.ts";
@@ -21,36 +21,27 @@ const USUAL_PORT = 8080;
 /** Starts runs from webhooks until it is stopped, then waits for the running ones. */
 export const listen: Action = async (io, _args, flags) => {
   const { workspace, teller, stopped } = openServing(io, flags, undefined);
-  const choices = runChoices(flags);
-  const setting = readSetting(workspace, text(flags, "config") ?? USUAL_FILE, choices);
+  const setting = readSetting(workspace, text(flags, "config") ?? USUAL_FILE, flags);
   const { file } = setting;
   const watched = flags.verbose === true ? flags : { ...flags, quiet: true };
   const host = text(flags, "host") ?? file.host ?? "127.0.0.1";
   const queued = async () => (await workspace.intake?.waiting()) ?? 0;
   const metrics = await openMetrics({
     workspace: setting.workspace,
-    choices,
+    choices: flags,
     queued,
   });
   let address = "";
   const listener = openListener(setting, {
-    choices,
-    watch(prepared) {
-      const watch = watchOf(io, watched, prepared);
-      const observers = [...watch.observers, metrics.start(prepared)];
-      return { ...watch, observers, tellsContent: flags.otlpContent === true };
-    },
+    choices: flags,
+    watch: (prepared) => ({
+      ...watchOf(io, watched, { ...prepared, also: metrics.start(prepared) }),
+      tellsContent: flags.otlpContent === true,
+    }),
     ask(run, question, observer) {
       const { signal } = new AbortController();
-      const watch = (prepared: PreparedRun) => {
-        const own = watchOf(io, watched, prepared);
-        return { ...own, observers: [...own.observers, observer] };
-      };
-      return askRun(setting.workspace, run, question, {
-        choices,
-        connect: { signal },
-        watch,
-      });
+      const watch = (prepared: PreparedRun) => watchOf(io, watched, { ...prepared, also: observer });
+      return askRun(setting.workspace, run, question, { choices: flags, connect: { signal }, watch });
     },
     loggerFor: (skill) => skillLogger(io, watched, skill),
     onSlackFault: teller.onFault,

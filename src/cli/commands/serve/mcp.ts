@@ -3,7 +3,6 @@ import { VERSION } from "../../../files/own-files.ts";
 import { openMcpHttp } from "../../../protocol/mcp/http.ts";
 import { type McpService, openMcpService } from "../../../protocol/mcp/server.ts";
 import { connectStreams } from "../../../protocol/mcp/stdio.ts";
-import { runChoices } from "../../flags.ts";
 import type { Action, Flags, Io } from "../../io.ts";
 import { GRACE_MS, listenAt, openServing } from "../../serving.ts";
 import { plainProgress } from "../../terminal/progress/plain.ts";
@@ -13,11 +12,10 @@ import { skillLogger } from "../run/run.ts";
 export const mcp: Action = async (io, workflows, flags) => {
   const place = flags.http === true ? listenAt(io, flags) : refuseHttpFlags(flags);
   if (!place) io.reserveOutput();
-  const choices = runChoices(flags);
   const { workspace, teller, stopped } = openServing(io, flags, undefined);
   const service = await openMcpService(workspace, {
     version: VERSION,
-    choices,
+    choices: flags,
     workflows,
     loggerFor: (skill) => skillLogger(io, flags, skill),
     narrate: plainProgress,
@@ -30,7 +28,7 @@ export const mcp: Action = async (io, workflows, flags) => {
   });
   const offered = tellOffer(io, service, teller.warn);
   try {
-    if (choices.frozen) await offered;
+    if (flags.frozen) await offered;
     if (!place) return await speak(io, service, { stopped, offered, warn: teller.warn });
     const { tools } = await offered;
     const server = await openMcpHttp(service, { ...place, onFault: teller.onFault });

@@ -8,7 +8,7 @@ import type { Observer } from "../../../core/engine/ports.ts";
 import { openHttpServer } from "../../../protocol/http-server.ts";
 import { answerMetrics } from "../../../protocol/metrics.ts";
 import { accountOf } from "../../../reports/model/account.ts";
-import { number, runChoices } from "../../flags.ts";
+import { number } from "../../flags.ts";
 import type { Action, Flags, Io } from "../../io.ts";
 import { openServing } from "../../serving.ts";
 import { plainProgress } from "../../terminal/progress/plain.ts";
@@ -29,17 +29,13 @@ export const worker: Action = async (io, _args, flags) => {
     teller.note("stopping: takes no more runs, and exits when the current runs end");
     stop.abort();
   });
-  const choices = runChoices(flags);
-  const metrics = await openMetrics({ workspace, choices, queued: async () => (await queue.examine()).queued });
+  const metrics = await openMetrics({ workspace, choices: flags, queued: async () => (await queue.examine()).queued });
   const server = await serveMetrics(io, flags, metrics);
   const connect = { signal: new AbortController().signal };
   const drive = async (run: string) => {
     try {
-      const watch = (prepared: PreparedRun) => {
-        const own = watchOf(io, flags, prepared);
-        return { ...own, observers: [...own.observers, metrics.start(prepared)] };
-      };
-      const finished = await takeRun(workspace, run, { choices, connect, watch });
+      const watch = (prepared: PreparedRun) => watchOf(io, flags, { ...prepared, also: metrics.start(prepared) });
+      const finished = await takeRun(workspace, run, { choices: flags, connect, watch });
       metrics.end(run, finished);
       if (finished && flags.quiet !== true) await io.err(describeEnd(io, flags, finished));
     } catch (error) {
@@ -71,7 +67,7 @@ async function serveMetrics(io: Io, flags: Flags, metrics: Metrics) {
 }
 
 /** Prints one line per event, prefixed with the run's id. */
-export function watchOf(io: Io, flags: Flags, { record, warnings, redactor }: PreparedRun) {
+export function watchOf(io: Io, flags: Flags, { record, warnings, redactor, also }: PreparedRun & { also: Observer }) {
   const say = (line: string) => void io.err(redactor.text(`${plainLine(record.run)} ${line}`));
   for (const warning of warnings) say(`${plainLine(warning)}\n`);
   const progress: Observer = flags.quiet === true ? { onEvent: () => undefined } : plainProgress(say);
@@ -80,7 +76,7 @@ export function watchOf(io: Io, flags: Flags, { record, warnings, redactor }: Pr
     onWarning: ({ message }) => say(`! ${plainLine(message)}\n`),
   };
   return {
-    observers: [progress, warner],
+    observers: [progress, warner, also],
     // Never aborts: a worker that is stopping lets its runs finish.
     signal: new AbortController().signal,
     loggerFor: (skill: string) => skillLogger(io, flags, skill),

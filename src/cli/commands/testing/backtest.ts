@@ -9,7 +9,7 @@ import { parseJson } from "../../../core/base/values.ts";
 import type { BacktestResult } from "../../../core/outward/testing/backtest-result.ts";
 import { compareScores, type Scores } from "../../../core/outward/testing/grade.ts";
 import { makeFolder } from "../../../files/files.ts";
-import { number, openGuarded, runChoices, text } from "../../flags.ts";
+import { number, openGuarded, text } from "../../flags.ts";
 import { type Action, type Flags, type Io, interruptSignal } from "../../io.ts";
 import { writeReport } from "../../outputs.ts";
 import { jsonText } from "../../terminal/terminal.ts";
@@ -33,7 +33,7 @@ export const backtest: Action = async (io, [place], flags) => {
     workflow: text(flags, "workflow"),
     runs,
     isStrict: flags.strictClock === true,
-    choices: runChoices(flags),
+    choices: flags,
     signal,
     onRun: ({ id }, run) =>
       void (flags.quiet === true
