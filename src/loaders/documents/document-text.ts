@@ -58,11 +58,11 @@ export function readDocument(path: string, file: string, what: string): string |
 
 /** Suggests an existing file for a missing `path`, as a hint. `given` is the path as the user wrote it. */
 export function nearFile(path: string, given: string): string | undefined {
-  for (const beside of [".", "workflows"]) {
-    const entries = attempt(() => readdirSync(join(dirname(path), beside), { withFileTypes: true })) ?? [];
+  for (const folder of [".", "workflows"]) {
+    const entries = attempt(() => readdirSync(join(dirname(path), folder), { withFileTypes: true })) ?? [];
     const files = entries.filter((entry) => entry.isFile()).map((entry) => entry.name);
     const near = nearest(basename(path), files);
-    if (near !== undefined) return `did you mean ${join(dirname(given), beside, near)}?`;
+    if (near !== undefined) return `did you mean ${join(dirname(given), folder, near)}?`;
   }
   return undefined;
 }

@@ -48,19 +48,19 @@ export function isolatingSandbox(
       const command = { ...asked, network, limits: { ...DEFAULT_LIMITS, ...asked.limits } };
       // If we are root, another user must be able to reach the folder, so use /tmp.
       const folder = mkdtempSync(join(host.uid === 0 ? "/tmp" : tmpdir(), temporaryName("box", host.self)));
-      const egress = hosts && network ? openEgress({ hosts }) : undefined;
       try {
         chmodSync(folder, 0o755);
         // Protected names stay read-only until the program is gone.
         const { mounts, release } = protectNames(host, command, folder);
+        const egress = hosts && network ? openEgress({ hosts }) : undefined;
         try {
           const view = describeView(host, { ...command, mounts: [...command.mounts, ...mounts] }, folder);
           return await runIn({ host, command, turn, egress, view, folder, enclose });
         } finally {
           release();
+          await egress?.close();
         }
       } finally {
-        await egress?.close();
         removeFolder(folder);
       }
     },
