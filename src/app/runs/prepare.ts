@@ -85,8 +85,6 @@ interface RunRequest {
   /** Record that names the file. Its inline skills are not trusted, and its inner workflows may no longer exist. */
   readonly recorded?: RunRecord;
   readonly cooling?: Cooling | undefined;
-  /** Replaces the workflow that the node at a path runs, after it was checked. The path of the outermost one is empty. */
-  readonly alter?: (workflow: Workflow, path: string) => Workflow;
 }
 
 export interface Cooling extends Partial<CoolDown> {
@@ -175,11 +173,10 @@ function recordOf(
 type Read = ReturnType<typeof readRequest>;
 
 function readRequest(workspace: Workspace, request: RunRequest) {
-  const { document, input, recorded, cooling, choices, connect, serving, alter = (workflow) => workflow } = request;
+  const { document, input, recorded, cooling, choices, connect, serving } = request;
   const file = typeof document === "string" ? document : undefined;
-  const { workflow: written, diagnostics, inline, place } = readWorkflow(workspace, document);
-  if (!written) throw unrunnable(document, diagnostics);
-  const workflow = alter(written, "");
+  const { workflow, diagnostics, inline, place } = readWorkflow(workspace, document);
+  if (!workflow) throw unrunnable(document, diagnostics);
   const checked = checkInput(workflow, withTestCommand(workspace, workflow, input(workflow)));
   if (hasErrors(checked.diagnostics)) {
     const fields = Object.entries(workflow.inputs ?? {});
@@ -190,11 +187,10 @@ function readRequest(workspace: Workspace, request: RunRequest) {
       diagnostics: checked.diagnostics,
     });
   }
-  const { inner: read, findings } = readInner(workspace, {
+  const { inner, findings } = readInner(workspace, {
     ...{ workflow, document, inline, place },
     ...defined("recorded", recorded?.inner),
   });
-  const inner = new Map([...read].map(([path, each]) => [path, { ...each, workflow: alter(each.workflow, path) }]));
   if (hasErrors(findings)) throw unrunnable(document, findings);
   const all = [{ workflow, file }, ...inner.values()];
   const workflows = all.map((each) => each.workflow);

@@ -3,7 +3,7 @@ import { modelText } from "../../core/document/model-list.ts";
 import type { BacktestResult } from "../../core/outward/testing/backtest-result.ts";
 import { agreementOf, type GRADES, meanOf } from "../../core/outward/testing/grade.ts";
 import type { BacktestedCase, BacktestRun } from "./backtest.ts";
-import type { Coverage, Mutation } from "./mutate.ts";
+import type { Coverage } from "./coverage.ts";
 import type { TestedCase } from "./run-tests.ts";
 
 export function modelOf({ model, ready }: TestedCase): string | null {
@@ -11,12 +11,7 @@ export function modelOf({ model, ready }: TestedCase): string | null {
   return model.name ?? (own === undefined ? null : modelText(own));
 }
 
-export interface Measured {
-  readonly coverage?: readonly Coverage[];
-  readonly mutation?: readonly Mutation[];
-}
-
-export function testDocument(tested: readonly TestedCase[], measured: Measured = {}) {
+export function testDocument(tested: readonly TestedCase[], coverage?: readonly Coverage[]) {
   const files = [...new Set(tested.map(({ ready }) => ready.loaded.file))];
   return {
     schema: "skillflow.tests/1",
@@ -26,7 +21,7 @@ export function testDocument(tested: readonly TestedCase[], measured: Measured =
       file,
       cases: tested.filter(({ ready }) => ready.loaded.file === file).map(caseOf),
     })),
-    ...measured,
+    ...defined("coverage", coverage),
   };
 }
 

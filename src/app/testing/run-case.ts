@@ -1,6 +1,5 @@
 import { defined } from "../../core/base/values.ts";
 import { documentOf, nodePath } from "../../core/document/inner/place.ts";
-import type { Workflow } from "../../core/document/workflow/workflow.ts";
 import type { Entry, EventBody, RunEvent } from "../../core/engine/event/event.ts";
 import { type Change, changeSchema } from "../../core/engine/event/patch.ts";
 import type { ChangedPrompt } from "../../core/engine/event/prompt.ts";
@@ -36,7 +35,6 @@ export interface CaseRun {
   /** Source files of the run, which the result depends on in addition to the test's files. */
   readonly files: readonly string[];
   readonly reached: ReadonlySet<string>;
-  readonly record: RunRecord;
 }
 
 export interface Playing {
@@ -44,7 +42,6 @@ export interface Playing {
   readonly model: TestModel;
   readonly which: TestCase;
   readonly signal: AbortSignal;
-  readonly alter?: ((workflow: Workflow, path: string) => Workflow) | undefined;
 }
 
 /** Runs a test case once. Throws if it cannot start. */
@@ -72,7 +69,6 @@ export async function runCase(workspace: Workspace, playing: Playing): Promise<C
       tokens: outcome.tokens,
       files: Object.values(finished.record.sources).flatMap(({ sourcePath }) => sourcePath ?? []),
       reached: reachedIn(finished.events),
-      record: finished.record,
     };
   } finally {
     await prepared.close();
@@ -134,10 +130,7 @@ function givenAt(events: readonly RunEvent[], path: string) {
   });
 }
 
-async function prepareCase(
-  workspace: Workspace,
-  { ready, model, which, signal, alter }: Playing,
-): Promise<PreparedRun> {
+async function prepareCase(workspace: Workspace, { ready, model, which, signal }: Playing): Promise<PreparedRun> {
   const { test, document } = ready;
   const { serving } = model;
   const isLive = hasLiveTools(ready, which);
@@ -155,7 +148,6 @@ async function prepareCase(
     choices: choicesOf(workspace, { ready, which, model, isLive }),
     connect: isLive ? { signal } : undefined,
     ...defined("serving", serving),
-    ...defined("alter", alter),
     stage: (entries, writes) => stageSkills(entries, writes, props),
   });
   const skills = prepared.record.skills.map((skill) => asRecorded(skill, props));
@@ -168,7 +160,7 @@ async function prepareCase(
   };
 }
 
-export function hasLiveTools({ test }: Pick<ReadyTest, "test">, which: TestCase): boolean {
+function hasLiveTools({ test }: Pick<ReadyTest, "test">, which: TestCase): boolean {
   return (which.fixtures ?? test.fixtures) === "live";
 }
 

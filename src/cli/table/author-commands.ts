@@ -37,7 +37,6 @@ export const AUTHOR_COMMANDS: readonly CommandSpec[] = [
       ["--yes", "With -u: also accept changes that weaken a test"],
       ["--watch", "Rerun the tests that depend on a changed file"],
       ["--coverage", "Show which nodes, edges and steps no case reaches"],
-      ["--mutate", "Remove or change one rule of the workflow at a time, and fail if every case still passes"],
       ["--filter <text>", "Run only the cases whose name contains this text"],
       ["--repeat <n>", "Run each case this many times; it passes if all runs pass", { form: "count" }],
       [

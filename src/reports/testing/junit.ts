@@ -13,22 +13,15 @@ export interface TestedCase {
 
 const LONGEST = 4000;
 
-/** Results over all cases: parts of workflows that they reach, and mutants that they notice. */
-export interface Measured {
-  readonly coverage?: readonly {
-    readonly workflow: string;
-    readonly parts: Readonly<Record<string, { readonly reached: number; readonly total: number }>>;
-    readonly missed: readonly Finding[];
-  }[];
-  readonly mutation?: readonly {
-    readonly workflow: string;
-    readonly mutants: number;
-    readonly survived: readonly Finding[];
-  }[];
+/** Parts of a workflow that the cases reach. */
+export interface Coverage {
+  readonly workflow: string;
+  readonly parts: Readonly<Record<string, { readonly reached: number; readonly total: number }>>;
+  readonly missed: readonly Finding[];
 }
 
-/** Creates JUnit XML for workflow tests, with a suite for each file, and one for what was measured of each workflow. */
-export function testsJunit(tested: readonly TestedCase[], { coverage = [], mutation = [] }: Measured): string {
+/** Creates JUnit XML for workflow tests, with a suite for each file, and one for the coverage of each workflow. */
+export function testsJunit(tested: readonly TestedCase[], coverage: readonly Coverage[] = []): string {
   const files = [...new Set(tested.map(({ file }) => file))];
   return [
     '<?xml version="1.0" encoding="UTF-8"?>',
@@ -37,31 +30,20 @@ export function testsJunit(tested: readonly TestedCase[], { coverage = [], mutat
       const cases = tested.filter((one) => one.file === file);
       return [`  <testsuite${attributes({ name: file, ...countsOf(cases) })}>`, ...cases.map(caseOf), "  </testsuite>"];
     }),
-    ...coverage.map(({ workflow, parts, missed }) => {
-      const counts = Object.entries(parts).map(
-        ([kind, { reached, total }]) => [kind, `${reached} of ${total}`] as const,
-      );
-      return measuredSuite(`coverage of ${workflow}`, counts, missed);
-    }),
-    ...mutation.map(({ workflow, mutants, survived }) => {
-      const counts = [["mutants noticed", `${mutants - survived.length} of ${mutants}`]] as const;
-      return measuredSuite(`mutants of ${workflow}`, counts, survived);
-    }),
+    ...coverage.map(coverageSuite),
     "</testsuites>",
     "",
   ].join("\n");
 }
 
-function measuredSuite(
-  name: string,
-  counts: readonly (readonly [string, string])[],
-  findings: readonly Finding[],
-): string {
-  const properties = counts.map(([key, value]) => `      <property${attributes({ name: key, value })}/>`);
-  const lines = findings.map(({ file, line, message }) => `${file}:${line}: ${message}`).join("\n");
+function coverageSuite({ workflow, parts, missed }: Coverage): string {
+  const counts = Object.entries(parts).map(([name, { reached, total }]) => ({ name, value: `${reached} of ${total}` }));
+  const lines = missed.map(({ file, line, message }) => `${file}:${line}: ${message}`).join("\n");
   return [
-    `  <testsuite${attributes({ name, ...countsOf([]) })}>`,
-    ...["    <properties>", ...properties, "    </properties>"],
+    `  <testsuite${attributes({ name: `coverage of ${workflow}`, ...countsOf([]) })}>`,
+    "    <properties>",
+    ...counts.map((count) => `      <property${attributes(count)}/>`),
+    "    </properties>",
     ...(lines === "" ? [] : [`    <system-out>${xmlText(cutMiddle(lines, LONGEST))}</system-out>`]),
     "  </testsuite>",
   ].join("\n");

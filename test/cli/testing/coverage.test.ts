@@ -1,8 +1,8 @@
-import { readFileSync, writeFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
 import { makeProject, removeProjects } from "../program.ts";
-import { caseOf, makeDesk, runTest, WORKFLOW } from "./desk.ts";
+import { runTest } from "./desk.ts";
 
 afterAll(removeProjects);
 
@@ -35,15 +35,15 @@ const REPLIES = `replies:
   - { node: look, item: a, data: { kind: bug } }
 `;
 
-const APPROVED = `workflow: ./flow.yml
+const LOOSE = `workflow: ./flow.yml
 model: script:./flow.script.yml
 tools: { slack_send_message: [{ output: {} }] }
 cases:
   - name: one is sent
     input: { issues: [a], channel: ops }
     approvals: { sure: approve }
+    expect: { path: [each, sure, send] }
 `;
-const LOOSE = `${APPROVED}    expect: { path: [each, sure, send] }\n`;
 
 function makeFlow(test: string) {
   return makeProject({ "flow.yml": ROUTED, "flow.script.yml": REPLIES, "flow.test.yml": test });
@@ -70,44 +70,5 @@ describe("test --coverage", () => {
     expect(markdown).toContain("## 1 of 1 workflow tests pass");
     expect(markdown).toContain("| `flow.yml` | 4 of 5 | 2 of 3 | 1 of 1 |");
     expect(markdown).toContain("- `flow.yml:13` no case reaches the edge from look to drop");
-  });
-});
-
-describe("test --mutate", () => {
-  it("names the changes that no case notices, and passes once the cases notice all", async () => {
-    const cwd = makeFlow(LOOSE);
-    const loose = await runTest(cwd, ["--mutate", "--json", "--report", "md=t.md"]);
-    expect(loose.code).toBe(1);
-    const [{ survived, mutants }] = JSON.parse(loose.stdout).mutation;
-    expect(survived.map(({ line, message }: { line: number; message: string }) => `${line} ${message}`)).toEqual([
-      "18 no case fails without requires of the node send",
-      "20 no case fails without the step message of the node send",
-      "13 no case fails without the edge from look to drop",
-    ]);
-    expect(loose.stderr).toContain(`mutants of flow.yml: the cases notice ${mutants - 3} of ${mutants}`);
-    expect(loose.stderr).toMatch(/✔ \d+\/\d+ line 14: without the approval sure "one is sent" fails/);
-    expect(readFileSync(join(cwd, "t.md"), "utf8")).toContain(
-      `${mutants - 3} of ${mutants} mutants of \`flow.yml\` are noticed`,
-    );
-    const strict = `${APPROVED}    expect:
-      path: [each, "each[a]/look", sure, send]
-      planned: [{ tool: slack_send_message }]
-  - name: noise is dropped
-    input: { issues: [b] }
-    approvals: { sure: approve }
-    expect: { path: [each, "each[b]/look", "each[b]/drop", sure, send], planned: [] }
-`;
-    writeFileSync(join(cwd, "flow.test.yml"), strict);
-    const more = "  - { node: look, item: b, data: { kind: noise } }\n  - { node: drop, text: dropped }\n";
-    writeFileSync(join(cwd, "flow.script.yml"), REPLIES + more);
-    expect(await runTest(cwd, ["--mutate"])).toMatchObject({ code: 0 });
-  });
-
-  it("runs no mutant while a case fails, and none with a live model", async () => {
-    const failing = await runTest(makeDesk({ "triage.test.yml": caseOf("{ verdict: no }") }), ["--mutate"]);
-    expect([failing.code, failing.stderr.includes("all cases have to pass first")]).toEqual([1, true]);
-    const live = makeDesk({ "triage.test.yml": `${caseOf("{}")}    fixtures: live\n`, "triage.yml": WORKFLOW });
-    const { code, stderr } = await runTest(live, ["--mutate", "--repeat", "2"]);
-    expect([code, stderr.includes("--mutate runs each case once")]).toEqual([2, true]);
   });
 });

@@ -1,13 +1,11 @@
 import type { Workspace } from "../../../app/host.ts";
 import { environmentRedactor } from "../../../app/secrets.ts";
 import { acceptTests, updatesOf } from "../../../app/testing/accept.ts";
-import { type Measured, modelOf, testDocument } from "../../../app/testing/documents.ts";
-import type { MutantRun } from "../../../app/testing/mutate.ts";
+import type { Coverage } from "../../../app/testing/coverage.ts";
+import { modelOf, testDocument } from "../../../app/testing/documents.ts";
 import { openTestWorkspace, runTests, type TestedCase } from "../../../app/testing/run-tests.ts";
-import type { Diagnostic } from "../../../core/base/diagnostic.ts";
 import { messageOf, SkillflowError, usageError } from "../../../core/base/errors.ts";
 import { plainLine } from "../../../core/base/inert.ts";
-import { defined } from "../../../core/base/values.ts";
 import { testsJunit } from "../../../reports/testing/junit.ts";
 import { isCi } from "../../ci/ci.ts";
 import { list, number, projectOptions, text } from "../../flags.ts";
@@ -19,8 +17,6 @@ import {
   describeCase,
   describeCoverage,
   describeFailures,
-  describeMutant,
-  describeMutation,
   describeSummary,
   describeTable,
   describeUpdates,
@@ -71,44 +67,25 @@ export async function runOnce(io: Io, flags: Flags, { workspace, places, signal,
   if (models.length > 1) await io.err(describeTable(tested, view));
   if (!isQuiet || left.length > 0) await io.err(describeSummary(tested, left, view));
   await annotate(io, left);
-  const measured = await measure(io, flags, { workspace, signal, tested });
-  await writeReports(io, flags, tested, measured);
-  if (flags.json === true) await io.out(jsonText(testDocument(tested, measured)));
+  const coverage = await showCoverage(io, flags, tested);
+  await writeReports(io, flags, tested, coverage);
+  if (flags.json === true) await io.out(jsonText(testDocument(tested, coverage)));
   if (signal.aborted) return 130;
-  const survived = (measured.mutation ?? []).flatMap((one) => one.survived);
-  return left.length + survived.length > 0 ? 1 : 0;
+  return left.length > 0 ? 1 : 0;
 }
 
-/** Measures what the cases reach and notice. Mutants are run only if all cases pass. */
-async function measure(
-  io: Io,
-  flags: Flags,
-  { workspace, signal, tested }: Pick<Round, "workspace" | "signal"> & { readonly tested: readonly TestedCase[] },
-): Promise<Measured> {
-  if (flags.coverage !== true && flags.mutate !== true) return {};
-  const { coverageOf, mutateTests } = await import("../../../app/testing/mutate.ts");
+/** With `--coverage`, shows the parts of the workflows that no case reaches. */
+async function showCoverage(io: Io, flags: Flags, tested: readonly TestedCase[]): Promise<Coverage[] | undefined> {
+  if (flags.coverage !== true) return undefined;
+  const { coverageOf } = await import("../../../app/testing/coverage.ts");
   const paint = painter(io, flags);
   const frame = framesOf(io, paint, flags);
-  const show = async (findings: readonly Diagnostic[]) => {
-    for (const found of findings) await io.err(`${describeDiagnostic(found, paint, frame(found))}\n`);
-  };
-  const coverage = flags.coverage === true ? coverageOf(tested) : undefined;
-  for (const each of coverage ?? []) {
-    await show(each.missed);
+  const coverage = coverageOf(tested);
+  for (const each of coverage) {
+    for (const found of each.missed) await io.err(`${describeDiagnostic(found, paint, frame(found))}\n`);
     await io.err(describeCoverage(each, paint));
   }
-  if (flags.mutate !== true) return defined("coverage", coverage);
-  if (tested.some(({ passed }) => !passed)) {
-    await io.err(`${paint("yellow", "no mutants were run")}: all cases have to pass first\n`);
-    return defined("coverage", coverage);
-  }
-  const onMutant = async (done: MutantRun) => (flags.quiet === true ? undefined : io.err(describeMutant(done, paint)));
-  const mutation = await mutateTests(workspace, tested, { signal, onMutant });
-  for (const each of mutation) {
-    await show(each.survived);
-    await io.err(describeMutation(each, paint));
-  }
-  return { ...defined("coverage", coverage), mutation };
+  return coverage;
 }
 
 function checkFlags(io: Io, flags: Flags): void {
@@ -120,8 +97,6 @@ function checkFlags(io: Io, flags: Flags): void {
     if (io.host.documents) throw usageError("-u cannot be used with --from-ref, because it writes to the checkout");
     if (!isOne) throw usageError("-u accepts one run: leave out --repeat and a second --model");
   }
-  if (flags.mutate === true && (flags.watch === true || flags.update === true || !isOne))
-    throw usageError("--mutate runs each case once: leave out --watch, -u, --repeat and a second --model");
   if (flags.yes === true && flags.update !== true) throw usageError("--yes requires -u");
   if (flags.watch === true && !io.isTerminal) throw usageError("--watch requires a terminal");
 }
@@ -166,12 +141,17 @@ function isAccepted({ runs, ready, model }: TestedCase, accepted: readonly strin
   );
 }
 
-async function writeReports(io: Io, flags: Flags, tested: readonly TestedCase[], measured: Measured): Promise<void> {
+async function writeReports(
+  io: Io,
+  flags: Flags,
+  tested: readonly TestedCase[],
+  coverage?: readonly Coverage[],
+): Promise<void> {
   const { resolve } = await import("node:path");
   const cases = tested.map((one) => ({ ...one, file: one.ready.loaded.file, model: modelOf(one) }));
   for (const { kind, path } of reportPlaces(flags)) {
     const { testsMarkdown } = await import("../../../reports/testing/markdown.ts");
-    const text = kind === "md" ? testsMarkdown(cases, measured) : testsJunit(cases, measured);
+    const text = kind === "md" ? testsMarkdown(cases, coverage) : testsJunit(cases, coverage);
     await replaceOwn(resolve(io.host.cwd, path), io.clean(text));
   }
 }

@@ -1,5 +1,5 @@
+import type { Coverage } from "../../../app/testing/coverage.ts";
 import { modelOf } from "../../../app/testing/documents.ts";
-import type { Coverage, MutantRun, Mutation } from "../../../app/testing/mutate.ts";
 import type { TestedCase } from "../../../app/testing/run-tests.ts";
 import { plainLine, plainText } from "../../../core/base/inert.ts";
 import type { Json } from "../../../core/base/values.ts";
@@ -105,17 +105,6 @@ export function describeCoverage({ workflow, parts }: Coverage, paint: Paint): s
     return paint(reached === total ? "green" : "yellow", `${reached} of ${total} ${kind}`);
   });
   return `coverage of ${plainLine(workflow)}: ${counts.join(", ")}\n`;
-}
-
-export function describeMutant({ number, total, line, change, killer }: MutantRun, paint: Paint): string {
-  const mark = killer === undefined ? paint("red", "✘") : paint("green", "✔");
-  const outcome = killer === undefined ? "no case fails" : `"${plainLine(killer)}" fails`;
-  return `${mark} ${number}/${total} ${line === undefined ? "" : `line ${line}: `}${plainLine(change)} ${paint("dim", outcome)}\n`;
-}
-
-export function describeMutation({ workflow, mutants, survived }: Mutation, paint: Paint): string {
-  const noticed = paint(survived.length > 0 ? "red" : "green", `${mutants - survived.length} of ${mutants}`);
-  return `mutants of ${plainLine(workflow)}: the cases notice ${noticed}\n`;
 }
 
 export function describeTable(tested: readonly TestedCase[], { paint }: View): string {
