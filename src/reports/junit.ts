@@ -15,7 +15,7 @@ export function junitXml(report: Report): string {
   const { visits } = visitsOf(report);
   const { record, result } = report;
   const told = visits.flatMap(casesOf);
-  const claims = (record.kind === "recheck" && answerRecheck(record, foldedState(report))?.claims) || [];
+  const claims = record.kind === "recheck" ? claimsOf(report) : [];
   const own = told.flatMap((each) => ("node" in each ? [each] : []));
   const failures = own.filter(isFailure).length + claims.filter(({ answer }) => answer === "not_held").length;
   const skipped = told.filter(isLeftOut).length + claims.filter(({ answer }) => answer === "inconclusive").length;
@@ -92,9 +92,19 @@ function itemCase(workflow: string, item: Item): string {
   return [open, outcome, "    </testcase>"].filter((part) => part !== "").join("\n");
 }
 
+type Claim = Pick<RecheckedClaim, "claim" | "answer" | "reason">;
+
+/** Returns the claims of a recheck. A run without a kept claim is inconclusive, and its report must not look as if all held. */
+function claimsOf({ record, ...report }: Report): readonly Claim[] {
+  const { claims = [] } = answerRecheck(record, foldedState({ record, ...report })) ?? {};
+  return claims.length > 0
+    ? claims
+    : [{ claim: "kept claims", answer: "inconclusive", reason: "the run has no kept claim" }];
+}
+
 const UNHELD = { not_held: "failure", inconclusive: "skipped" } as const;
 
-function claimCase(workflow: string, { claim, answer, reason = answer }: RecheckedClaim): string {
+function claimCase(workflow: string, { claim, answer, reason = answer }: Claim): string {
   const open = `    <testcase${attributes({ name: claim, classname: workflow, time: "0.000" })}>`;
   const outcome = answer === "held" ? [] : [`      <${UNHELD[answer]}${attributes({ message: reason })}/>`];
   return [open, ...outcome, "    </testcase>"].join("\n");

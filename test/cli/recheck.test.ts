@@ -244,8 +244,11 @@ describe("a recheck", () => {
 
   it("is inconclusive if the run has no kept claim", async () => {
     await investigate({ ...found, claims: [] });
-    const [code, answer] = await recheck([]);
+    const [code, answer] = await recheck([], "--report", "junit=r.xml");
     expect([code, answer]).toMatchObject([8, { answer: "inconclusive", claims: [] }]);
+    expect(readFileSync(join(cwd, "r.xml"), "utf8")).toMatch(
+      /skipped="1"[\s\S]*<skipped message="the run has no kept claim"/,
+    );
     const judged = await here("feedback", answer.run, "right");
     expect([judged.code, judged.stderr]).toEqual([2, expect.stringContaining("skillflow feedback one right")]);
   });

@@ -19,7 +19,7 @@ export interface Connection {
 }
 
 /** Time for finishing pending requests after the input ends and the offer is ready. */
-const GRACE_MS = 1000;
+const GRACE_MS = 5000;
 /** Maximum number of open requests. Reading pauses beyond it. */
 const MOST_OPEN = 512;
 

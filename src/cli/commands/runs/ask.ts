@@ -47,9 +47,7 @@ function describe({ run, of, answer, claims, evidence }: Ask, paint: Paint): str
   const dropped = evidence.claims - claims.length;
   const none = paint("yellow", "No claim of this answer is supported by the record.");
   return [
-    plainText(answer),
-    "",
-    ...(claims.length > 0 ? shown : [none]),
+    ...(claims.length > 0 ? [plainText(answer), "", ...shown] : [none, "", plainText(answer), ""]),
     ...(dropped > 0
       ? [paint("dim", `${dropped} of ${evidence.claims} claims removed: the quoted results do not show them`)]
       : []),

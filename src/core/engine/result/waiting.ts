@@ -60,7 +60,7 @@ export function wordOf(events: readonly RunEvent[], said: Said, { now, settings 
   const wait = waiting.find(({ node, since }) => node === said.node && since === (said.since ?? since));
   if (!wait) throw nothingToDecide(events, said.node, waiting);
   if (isLate(wait, now)) {
-    throw wrong(`it is too late: ${wait.node} waited until ${wait.until}`, "continue without it: skillflow resume RUN");
+    throw wrong(`it is too late: ${wait.node} waited until ${wait.until}`, "resume the run to continue without it");
   }
   return recorded(events, wait, { approved: said.approved, by: said.by, ...defined("note", said.note) }, settings);
 }
