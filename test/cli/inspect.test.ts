@@ -126,6 +126,34 @@ describe("doctor", () => {
     expect(stdout).not.toContain(CANARY);
   });
 
+  it("names the nodes that ask a model of each provider", async () => {
+    const ask = { name: "N", instruction: "Look." };
+    const own = { ...ask, model: ["anthropic:a", "openai:b"] };
+    const nodes = { own, plain: ask, sure: { name: "S", approval: { ask: "Go?" } } };
+    const edges = [
+      { from: "own", to: "plain" },
+      { from: "plain", to: "sure" },
+    ];
+    const project = { "w.yml": { id: "w", name: "W", entry: "own", nodes, edges } };
+    const asked = async (...args: string[]) => {
+      const { stdout } = await doctor(
+        ["w.yml", "--json", ...args],
+        { OPENAI_API_KEY: SECRETS.OPENAI_API_KEY },
+        project,
+      );
+      const { models } = parse(stdout) as { models: { id: string; nodes: string[] }[] };
+      return models.flatMap(({ id, nodes }) => (nodes.length > 0 ? [[id, ...nodes]] : []));
+    };
+    expect(await asked()).toEqual([
+      ["anthropic", "own"],
+      ["openai", "own"],
+    ]);
+    expect(await asked("--model", "openai:a")).toEqual([
+      ["anthropic", "own"],
+      ["openai", "own", "plain"],
+    ]);
+  });
+
   it.each<[string, string, number, RegExp]>([
     ["without a key", "anthropic:a", 3, /error MODEL_UNAVAILABLE anthropic needs ANTHROPIC_API_KEY, which is not set/],
     ["that has a key", "openai:a", 0, /●.* openai/],

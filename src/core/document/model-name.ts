@@ -112,6 +112,18 @@ export function asksModel({ nodes, edges }: Pick<Workflow, "nodes" | "edges">): 
   return isAsking || edges.some(({ when }) => when?.trim());
 }
 
+/** Returns whether a node asks a model of this provider. `fallback` is the model of a run whose workflow names none. */
+export function asksProvider(
+  provider: string,
+  node: string,
+  asking: { readonly workflow: Workflow; readonly fallback: ModelChoice | undefined },
+): boolean {
+  const { workflow, fallback = [] } = asking;
+  const { model, steps, approval, map, call } = workflow.nodes[node] ?? {};
+  if (steps || approval || map || call !== undefined) return false;
+  return modelsOf(model ?? workflow.model ?? fallback).some((name) => parseModel(name).provider === provider);
+}
+
 /** Models that this process can ask. */
 export interface ModelAccess {
   readonly env: Environment;

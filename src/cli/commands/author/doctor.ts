@@ -10,17 +10,18 @@ import { fallbackWarnings } from "../../../app/runs/warnings.ts";
 import { describeUnsearched, runRedactor, secretsOf } from "../../../app/secrets.ts";
 import { gatherAll, leaveOutUseless, plannableSkills, type SkillEntries } from "../../../app/skills/entries.ts";
 import { allSkills, examineSkill, type SkillState } from "../../../app/skills/states.ts";
-import { configFindings, unknownSkills } from "../../../app/workspace.ts";
+import { configFiles, configFindings, unknownSkills } from "../../../app/workspace.ts";
 import type { Diagnostic } from "../../../core/base/diagnostic.ts";
 import { messageOf, SkillflowError } from "../../../core/base/errors.ts";
 import { plainLine } from "../../../core/base/inert.ts";
-import { defined, isObject, type JsonObject } from "../../../core/base/values.ts";
+import { defined, isObject, toJson } from "../../../core/base/values.ts";
 import { flatWorkflow } from "../../../core/document/inner/flat.ts";
 import { modelsOf } from "../../../core/document/model-list.ts";
-import { checkModels, modelAvailability, parseModels } from "../../../core/document/model-name.ts";
+import { asksProvider, checkModels, modelAvailability, parseModels } from "../../../core/document/model-name.ts";
 import type { LoadedPolicy } from "../../../core/document/policy.ts";
 import type { Workflow } from "../../../core/document/workflow/workflow.ts";
 import type { QueueState } from "../../../core/engine/ports.ts";
+import { namedModel } from "../../../core/engine/settings/settings.ts";
 import { openProject, text } from "../../flags.ts";
 import type { Action, Flags } from "../../io.ts";
 import { amount, describeDiagnostic, duration, jsonText, type Paint, painter } from "../../terminal/terminal.ts";
@@ -36,12 +37,9 @@ export const doctor: Action = async (io, [file], flags) => {
     return examineSkill({ skill, entry, nodes: listing.map(([id]) => id) }, io.host);
   });
   const skills = flags.live === true ? await probeAll(workspace, entries, examined) : examined;
-  const models = modelAvailability(modelAccess(workspace)).map(({ id, lack }): SkillState => {
-    if (lack === undefined) return { id, state: "configured", reason: null, fix: null, nodes: [] };
-    return { id, state: "not_configured", reason: lack.reason, fix: lack.fix, nodes: [] };
-  });
-  const bare = workflow ? nodesWithout(workflow, skills) : [];
   const named = text(flags, "model");
+  const models = modelStates(workspace, workflow, named);
+  const bare = workflow ? nodesWithout(workflow, skills) : [];
   const lacking = named === undefined ? [] : modelFindings(workspace, named, workflow);
   const ok = bare.length + lacking.length === 0;
   const sandbox = flags.live === true ? { sandbox: await sandboxName(workspace) } : {};
@@ -75,6 +73,20 @@ export const doctor: Action = async (io, [file], flags) => {
   if (database?.state === "unavailable" && workspace.queue) return 4;
   return ok ? 0 : 3;
 };
+
+/** Returns the state of each provider, with the nodes that ask one of its models. */
+function modelStates(workspace: Workspace, workflow: Workflow | undefined, named: string | undefined): SkillState[] {
+  const access = modelAccess(workspace);
+  const fallback = namedModel(defined("model", named), { ...access, files: configFiles(workspace) });
+  return modelAvailability(access).map(({ id, lack }): SkillState => {
+    const asking = workflow
+      ? Object.keys(workflow.nodes).filter((node) => asksProvider(id, node, { workflow, fallback }))
+      : [];
+    if (lack === undefined) return { id, state: "configured", reason: null, fix: null, nodes: asking };
+    return { id, state: "not_configured", reason: lack.reason, fix: lack.fix, nodes: asking };
+  });
+}
+
 function describePolicy({ path, policy }: LoadedPolicy, paint: Paint): string {
   const { writes = "allow", models, limits = {}, skills, mcp_servers: servers, require_frozen } = policy;
   const only = (what: string, allowed: readonly string[] | undefined) =>
@@ -132,7 +144,7 @@ async function skillsOfRun(
   const { writes } = boundsFor(workspace, {}, [workflow]);
   const usable = writes === "plan" ? plannableSkills(found) : found;
   return leaveOutUseless(usable, workspace.host.cwd, {
-    input: { documents: documents.map((each) => each.workflow as unknown as JsonObject) },
+    input: { documents: documents.map((each) => toJson(each.workflow)) },
     sources: {},
   });
 }
