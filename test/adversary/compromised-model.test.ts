@@ -235,10 +235,12 @@ async function attack({
   };
 }
 
-/** What each file holds, but for those of the run and its outputs. */
+/** What each file holds, but for those of the run, its outputs and the compiled code of the program. */
 function snapshot(...roots: readonly string[]): ReadonlyMap<string, string> {
   const found = roots.flatMap((root) => filesBelow(root).map((file) => [file, relative(root, file)] as const));
-  const watched = found.filter(([, name]) => !/^(\.skillflow\/(runs|state)|o|out|\.git)\//.test(name));
+  const watched = found.filter(
+    ([, name]) => !/^(\.skillflow\/(runs|state)|\.cache\/skillflow|o|out|\.git)\//.test(name),
+  );
   return new Map(
     watched.map(([file, name]) => [name, lstatSync(file).isFile() ? readFileSync(file, "latin1") : "link"]),
   );

@@ -391,5 +391,8 @@ export const vendor: Vendor = {
       tells: ["Checkout answers 502 at night"],
     },
   },
-  inputs: { gitlab_add_comment: { number: 6, on: null }, gitlab_create_issue: { confidential: null } },
+  inputs: {
+    gitlab_add_comment: { number: 6, on: null, project: null },
+    gitlab_create_issue: { confidential: null, project: null },
+  },
 };

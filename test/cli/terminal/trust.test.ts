@@ -250,10 +250,10 @@ describe("elsewhere", () => {
     ],
     ["a file that is no list", "trust.json", "{}", "is not read, so nothing in it is trusted"],
     [
-      "an id with a digest",
+      "an id with the digest of another content",
       "config.yml",
       "skills: { trust: [pager@0123456789abcdef] }",
-      "pager@0123456789abcdef is ignored",
+      "pager (its code is not trusted",
     ],
   ])("%s allows nothing, and it is said", async (_, name, text, said) => {
     const place = makePlace({}, { [`.config/skillflow/${name}`]: text });
