@@ -36,12 +36,11 @@ export const availabilityTools = [
       to: day,
       points: z.int().min(0).max(60).optional().describe("Per region. Default 24; 0 for none."),
     }),
-    output_schema: resultSchema({
-      ...{ availability_percent: "number", downtime_seconds: "number", incidents: "number" },
-      ...{ longest_incident_seconds: "number", average_incident_seconds: "number" },
-      response_ms: [{ region: "text", ...seriesSummary, slowest_part: "any" }],
-      note: "text",
-    }),
+    output_schema: resultSchema(
+      "",
+      `availability_percent:number downtime_seconds:number incidents:number longest_incident_seconds:number
+        average_incident_seconds:number response_ms:[{ region ${seriesSummary} slowest_part:any }] note`,
+    ),
     handler: (input, context) =>
       withBetterStack(context, async (ask) => {
         const path = ["v2", "monitors", checkedId(input.monitor_id)];
@@ -72,10 +71,7 @@ export const availabilityTools = [
     origin: "team",
     clock: "snapshot",
     input_schema: z.strictObject({ limit, page }),
-    output_schema: pageSchema("heartbeats", {
-      ...{ id: "text", name: "text", status: "text", team: "text" },
-      ...{ period_seconds: "number", grace_seconds: "number", paused_at: "text" },
-    }),
+    output_schema: pageSchema("heartbeats", "id name status team period_seconds:number grace_seconds:number paused_at"),
     handler: (input, context) =>
       withBetterStack(context, async (ask) => {
         const answer = await ask({

@@ -1,4 +1,4 @@
-import { lenient, resultSchema, type Shape, textLike } from "skillflow/internal";
+import { lenient, resultSchema, textLike } from "skillflow/internal";
 import * as z from "zod";
 
 /** Parameters and response fields that several tools share. */
@@ -23,8 +23,8 @@ export function paging(input: { readonly limit?: number | undefined; readonly pa
 }
 
 /** Returns the schema of a page. Its list is always present, and empty if nothing matches. */
-export function pageSchema(list: string, item: Shape) {
-  return resultSchema({ [list]: [item], next_page: "number" }, list);
+export function pageSchema(list: string, item: string) {
+  return resultSchema(list, `${list}:[{ ${item} }] next_page:number`);
 }
 
 /** Fields of an unexpected type count as absent, so that one odd field does not fail the whole result. */

@@ -1,5 +1,5 @@
 import { defineTool } from "skillflow";
-import { each, lenient, resultSchema, type Shape } from "skillflow/internal";
+import { each, lenient, resultSchema } from "skillflow/internal";
 import * as z from "zod";
 import {
   checkedId,
@@ -21,12 +21,8 @@ import { withBetterStack } from "./service.ts";
 
 const day = z.string().regex(/^\d{4}-\d{2}-\d{2}$/);
 
-export const INCIDENT = {
-  ...each("text", "id name cause status team monitor_id monitored_url started_at acknowledged_at acknowledged_by"),
-  ...each("text", "resolved_at resolved_by"),
-  regions: ["text"],
-  url: "text",
-} as const satisfies Shape;
+export const INCIDENT = `id name cause status team monitor_id monitored_url started_at acknowledged_at acknowledged_by resolved_at resolved_by
+  regions:[text] url`;
 
 export const incidentTools = [
   defineTool({
@@ -63,13 +59,9 @@ export const incidentTools = [
     clock: "snapshot",
     input_schema: z.strictObject({ incident_id: incidentId }),
     output_schema: resultSchema(
-      {
-        ...INCIDENT,
-        ...each("text", "http_method response_content response_options screenshot_url origin_url"),
-        notified_by: ["text"],
-        metadata: {},
-      },
       "id",
+      `${INCIDENT} http_method response_content response_options screenshot_url origin_url notified_by:[text]
+        metadata:{}`,
     ),
     handler: (input, context) =>
       withBetterStack(context, async (ask) => {

@@ -33,7 +33,7 @@ export const logTools = [
         .describe("Name from list_sources: t123456_my_app. Default: the first one configured."),
       limit: z.int().min(1).max(200).optional().describe("Maximum number of rows. Default 50."),
     }),
-    output_schema: resultSchema({ source: "text", row_count: "number", rows: [{}], more: "text" }, "source", "rows"),
+    output_schema: resultSchema("source rows", "source row_count:number rows:[{}] more"),
     handler: (input, context) =>
       withSql(context, async (run) => {
         const source = chosen(input.source, context);

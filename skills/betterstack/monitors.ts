@@ -19,7 +19,7 @@ import {
 } from "./fields.ts";
 import { withBetterStack } from "./service.ts";
 
-const MONITOR = { ...each("text", "id name type status team monitored_url last_checked_at paused_at url") } as const;
+const MONITOR = "id name type status team monitored_url last_checked_at paused_at url";
 
 export const monitorTools = [
   defineTool({
@@ -56,22 +56,11 @@ export const monitorTools = [
     clock: "snapshot",
     input_schema: z.strictObject({ monitor_id: monitorId }),
     output_schema: resultSchema(
-      {
-        ...MONITOR,
-        created_at: "text",
-        ...each("number", "check_frequency confirmation_period recovery_period request_timeout"),
-        http_method: "text",
-        expected_status_codes: ["number"],
-        required_keyword: "text",
-        verify_ssl: "flag",
-        ...each("number", "ssl_expiration domain_expiration"),
-        port: "text",
-        regions: ["text"],
-        policy_id: "any",
-        ...each("text", "maintenance_from maintenance_to maintenance_timezone"),
-        maintenance_days: ["text"],
-      },
       "id",
+      `${MONITOR} created_at check_frequency:number confirmation_period:number recovery_period:number
+        request_timeout:number http_method expected_status_codes:[number] required_keyword verify_ssl:flag
+        ssl_expiration:number domain_expiration:number port regions:[text] policy_id:any maintenance_from
+        maintenance_to maintenance_timezone maintenance_days:[text]`,
     ),
     handler: (input, context) =>
       withBetterStack(context, async (ask) => {

@@ -10,7 +10,7 @@ const person = z.string().min(1).max(200);
 
 const way = (what: string, absent: boolean) => z.boolean().optional().describe(`${what} Default ${absent}.`);
 
-const SETTLED = resultSchema({ ...INCIDENT, existing: "flag" }, "id");
+const SETTLED = resultSchema("id", `${INCIDENT} existing:flag`);
 
 export const respondTools = [
   defineTool({

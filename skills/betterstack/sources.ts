@@ -12,13 +12,11 @@ export const sourceTools = [
     effect: "read",
     clock: "snapshot",
     input_schema: z.strictObject({ limit, page }),
-    output_schema: pageSchema("sources", {
-      ...each("text", "id name platform data_region"),
-      ingesting_paused: "flag",
-      ...each("text", "created_at updated_at team source"),
-      ...each("number", "logs_kept_days metrics_kept_days"),
-      queryable: "flag",
-    }),
+    output_schema: pageSchema(
+      "sources",
+      `id name platform data_region ingesting_paused:flag created_at updated_at team source logs_kept_days:number
+        metrics_kept_days:number queryable:flag`,
+    ),
     handler: (input, context) =>
       withBetterStack(
         context,

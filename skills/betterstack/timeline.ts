@@ -1,6 +1,6 @@
 import { defineTool } from "skillflow";
 import type { Ask } from "skillflow/internal";
-import { each, lenient, markerOf, resultSchema, withoutMarkers } from "skillflow/internal";
+import { lenient, markerOf, resultSchema, withoutMarkers } from "skillflow/internal";
 import * as z from "zod";
 import {
   checkedId,
@@ -28,10 +28,7 @@ export const timelineTools = [
     effect: "read",
     clock: "range",
     input_schema: z.strictObject({ incident_id: incidentId }),
-    output_schema: resultSchema(
-      { items: [{ at: "text", kind: "text", title: "text", text: "text", by: "text" }], earlier_left_out: "number" },
-      "items",
-    ),
+    output_schema: resultSchema("items", "items:[{ at kind title text by }] earlier_left_out:number"),
     handler: (input, context) =>
       withBetterStack(context, async (ask) => {
         const path = ["v3", "incidents", checkedId(input.incident_id), "timeline"];
@@ -53,7 +50,7 @@ export const timelineTools = [
       incident_id: incidentId,
       text: z.string().min(1).max(10_000).describe("Markdown."),
     }),
-    output_schema: resultSchema({ id: "text", created_at: "text", existing: "flag" }, "id"),
+    output_schema: resultSchema("id", "id created_at existing:flag"),
     handler: (input, context) =>
       withBetterStack(context, async (ask) => {
         const path = ["v2", "incidents", checkedId(input.incident_id), "comments"];
@@ -71,11 +68,7 @@ export const timelineTools = [
     effect: "read",
     clock: "snapshot",
     input_schema: z.strictObject({ limit, page }),
-    output_schema: pageSchema("calendars", {
-      ...each("text", "id name team"),
-      is_default: "flag",
-      on_call: [{ name: "text", email: "text" }],
-    }),
+    output_schema: pageSchema("calendars", "id name team is_default:flag on_call:[{ name email }]"),
     handler: (input, context) =>
       withBetterStack(context, async (ask) => {
         const answer = await ask({ path: ["v2", "on-calls"], query: paging(input), answer: calendarsAnswer });

@@ -5,11 +5,7 @@ import { cursor, from, namedOf, number, pairs, secondsOf, text, to, withCloudWat
 
 const alarmName = z.string().min(1).max(255);
 
-const ALARM = {
-  ...each("text", "name state since reason description namespace metric"),
-  dimensions: "any",
-  ...each("text", "condition rule"),
-} as const;
+const ALARM = "name state since reason description namespace metric dimensions:any condition rule";
 
 export const alarmTools = [
   defineTool({
@@ -26,7 +22,7 @@ export const alarmTools = [
       limit: z.int().min(1).max(100).optional().describe("Default 20."),
       cursor,
     }),
-    output_schema: resultSchema({ alarms: [ALARM], next_cursor: "text", note: "text" }, "alarms"),
+    output_schema: resultSchema("alarms", `alarms:[{ ${ALARM} }] next_cursor note`),
     handler: (input, context) =>
       withCloudWatch("monitoring", context, async (act) => {
         const state = input.state ?? "ALARM";
@@ -66,13 +62,7 @@ export const alarmTools = [
       limit: z.int().min(1).max(100).optional().describe("Default 30."),
       cursor,
     }),
-    output_schema: resultSchema(
-      {
-        items: [{ at: "text", alarm: "text", what: "text", reason: "text" }],
-        ...each("text", "from to next_cursor note"),
-      },
-      "items",
-    ),
+    output_schema: resultSchema("items", "items:[{ at alarm what reason }] from to next_cursor note"),
     handler: (input, context) =>
       withCloudWatch("monitoring", context, async (act) => {
         const period = periodOf({ from: "now-1d", ...input }, context.now());

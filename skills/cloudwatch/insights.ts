@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { defineTool, type ToolContext } from "skillflow";
-import { each, isoTime, lenient, periodOf, resultSchema } from "skillflow/internal";
+import { isoTime, lenient, periodOf, resultSchema } from "skillflow/internal";
 import * as z from "zod";
 import { type Act, from, logGroup, number, secondsOf, text, to, withCloudWatch } from "./service.ts";
 
@@ -22,8 +22,8 @@ export const insightTools = [
       limit: z.int().min(1).max(200).optional().describe("Number of rows. Default 50."),
     }),
     output_schema: resultSchema(
-      { rows: ["any"], ...each("number", "matched scanned scanned_bytes"), ...each("text", "from to incomplete note") },
       "rows",
+      "rows:[any] matched:number scanned:number scanned_bytes:number from to incomplete note",
     ),
     handler: (input, context) =>
       withCloudWatch("logs", context, async (act) => {

@@ -20,11 +20,8 @@ export const logTools = [
       cursor,
     }),
     output_schema: resultSchema(
-      {
-        groups: [{ name: "text", stored_bytes: "number", kept_days: "number", created_at: "text" }],
-        ...each("text", "next_cursor note"),
-      },
       "groups",
+      "groups:[{ name stored_bytes:number kept_days:number created_at }] next_cursor note",
     ),
     handler: (input, context) =>
       withCloudWatch("logs", context, async (act) => {
@@ -62,10 +59,7 @@ export const logTools = [
       limit: z.int().min(1).max(200).optional().describe("Default 50."),
       cursor,
     }),
-    output_schema: resultSchema(
-      { events: [{ at: "text", stream: "text", message: "text" }], ...each("text", "from to next_cursor note") },
-      "events",
-    ),
+    output_schema: resultSchema("events", "events:[{ at stream message }] from to next_cursor note"),
     handler: (input, context) =>
       withCloudWatch("logs", context, async (act) => {
         const period = periodOf(input, context.now());

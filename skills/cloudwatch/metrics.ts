@@ -33,13 +33,8 @@ export const metricTools = [
       limit: z.int().min(1).max(100).optional().describe("Default 30."),
     }),
     output_schema: resultSchema(
-      {
-        metrics: [{ namespace: "text", metric: "text", dimensions: "any" }],
-        ...each("number", "matching left_out"),
-        ...each("text", "incomplete note"),
-      },
-      "metrics",
-      "matching",
+      "metrics matching",
+      "metrics:[{ namespace metric dimensions:any }] matching:number left_out:number incomplete note",
     ),
     handler: (input, context) =>
       withCloudWatch("monitoring", context, async (act) => {
@@ -99,16 +94,9 @@ export const metricTools = [
       limit: z.int().min(1).max(30).optional().describe("Number of series, highest peak first. Default 10."),
     }),
     output_schema: resultSchema(
-      {
-        series: [{ label: "text", status: "text", ...seriesSummary }],
-        ...each("number", "series_total left_out"),
-        ...each("text", "from to"),
-        step_seconds: "number",
-        remarks: ["text"],
-        note: "text",
-      },
-      "series",
-      "series_total",
+      "series series_total",
+      `series:[{ label status ${seriesSummary} }] series_total:number left_out:number from to step_seconds:number
+        remarks:[text] note`,
     ),
     handler: (input, context) =>
       withCloudWatch("monitoring", context, async (act) => {

@@ -1,4 +1,3 @@
-import type { Shape } from "skillflow/internal";
 import { textLike } from "skillflow/internal";
 import * as z from "zod";
 import { number, text } from "./answers.ts";
@@ -23,7 +22,7 @@ export const interval = z
   .optional()
   .describe("Step for a series over time, such as 5m.");
 
-export const BUCKET = { by: {}, value: "any", points: [["any"]], more_points: "text" } as const satisfies Shape;
+export const BUCKET = "by:{} value:any points:[[any]] more_points";
 
 interface Measuring {
   readonly measure?: string | undefined;

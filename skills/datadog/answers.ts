@@ -1,4 +1,4 @@
-import { lenient, resultSchema, type Shape } from "skillflow/internal";
+import { lenient, resultSchema } from "skillflow/internal";
 import * as z from "zod";
 
 /** Fields of responses. One of an unexpected type counts as absent, so that it does not fail the whole result. */
@@ -28,11 +28,8 @@ export function pageNotes(meta: z.infer<typeof cursorMeta>) {
 }
 
 /** Returns the schema of a result with pages. Its list is always present, and empty if nothing matches. */
-export function pageSchema(list: string, item: Shape, more: { readonly [member: string]: Shape } = {}) {
-  return resultSchema(
-    { ...more, [list]: [item], next_cursor: "text", next_page: "number", incomplete: "text", warnings: ["text"] },
-    list,
-  );
+export function pageSchema(list: string, item: string, more = "") {
+  return resultSchema(list, `${more} ${list}:[{ ${item} }] next_cursor next_page:number incomplete warnings:[text]`);
 }
 
 /** Returns the value at a dotted path. Also finds a member whose own name contains dots. */

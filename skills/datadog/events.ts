@@ -1,5 +1,4 @@
 import { defineTool } from "skillflow";
-import { each } from "skillflow/internal";
 import * as z from "zod";
 import { anything, cursorMeta, pageNotes, pageSchema, text, texts, valueAt } from "./answers.ts";
 import { cursor, DEFAULT_LIMIT, from, limit, newestFirst, period, query, to } from "./fields.ts";
@@ -21,13 +20,10 @@ export const eventTools = [
       limit,
       cursor,
     }),
-    output_schema: pageSchema("events", {
-      ...each("text", "id timestamp"),
-      title: "any",
-      message: "text",
-      ...each("any", "status service monitor_id"),
-      tags: ["text"],
-    }),
+    output_schema: pageSchema(
+      "events",
+      "id timestamp title:any message status:any service:any monitor_id:any tags:[text]",
+    ),
     handler: (input, context) =>
       withDatadog(context, async (ask) => {
         const span = period(input, context.now());

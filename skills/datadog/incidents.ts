@@ -8,17 +8,8 @@ import { pageUrl, withDatadog } from "./service.ts";
 const PERMISSION = "incident_read";
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
-const INCIDENT = {
-  id: "text",
-  public_id: "number",
-  title: "text",
-  ...each("any", "state severity"),
-  ...each("text", "created detected modified resolved"),
-  customer_impacted: "flag",
-  ...each("text", "customer_impact_scope customer_impact_start customer_impact_end"),
-  ...each("any", "services teams root_cause summary"),
-  url: "text",
-} as const;
+const INCIDENT = `id public_id:number title state:any severity:any created detected modified resolved customer_impacted:flag
+  customer_impact_scope customer_impact_start customer_impact_end services:any teams:any root_cause:any summary:any url`;
 
 export const incidentTools = [
   defineTool({
@@ -42,7 +33,7 @@ export const incidentTools = [
       limit,
       page,
     }),
-    output_schema: pageSchema("incidents", INCIDENT, { total_count: "number" }),
+    output_schema: pageSchema("incidents", INCIDENT, "total_count:number"),
     handler: (input, context) =>
       withDatadog(context, async (ask) => {
         const size = input.limit ?? DEFAULT_LIMIT;
@@ -72,16 +63,9 @@ export const incidentTools = [
       incident_id: textLike(UUID, 36).describe("`id` from list_incidents, not the number."),
     }),
     output_schema: resultSchema(
-      {
-        ...INCIDENT,
-        timeline: [{ at: "text", what: "text" }],
-        people: ["text"],
-        tasks: [{ task: "text", done_at: "text", due: "text", assignees: ["any"] }],
-        tasks_left_out: "number",
-      },
-      "id",
-      "timeline",
-      "tasks",
+      "id timeline tasks",
+      `${INCIDENT} timeline:[{ at what }] people:[text] tasks:[{ task done_at due assignees:[any] }]
+        tasks_left_out:number`,
     ),
     handler: ({ incident_id }, context) =>
       withDatadog(context, async (ask) => {

@@ -38,11 +38,7 @@ export const logTools = [
       limit,
       cursor,
     }),
-    output_schema: pageSchema("logs", {
-      ...each("text", "id timestamp status service host message"),
-      fields: {},
-      tags: ["text"],
-    }),
+    output_schema: pageSchema("logs", "id timestamp status service host message fields:{} tags:[text]"),
     handler: (input, context) =>
       withDatadog(context, async (ask) => {
         const { data, meta } = await ask({
@@ -93,7 +89,7 @@ export const logTools = [
       limit: z.int().min(1).max(50).optional().describe("Number of values per facet, largest first."),
       cursor,
     }),
-    output_schema: pageSchema("buckets", BUCKET, { measure: "text" }),
+    output_schema: pageSchema("buckets", BUCKET, "measure"),
     handler: (input, context) =>
       withDatadog(context, async (ask) => {
         const { data, meta } = await ask({

@@ -24,21 +24,9 @@ export const metricTools = [
       limit: z.int().min(1).max(30).optional().describe("Number of series, highest peak first."),
     }),
     output_schema: resultSchema(
-      {
-        ...each("text", "from to"),
-        series: [
-          {
-            ...each("text", "metric scope expression unit"),
-            ...each("number", "interval_seconds count min max avg"),
-            last: { at: "text", value: "number" },
-            points: [["any"]],
-          },
-        ],
-        series_total: "number",
-        note: "text",
-      },
-      "series",
-      "series_total",
+      "series series_total",
+      `from to series:[{ metric scope expression unit interval_seconds:number count:number min:number max:number
+        avg:number last:{ at value:number } points:[[any]] }] series_total:number note`,
     ),
     handler: (input, context) =>
       withDatadog(context, async (ask) => {
@@ -75,7 +63,7 @@ export const metricTools = [
       name: textLike(/^[A-Za-z0-9_.]+$/, 200).describe("Such as checkout or http.request."),
       limit: z.int().min(1).max(200).optional().describe("Default 50."),
     }),
-    output_schema: resultSchema({ total: "number", metrics: ["text"], left_out: "number" }, "total", "metrics"),
+    output_schema: resultSchema("total metrics", "total:number metrics:[text] left_out:number"),
     handler: (input, context) =>
       withDatadog(context, async (ask) => {
         const { results } = await ask({
@@ -100,9 +88,8 @@ export const metricTools = [
       metric: textLike(/^[A-Za-z][A-Za-z0-9_.]*$/, 200),
     }),
     output_schema: resultSchema(
-      { ...each("text", "metric type unit per_unit description"), tags: {}, tags_total: "number", left_out: "text" },
-      "metric",
-      "tags",
+      "metric tags",
+      "metric type unit per_unit description tags:{} tags_total:number left_out",
     ),
     handler: ({ metric }, context) =>
       withDatadog(context, async (ask) => {

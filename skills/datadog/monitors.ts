@@ -22,14 +22,8 @@ export const monitorTools = [
     }),
     output_schema: pageSchema(
       "monitors",
-      {
-        id: "number",
-        ...each("text", "name status type query"),
-        priority: "number",
-        tags: ["text"],
-        ...each("text", "last_triggered_at muted_until url"),
-      },
-      { total_count: "number", by_status: {} },
+      "id:number name status type query priority:number tags:[text] last_triggered_at muted_until url",
+      "total_count:number by_status:{}",
     ),
     handler: (input, context) =>
       withDatadog(context, async (ask) => {
@@ -62,21 +56,10 @@ export const monitorTools = [
     clock: "snapshot",
     input_schema: z.strictObject({ monitor_id: monitorId }),
     output_schema: resultSchema(
-      {
-        id: "number",
-        ...each("text", "name type query message overall_state overall_state_modified"),
-        priority: "number",
-        tags: ["text"],
-        ...each("text", "created modified"),
-        thresholds: "any",
-        creator: "text",
-        ...each("number", "groups_total groups_not_ok"),
-        groups: [{ name: "text", status: "text", last_triggered_at: "text" }],
-        downtimes: [{ id: "number", scope: "any", start: "text", end: "text" }],
-        url: "text",
-      },
-      "id",
-      "groups",
+      "id groups",
+      `id:number name type query message overall_state overall_state_modified priority:number tags:[text] created
+        modified thresholds:any creator groups_total:number groups_not_ok:number groups:[{ name status
+        last_triggered_at }] downtimes:[{ id:number scope:any start end }] url`,
     ),
     handler: (input, context) =>
       withDatadog(context, async (ask) => {

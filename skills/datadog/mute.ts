@@ -23,11 +23,7 @@ export const muteTools = [
         .describe("Groups, such as env:staging AND host:web-1. Default: all."),
       reason: z.string().min(1).max(500).describe("Shown to people who find the monitor muted."),
     }),
-    output_schema: resultSchema(
-      { downtime_id: "text", monitor_id: "number", scope: "text", end: "text", existing: "flag", url: "text" },
-      "downtime_id",
-      "monitor_id",
-    ),
+    output_schema: resultSchema("downtime_id monitor_id", "downtime_id monitor_id:number scope end existing:flag url"),
     handler: (input, context) =>
       withDatadog(context, async (ask) => {
         const monitor = wholeNumber(input.monitor_id);
@@ -54,14 +50,8 @@ export const muteTools = [
     idempotent: true,
     input_schema: z.strictObject({ monitor_id: monitorId }),
     output_schema: resultSchema(
-      {
-        monitor_id: "number",
-        ended: ["text"],
-        left: [{ downtime_id: "text", scope: "text", end: "text", message: "text" }],
-        url: "text",
-      },
-      "ended",
-      "left",
+      "ended left",
+      "monitor_id:number ended:[text] left:[{ downtime_id scope end message }] url",
     ),
     handler: (input, context) =>
       withDatadog(context, async (ask) => {

@@ -6,12 +6,8 @@ import { anything, cursorMeta, pageNotes, pageSchema, picked, text, valueAt } fr
 import { cursor, DEFAULT_LIMIT, from, limit, newestFirst, period, query, seconds, to } from "./fields.ts";
 import { withDatadog } from "./service.ts";
 
-const SPAN = {
-  ...each("text", "service resource_name type env host trace_id span_id parent_id start"),
-  duration_ms: "number",
-  error: "any",
-  fields: {},
-} as const;
+const SPAN =
+  "service resource_name type env host trace_id span_id parent_id start duration_ms:number error:any fields:{}";
 
 export const spanTools = [
   defineTool({
@@ -35,7 +31,7 @@ export const spanTools = [
       limit,
       cursor,
     }),
-    output_schema: pageSchema("spans", { id: "text", ...SPAN }),
+    output_schema: pageSchema("spans", `id ${SPAN}`),
     handler: (input, context) =>
       withDatadog(context, async (ask) => {
         const { data, meta } = await searchSpans(ask, {
@@ -62,17 +58,8 @@ export const spanTools = [
       limit: z.int().min(1).max(200).optional().describe("Number of spans. Default 60."),
     }),
     output_schema: resultSchema(
-      {
-        trace_id: "text",
-        services: ["text"],
-        errors: "number",
-        spans: [{ depth: "number", ...SPAN }],
-        incomplete: "text",
-        warnings: ["text"],
-        note: "text",
-      },
-      "trace_id",
-      "spans",
+      "trace_id spans",
+      `trace_id services:[text] errors:number spans:[{ depth:number ${SPAN} }] incomplete warnings:[text] note`,
     ),
     handler: (input, context) =>
       withDatadog(context, async (ask) => {
@@ -112,7 +99,7 @@ export const spanTools = [
       interval,
       limit: z.int().min(1).max(50).optional().describe("Number of values per facet, largest first."),
     }),
-    output_schema: pageSchema("buckets", BUCKET, { measure: "text" }),
+    output_schema: pageSchema("buckets", BUCKET, "measure"),
     handler: (input, context) =>
       withDatadog(context, async (ask) => {
         const attributes = { filter: { query: input.query, ...period(input, context.now()) }, ...computation(input) };
@@ -144,13 +131,7 @@ export const spanTools = [
       from,
       to,
     }),
-    output_schema: resultSchema({
-      service: "text",
-      ...each(["text"], "calls called_by"),
-      services: {},
-      services_left_out: "number",
-      note: "text",
-    }),
+    output_schema: resultSchema("", "service calls:[text] called_by:[text] services:{} services_left_out:number note"),
     handler: (input, context) =>
       withDatadog(context, async (ask) => {
         const span = period(input, context.now());

@@ -16,7 +16,7 @@ export const clusterTools = [
       index: index.optional(),
       limit: z.int().min(1).max(200).optional().describe("Default 30."),
     }),
-    output_schema: resultSchema({ indices: ["any"], matching: "number", left_out: "number", note: "text" }, "indices"),
+    output_schema: resultSchema("indices", "indices:[any] matching:number left_out:number note"),
     handler: (input, context) =>
       withElasticsearch(context, async (ask) => {
         const all = await ask({
@@ -57,16 +57,8 @@ export const clusterTools = [
     clock: "snapshot",
     input_schema: z.strictObject({}),
     output_schema: resultSchema(
-      {
-        status: "text",
-        shards: "any",
-        pending_tasks: "number",
-        nodes: ["any"],
-        more_nodes: "number",
-        unassigned: "any",
-      },
-      "status",
-      "nodes",
+      "status nodes",
+      "status shards:any pending_tasks:number nodes:[any] more_nodes:number unassigned:any",
     ),
     handler: (_input, context) =>
       withElasticsearch(context, async (ask) => {

@@ -1,5 +1,5 @@
 import { defineTool } from "skillflow";
-import { clip, each, firstOf, isoTime, lenient, periodOf, resultSchema, timeField } from "skillflow/internal";
+import { clip, firstOf, isoTime, lenient, periodOf, resultSchema, timeField } from "skillflow/internal";
 import * as z from "zod";
 import { index, READ, withElasticsearch } from "./service.ts";
 
@@ -47,16 +47,9 @@ export const searchTools = [
       limit: z.int().min(1).max(100).optional().describe("Default 10."),
     }),
     output_schema: resultSchema(
-      {
-        ...each("text", "from to"),
-        total: "number",
-        total_is_least: "flag",
-        documents: [{ id: "text", index: "text", at: "any", fields: "any" }],
-        left_out: "number",
-        ...each("text", "incomplete note"),
-      },
-      "documents",
-      "total",
+      "documents total",
+      `from to total:number total_is_least:flag documents:[{ id index at:any fields:any }] left_out:number incomplete
+        note`,
     ),
     handler: (input, context) =>
       withElasticsearch(context, async (ask) => {
@@ -114,15 +107,9 @@ export const searchTools = [
       limit: z.int().min(1).max(50).optional().describe("Number of values, most frequent first. Default 10."),
     }),
     output_schema: resultSchema(
-      {
-        ...each("text", "from to"),
-        total: "number",
-        values: [{ value: "any", count: "number", over_time: "any" }],
-        over_time: "any",
-        other_values: "number",
-        ...each("text", "incomplete note"),
-      },
       "total",
+      `from to total:number values:[{ value:any count:number over_time:any }] over_time:any other_values:number
+        incomplete note`,
     ),
     handler: (input, context) =>
       withElasticsearch(context, async (ask) => {
@@ -176,14 +163,7 @@ export const searchTools = [
         .describe("In the name. Case-insensitive. Give it: indices have hundreds of fields."),
       limit: z.int().min(1).max(200).optional().describe("Default 50."),
     }),
-    output_schema: resultSchema(
-      {
-        fields: [{ name: "text", type: "text", countable: "flag" }],
-        ...each("number", "matching left_out"),
-        note: "text",
-      },
-      "fields",
-    ),
+    output_schema: resultSchema("fields", "fields:[{ name type countable:flag }] matching:number left_out:number note"),
     handler: (input, context) =>
       withElasticsearch(context, async (ask) => {
         const { fields } = await ask({

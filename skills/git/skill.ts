@@ -1,5 +1,5 @@
 import { defineSkill, defineTool } from "skillflow";
-import { each, resultSchema } from "skillflow/internal";
+import { resultSchema } from "skillflow/internal";
 import * as z from "zod";
 import { readFileAt, showBlame } from "./contents.ts";
 import { lacksRepository } from "./repository.ts";
@@ -26,8 +26,8 @@ const patch = {
   from_line: line("Line of the diff to start at"),
 };
 
-const changed = { files: ["any"], files_changed: "number" } as const;
-const cutShort = { truncated: "flag", more: "text", note: "text" } as const;
+const changed = "files:[any] files_changed:number";
+const cutShort = "truncated:flag more note";
 
 export default defineSkill({
   id: "git",
@@ -62,24 +62,9 @@ export default defineSkill({
         deployed: z.array(z.any()).max(100).optional().describe("Deploys that name commits or tags, as text or JSON"),
       }),
       output_schema: resultSchema(
-        {
-          commits: [
-            {
-              ...each("text", "id date author subject"),
-              ...each("number", "added deleted"),
-              files: ["text"],
-              files_changed: "number",
-              deployed: "flag",
-            },
-          ],
-          tags: [each("text", "name id date")],
-          release: { ...each("text", "from to date diff"), ...changed, truncated: "flag" },
-          readme: "text",
-          truncated: "flag",
-        },
-        "commits",
-        "tags",
-        "truncated",
+        "commits tags truncated",
+        `commits:[{ id date author subject added:number deleted:number files:[text] files_changed:number deployed:flag
+          }] tags:[{ name id date }] release:{ from to date diff ${changed} truncated:flag } readme truncated:flag`,
       ),
       handler: surveyHistory,
     }),
@@ -107,21 +92,9 @@ export default defineSkill({
         skip: z.number().int().min(0).max(100_000).optional().describe("Commits to pass over"),
       }),
       output_schema: resultSchema(
-        {
-          returned: "number",
-          commits: [
-            {
-              ...each("text", "id date author subject body"),
-              merge: "flag",
-              ...changed,
-              diff: "text",
-              diff_truncated: "flag",
-            },
-          ],
-          ...cutShort,
-        },
-        "commits",
-        "truncated",
+        "commits truncated",
+        `returned:number commits:[{ id date author subject body merge:flag ${changed} diff diff_truncated:flag }]
+          ${cutShort}`,
       ),
       handler: showLog,
     }),
@@ -138,19 +111,8 @@ export default defineSkill({
         ...patch,
       }),
       output_schema: resultSchema(
-        {
-          commits: [
-            {
-              id: "text",
-              parents: ["text"],
-              ...each("text", "author date message"),
-              ...changed,
-              diff: "text",
-              ...cutShort,
-            },
-          ],
-        },
         "commits",
+        `commits:[{ id parents:[text] author date message ${changed} diff ${cutShort} }]`,
       ),
       handler: showCommits,
     }),
@@ -162,11 +124,7 @@ export default defineSkill({
       clock: "snapshot",
       selects: ["path"],
       input_schema: z.strictObject({ repository, from, to, path: path.optional(), ...patch }),
-      output_schema: resultSchema(
-        { ...each("text", "from to range diff"), ...changed, ...cutShort },
-        "diff",
-        "truncated",
-      ),
+      output_schema: resultSchema("diff truncated", `from to range diff ${changed} ${cutShort}`),
       handler: showDiff,
     }),
     defineTool({
@@ -177,11 +135,7 @@ export default defineSkill({
       clock: "snapshot",
       selects: ["path"],
       input_schema: z.strictObject({ repository, from, to, path: path.optional(), limit: limitOf(300, 100) }),
-      output_schema: resultSchema(
-        { ...each("text", "from to range"), ...changed, commits: ["text"], ...cutShort },
-        "files",
-        "commits",
-      ),
+      output_schema: resultSchema("files commits", `from to range ${changed} commits:[text] ${cutShort}`),
       handler: showChangedFiles,
     }),
     defineTool({
@@ -199,14 +153,8 @@ export default defineSkill({
         end_line: line("Default 100 lines"),
       }),
       output_schema: resultSchema(
-        {
-          ...each("text", "path at ref"),
-          lines: ["text"],
-          commits: [{ id: "text", author: "text", date: "text", subject: "text" }],
-          ...cutShort,
-        },
-        "lines",
-        "commits",
+        "lines commits",
+        `path at ref lines:[text] commits:[{ id author date subject }] ${cutShort}`,
       ),
       handler: showBlame,
     }),
@@ -224,11 +172,7 @@ export default defineSkill({
         start_line: line("Default 1"),
         end_line: line("Default 400 lines"),
       }),
-      output_schema: resultSchema(
-        { ...each("text", "path at ref text"), bytes: "number", ...cutShort },
-        "text",
-        "truncated",
-      ),
+      output_schema: resultSchema("text truncated", `path at ref text bytes:number ${cutShort}`),
       handler: readFileAt,
     }),
     defineTool({
@@ -238,10 +182,7 @@ export default defineSkill({
       origin: "team",
       clock: "snapshot",
       input_schema: z.strictObject({ repository, limit: limitOf(200, 40) }),
-      output_schema: resultSchema(
-        { head: "text", refs: [{ name: "text", kind: "text", id: "text", date: "text" }], ...cutShort },
-        "refs",
-      ),
+      output_schema: resultSchema("refs", `head refs:[{ name kind id date }] ${cutShort}`),
       handler: showRefs,
     }),
   ].map((tool) => ({ ...tool, settled_by: { repository: "GIT_REPOSITORY" } })),

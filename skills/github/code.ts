@@ -1,5 +1,5 @@
 import { defineTool } from "skillflow";
-import { each, linesFrom, resultSchema } from "skillflow/internal";
+import { linesFrom, resultSchema } from "skillflow/internal";
 import * as z from "zod";
 import { inRepository, nextPage, withGitHub } from "./client.ts";
 import { filePath, limit, page, pageSchema, paging, ref, repository, SEARCHED, safePath, safeRef } from "./fields.ts";
@@ -23,11 +23,7 @@ export const codeTools = [
       limit,
       page,
     }),
-    output_schema: pageSchema(
-      "items",
-      { path: "text", repository: "text", url: "text", fragments: ["text"] },
-      SEARCHED,
-    ),
+    output_schema: pageSchema("items", "path repository url fragments:[text]", SEARCHED),
     handler: (input, context) =>
       withGitHub(context, async (rest) => {
         const q = searchQuery(input.query, input.repository ?? context.config["GITHUB_REPOSITORY"]);
@@ -60,16 +56,11 @@ export const codeTools = [
       start_line: z.int().min(1).max(1_000_000).optional(),
       end_line: z.int().min(1).max(1_000_000).optional(),
     }),
-    output_schema: resultSchema({
-      ...each("text", "path type sha"),
-      size: "number",
-      url: "text",
-      ...each("number", "total_lines start_line"),
-      content: "text",
-      next_line: "number",
-      entries: [{ name: "text", type: "text", size: "number" }],
-      truncated: "text",
-    }),
+    output_schema: resultSchema(
+      "",
+      `path type sha size:number url total_lines:number start_line:number content next_line:number entries:[{ name
+        type size:number }] truncated`,
+    ),
     handler: (input, context) =>
       inRepository(input, context, async ({ rest, at }) => {
         const place = { path: safePath(input.path), ...(input.ref ? { ref: safeRef(input.ref) } : {}) };

@@ -1,5 +1,5 @@
 import { defineTool } from "skillflow";
-import { clip, each, pick, resultSchema } from "skillflow/internal";
+import { clip, pick, resultSchema } from "skillflow/internal";
 import * as z from "zod";
 import { type ChangedFile, type Commit, inRepository, nextPage } from "./client.ts";
 import {
@@ -53,16 +53,9 @@ export const commitTools = [
     clock: "none",
     input_schema: z.strictObject({ repository, ref, limit, page }),
     output_schema: resultSchema(
-      {
-        ...COMMIT,
-        message: "text",
-        parents: ["text"],
-        stats: { additions: "number", deletions: "number", total: "number" },
-        files: [CHANGE],
-        next_page: "number",
-      },
-      "sha",
-      "message",
+      "sha message",
+      `${COMMIT} message parents:[text] stats:{ additions:number deletions:number total:number } files:[{ ${CHANGE} }]
+        next_page:number`,
     ),
     handler: (input, context) =>
       inRepository(input, context, async ({ rest, at }) => {
@@ -92,14 +85,12 @@ export const commitTools = [
       limit,
       page,
     }),
-    output_schema: pageSchema("commits", COMMIT, {
-      status: "text",
-      ...each("number", "ahead_by behind_by total_commits"),
-      url: "text",
-      changed_files: "number",
-      files: [CHANGE],
-      files_left_out: "number",
-    }),
+    output_schema: pageSchema(
+      "commits",
+      COMMIT,
+      `status ahead_by:number behind_by:number total_commits:number url changed_files:number files:[{ ${CHANGE} }]
+        files_left_out:number`,
+    ),
     handler: (input, context) =>
       inRepository(input, context, async ({ rest, at }) => {
         const basehead = `${safeRef(input.base)}...${safeRef(input.head)}`;
@@ -124,7 +115,7 @@ export const commitTools = [
     clock: "snapshot",
     selects: ["kind"],
     input_schema: z.strictObject({ repository, kind: z.enum(["tag", "branch"]), limit, page }),
-    output_schema: pageSchema("refs", { name: "text", sha: "text", protected: "flag" }),
+    output_schema: pageSchema("refs", "name sha protected:flag"),
     handler: (input, context) =>
       inRepository(input, context, async ({ rest, at }) => {
         const query = { ...at, ...paging(input) };

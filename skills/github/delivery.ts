@@ -1,5 +1,5 @@
 import { defineTool } from "skillflow";
-import { each, pick } from "skillflow/internal";
+import { pick } from "skillflow/internal";
 import * as z from "zod";
 import { inRepository, nextPage, type RepositoryClient } from "./client.ts";
 import { limit, page, pageSchema, paging, ref, repository, safeRef } from "./fields.ts";
@@ -11,12 +11,10 @@ export const deliveryTools = [
     effect: "read",
     clock: "snapshot",
     input_schema: z.strictObject({ repository, limit, page }),
-    output_schema: pageSchema("releases", {
-      id: "any",
-      ...each("text", "tag name target"),
-      ...each("flag", "draft prerelease"),
-      ...each("text", "author published_at url notes"),
-    }),
+    output_schema: pageSchema(
+      "releases",
+      "id:any tag name target draft:flag prerelease:flag author published_at url notes",
+    ),
     handler: (input, context) =>
       inRepository(input, context, async ({ rest, at }) => {
         const response = await rest.repos.listReleases({ ...at, ...paging(input) });
@@ -49,11 +47,10 @@ export const deliveryTools = [
       limit: z.int().min(1).max(10).optional().describe("Default 5."),
       page,
     }),
-    output_schema: pageSchema("deployments", {
-      id: "any",
-      ...each("text", "environment ref sha task creator description created_at"),
-      status: { state: "text", description: "text", at: "text", url: "text" },
-    }),
+    output_schema: pageSchema(
+      "deployments",
+      "id:any environment ref sha task creator description created_at status:{ state description at url }",
+    ),
     handler: (input, context) =>
       inRepository(input, context, async (github) => {
         const { environment, ref: of } = input;

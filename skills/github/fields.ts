@@ -1,4 +1,4 @@
-import { each, jobLogShape, resultSchema, type Shape, textLike } from "skillflow/internal";
+import { jobLogShape, resultSchema, textLike } from "skillflow/internal";
 import * as z from "zod";
 
 /** Parameters that several tools share. */
@@ -61,58 +61,28 @@ export function safeRef(text: string): string {
   return text;
 }
 
-type Members = { readonly [member: string]: Shape };
-
 /** Returns the schema of a page. Its list is always present, and empty if there are no items. */
-export function pageSchema(list: string, item: Shape, more: Members = {}) {
-  return resultSchema({ ...more, [list]: [item], next_page: "number" }, list);
+export function pageSchema(list: string, item: string, more = "") {
+  return resultSchema(list, `${more} ${list}:[{ ${item} }] next_page:number`);
 }
 
 /** Returns the schema of a write's result. `existing` is set if an earlier attempt of the same call did the work. */
-export function writtenSchema(members: Members, ...always: readonly string[]) {
-  return resultSchema({ ...members, existing: "flag" }, ...always);
+export function writtenSchema(always: string, members: string) {
+  return resultSchema(always, `${members} existing:flag`);
 }
 
-export const SEARCHED = { total_count: "number", incomplete: "flag" } as const;
+export const SEARCHED = "total_count:number incomplete:flag";
 
-export const ISSUE = {
-  number: "number",
-  id: "any",
-  ...each("text", "title state state_reason"),
-  is_pull_request: "flag",
-  author: "text",
-  ...each(["text"], "labels assignees"),
-  milestone: "text",
-  comments: "number",
-  ...each("text", "created_at updated_at url"),
-} as const satisfies Shape;
+export const ISSUE = `number:number id:any title state state_reason is_pull_request:flag author labels:[text] assignees:[text] milestone
+  comments:number created_at updated_at url`;
 
-export const PULL = {
-  number: "number",
-  id: "any",
-  ...each("text", "title state"),
-  draft: "flag",
-  author: "text",
-  head: { ref: "text", sha: "text", repository: "text" },
-  base: { ref: "text", sha: "text" },
-  labels: ["text"],
-  ...each("text", "created_at updated_at merged_at url"),
-} as const satisfies Shape;
+export const PULL = `number:number id:any title state draft:flag author head:{ ref sha repository } base:{ ref sha } labels:[text]
+  created_at updated_at merged_at url`;
 
-export const COMMIT = { sha: "text", subject: "text", author: "text", date: "text", url: "text" } as const;
+export const COMMIT = "sha subject author date url";
 
-export const CHANGE = {
-  ...each("text", "path previous_path status"),
-  ...each("number", "additions deletions"),
-  patch: "text",
-} as const;
+export const CHANGE = "path previous_path status additions:number deletions:number patch";
 
-export const COMMENT = { id: "any", author: "text", created_at: "text", url: "text", body: "text" } as const;
+export const COMMENT = "id:any author created_at url body";
 
-export const JOB = {
-  id: "any",
-  ...each("text", "name status conclusion"),
-  failed_steps: ["text"],
-  ...each("text", "completed_at url"),
-  ...jobLogShape,
-} as const;
+export const JOB = `id:any name status conclusion failed_steps:[text] completed_at url ${jobLogShape}`;

@@ -42,7 +42,7 @@ export const issueTools = [
       limit,
       page,
     }),
-    output_schema: pageSchema("items", { ...ISSUE, excerpt: "text" }, SEARCHED),
+    output_schema: pageSchema("items", `${ISSUE} excerpt`, SEARCHED),
     handler: (input, context) =>
       withGitHub(context, async (rest) => {
         const type = input.type === "pull_request" ? "is:pull-request" : "is:issue";
@@ -68,7 +68,7 @@ export const issueTools = [
     clock: "snapshot",
     echoes: ["number"],
     input_schema: z.strictObject({ repository, number: issueNumber }),
-    output_schema: resultSchema({ ...ISSUE, closed_at: "text", body: "text" }, "number"),
+    output_schema: resultSchema("number", `${ISSUE} closed_at body`),
     handler: (input, context) =>
       inRepository(input, context, async ({ rest, at }) => {
         const { data } = await rest.issues.get({ ...at, issue_number: input.number });
@@ -104,7 +104,7 @@ export const issueTools = [
       labels: labels.optional(),
       assignees: assignees.optional(),
     }),
-    output_schema: writtenSchema(ISSUE, "number"),
+    output_schema: writtenSchema("number", ISSUE),
     handler: (input, context) =>
       inRepository(input, context, async (github) => {
         const marker = markerOf(context, input);
@@ -132,7 +132,7 @@ export const issueTools = [
       labels: labels.optional(),
       assignees: assignees.optional(),
     }),
-    output_schema: resultSchema(ISSUE, "number"),
+    output_schema: resultSchema("number", ISSUE),
     handler: (input, context) =>
       inRepository(input, context, async ({ rest, at }) => {
         const { repository: _, number, ...changes } = input;
@@ -148,7 +148,7 @@ export const issueTools = [
     targets: ["repository"],
     idempotent: true,
     input_schema: z.strictObject({ repository, number: issueNumber, body: body.min(1) }),
-    output_schema: writtenSchema({ id: "any", url: "text", created_at: "text" }, "id"),
+    output_schema: writtenSchema("id", "id:any url created_at"),
     handler: (input, context) =>
       inRepository(input, context, async (github) => {
         const { rest, at } = github;
@@ -167,7 +167,7 @@ export const issueTools = [
     targets: ["repository"],
     idempotent: true,
     input_schema: z.strictObject({ repository, number: issueNumber, labels: labels.min(1) }),
-    output_schema: resultSchema({ number: "number", labels: ["text"] }, "number", "labels"),
+    output_schema: resultSchema("number labels", "number:number labels:[text]"),
     handler: (input, context) =>
       inRepository(input, context, async ({ rest, at }) => {
         const { data } = await rest.issues.addLabels({ ...at, issue_number: input.number, labels: input.labels });

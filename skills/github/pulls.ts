@@ -1,5 +1,5 @@
 import { defineTool } from "skillflow";
-import { each, pick, resultSchema, textLike, withoutMarkers } from "skillflow/internal";
+import { pick, resultSchema, textLike, withoutMarkers } from "skillflow/internal";
 import * as z from "zod";
 import { inRepository, nextPage, type PullRequest, type PullRequestItem, type RepositoryClient } from "./client.ts";
 import { changeOf } from "./commits.ts";
@@ -40,7 +40,7 @@ export const pullTools = [
       base: branch.optional().describe("Branch to merge into. Default: the default branch."),
       draft: z.boolean().optional(),
     }),
-    output_schema: writtenSchema(PULL, "number"),
+    output_schema: writtenSchema("number", PULL),
     handler: (input, context) =>
       inRepository(input, context, async (github) => {
         const { rest, at } = github;
@@ -67,15 +67,9 @@ export const pullTools = [
     echoes: ["number"],
     input_schema: z.strictObject({ repository, number: pullNumber }),
     output_schema: resultSchema(
-      {
-        ...PULL,
-        mergeable: "flag",
-        ...each("text", "mergeable_state merged_by merge_commit_sha"),
-        requested_reviewers: ["text"],
-        ...each("number", "commits changed_files additions deletions comments review_comments"),
-        body: "text",
-      },
       "number",
+      `${PULL} mergeable:flag mergeable_state merged_by merge_commit_sha requested_reviewers:[text] commits:number
+        changed_files:number additions:number deletions:number comments:number review_comments:number body`,
     ),
     handler: (input, context) =>
       inRepository(input, context, async ({ rest, at }) => {
@@ -132,15 +126,9 @@ export const pullTools = [
     clock: "snapshot",
     input_schema: z.strictObject({ repository, number: pullNumber, limit, page }),
     output_schema: resultSchema(
-      {
-        reviews: [{ id: "any", author: "text", state: "text", submitted_at: "text", commit: "text", body: "text" }],
-        comments: [
-          { ...COMMENT, path: "text", line: "number", reply_to: "any", review_id: "any", is_outdated: "flag" },
-        ],
-        next_page: "number",
-      },
-      "reviews",
-      "comments",
+      "reviews comments",
+      `reviews:[{ id:any author state submitted_at commit body }] comments:[{ ${COMMENT} path line:number reply_to:any
+        review_id:any is_outdated:flag }] next_page:number`,
     ),
     handler: (input, context) =>
       inRepository(input, context, async ({ rest, at }) => {

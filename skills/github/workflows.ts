@@ -1,6 +1,5 @@
 import { defineTool, type JsonObject, type ToolContext } from "skillflow";
 import {
-  each,
   endOfStream,
   type JobLogInput,
   jobLogInput,
@@ -43,13 +42,8 @@ export const workflowTools = [
     }),
     output_schema: pageSchema(
       "runs",
-      {
-        id: "any",
-        ...each("text", "workflow title status conclusion branch sha event"),
-        attempt: "number",
-        ...each("text", "actor created_at url"),
-      },
-      { total_count: "number" },
+      "id:any workflow title status conclusion branch sha event attempt:number actor created_at url",
+      "total_count:number",
     ),
     handler: (input, context) =>
       inRepository(input, context, async ({ rest, at }) => {
@@ -88,9 +82,8 @@ export const workflowTools = [
       limit: z.int().min(1).max(5).optional().describe("Jobs; default 3."),
     }),
     output_schema: resultSchema(
-      { run_id: "any", jobs: "number", truncated: "text", failed: [JOB], other_failed_jobs: ["text"] },
-      "jobs",
-      "failed",
+      "jobs failed",
+      `run_id:any jobs:number truncated failed:[{ ${JOB} }] other_failed_jobs:[text]`,
     ),
     handler: (input, context) =>
       inRepository(input, context, async (github) => {
@@ -124,7 +117,7 @@ export const workflowTools = [
       job_id: z.int().min(1).describe("Of a run's job, or of get_checks where app is github-actions."),
       ...jobLogInput,
     }),
-    output_schema: resultSchema({ ...JOB, run_id: "any", started_at: "text" }, "id", "name"),
+    output_schema: resultSchema("id name", `${JOB} run_id:any started_at`),
     handler: async (input, context) => {
       let log: JobLogPart = {};
       const told = await inRepository(input, context, async (github) => {
@@ -145,15 +138,9 @@ export const workflowTools = [
     clock: "snapshot",
     input_schema: z.strictObject({ repository, ref, limit, page }),
     output_schema: resultSchema(
-      {
-        state: "text",
-        statuses: [{ context: "text", state: "text", description: "text", updated_at: "text", url: "text" }],
-        ...each("number", "statuses_left_out total_checks"),
-        checks: [{ id: "any", ...each("text", "name app status conclusion started_at completed_at summary url") }],
-        next_page: "number",
-      },
-      "checks",
-      "statuses",
+      "checks statuses",
+      `state statuses:[{ context state description updated_at url }] statuses_left_out:number total_checks:number
+        checks:[{ id:any name app status conclusion started_at completed_at summary url }] next_page:number`,
     ),
     handler: (input, context) =>
       inRepository(input, context, async ({ rest, at }) => {
@@ -198,11 +185,7 @@ export const workflowTools = [
       run_id: z.int().min(1),
       all: z.boolean().optional().describe("Also rerun jobs that succeeded."),
     }),
-    output_schema: resultSchema(
-      { run_id: "any", workflow: "text", rerun: "text", attempt: "number", url: "text" },
-      "run_id",
-      "rerun",
-    ),
+    output_schema: resultSchema("run_id rerun", "run_id:any workflow rerun attempt:number url"),
     handler: (input, context) =>
       inRepository(input, context, async ({ rest, at }) => {
         const place = { ...at, run_id: input.run_id };

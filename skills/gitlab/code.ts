@@ -19,7 +19,7 @@ export const codeTools = [
       limit,
       page,
     }),
-    output_schema: pageSchema("matches", { path: "text", line: "number", ref: "text", text: "text" }),
+    output_schema: pageSchema("matches", "path line:number ref text"),
     handler: (input, context) =>
       inProject(input, context, async (ask) => {
         const found = await ask({
@@ -49,11 +49,8 @@ export const codeTools = [
       end_line: z.int().min(1).max(1_000_000).optional(),
     }),
     output_schema: resultSchema(
-      {
-        ...{ path: "text", ref: "text", size: "number", last_commit: "text" },
-        ...{ total_lines: "number", start_line: "number", content: "text", next_line: "number", note: "text" },
-      },
       "path",
+      "path ref size:number last_commit total_lines:number start_line:number content next_line:number note",
     ),
     handler: (input, context) =>
       inProject(input, context, async (ask) => {

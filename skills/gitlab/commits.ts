@@ -4,8 +4,8 @@ import * as z from "zod";
 import { flag, limit, page, project, ref, text, timestamp } from "./fields.ts";
 import { inProject, nextPage, pageSchema, paging, READS } from "./service.ts";
 
-const COMMIT = { sha: "text", subject: "text", author: "text", date: "text", url: "text" } as const;
-export const CHANGE = { path: "text", previous_path: "text", status: "text", patch: "text", left_out: "text" } as const;
+const COMMIT = "sha subject author date url";
+export const CHANGE = "path previous_path status patch left_out";
 
 export const commitTools = [
   defineTool({
@@ -54,16 +54,9 @@ export const commitTools = [
       page,
     }),
     output_schema: resultSchema(
-      {
-        ...COMMIT,
-        message: "text",
-        parents: ["text"],
-        stats: { additions: "number", deletions: "number", total: "number" },
-        files: [CHANGE],
-        next_page: "number",
-      },
-      "sha",
-      "files",
+      "sha files",
+      `${COMMIT} message parents:[text] stats:{ additions:number deletions:number total:number } files:[{ ${CHANGE} }]
+        next_page:number`,
     ),
     handler: (input, context) =>
       inProject(input, context, async (ask) => {
@@ -100,16 +93,9 @@ export const commitTools = [
       path: z.string().min(1).max(1000).optional().describe("Only files under this path."),
     }),
     output_schema: resultSchema(
-      {
-        commits: [COMMIT],
-        commits_left_out: "number",
-        files: [CHANGE],
-        files_left_out: "number",
-        incomplete: "flag",
-        note: "text",
-      },
-      "commits",
-      "files",
+      "commits files",
+      `commits:[{ ${COMMIT} }] commits_left_out:number files:[{ ${CHANGE} }] files_left_out:number incomplete:flag
+        note`,
     ),
     handler: (input, context) =>
       inProject(input, context, async (ask) => {

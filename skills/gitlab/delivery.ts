@@ -20,12 +20,10 @@ export const deliveryTools = [
       limit,
       page,
     }),
-    output_schema: pageSchema("deployments", {
-      id: "number",
-      ...each("text", "environment status ref sha subject by"),
-      job: "number",
-      ...each("text", "created_at finished_at"),
-    }),
+    output_schema: pageSchema(
+      "deployments",
+      "id:number environment status ref sha subject by job:number created_at finished_at",
+    ),
     handler: (input, context) =>
       inProject(input, context, async (ask) => {
         const { environment, status } = input;
@@ -54,11 +52,7 @@ export const deliveryTools = [
     effect: "read",
     clock: "snapshot",
     input_schema: z.strictObject({ project, limit: limit.describe("Default 20."), page }),
-    output_schema: pageSchema("releases", {
-      ...each("text", "tag name author sha"),
-      upcoming: "flag",
-      ...each("text", "released_at notes url"),
-    }),
+    output_schema: pageSchema("releases", "tag name author sha upcoming:flag released_at notes url"),
     handler: (input, context) =>
       inProject(input, context, async (ask) => {
         const found = await ask({ path: ["releases"], query: paging(input), needs: READS, answer: z.array(release) });

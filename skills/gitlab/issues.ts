@@ -4,14 +4,8 @@ import * as z from "zod";
 import { amount, flag, limit, number, page, person, project, text } from "./fields.ts";
 import { inProject, nextPage, pageSchema, paging, READS, WRITES, withoutActions } from "./service.ts";
 
-const ISSUE = {
-  number: "number",
-  ...each("text", "title state author"),
-  ...each(["text"], "assignees labels"),
-  comments: "number",
-  confidential: "flag",
-  ...each("text", "created_at updated_at closed_at url"),
-} as const;
+const ISSUE = `number:number title state author assignees:[text] labels:[text] comments:number confidential:flag created_at
+  updated_at closed_at url`;
 
 const labels = z.array(z.string().min(1).max(255)).max(20);
 
@@ -57,16 +51,7 @@ export const issueTools = [
     clock: "snapshot",
     echoes: ["number"],
     input_schema: z.strictObject({ project, number, limit: limit.describe("Number of comments. Default 20."), page }),
-    output_schema: resultSchema(
-      {
-        ...ISSUE,
-        text: "text",
-        notes: [{ id: "number", author: "text", at: "text", text: "text" }],
-        next_page: "number",
-      },
-      "number",
-      "notes",
-    ),
+    output_schema: resultSchema("number notes", `${ISSUE} text notes:[{ id:number author at text }] next_page:number`),
     handler: (input, context) =>
       inProject(input, context, async (ask) => {
         const place = ["issues", String(input.number)];
@@ -98,7 +83,7 @@ export const issueTools = [
       labels: labels.optional(),
       confidential: z.boolean().optional().describe("Visible only to members of the project."),
     }),
-    output_schema: resultSchema({ ...ISSUE, existing: "flag" }, "number"),
+    output_schema: resultSchema("number", `${ISSUE} existing:flag`),
     handler: (input, context) =>
       inProject(input, context, async (ask) => {
         const marker = markerOf(context, input);
@@ -125,7 +110,7 @@ export const issueTools = [
       number,
       text: z.string().min(1).max(100_000).describe("Markdown."),
     }),
-    output_schema: resultSchema({ id: "number", created_at: "text", existing: "flag" }, "id"),
+    output_schema: resultSchema("id", "id:number created_at existing:flag"),
     handler: (input, context) =>
       inProject(input, context, async (ask, everywhere) => {
         const marker = markerOf(context, input);

@@ -5,14 +5,8 @@ import { CHANGE, changeOf, diff } from "./commits.ts";
 import { flag, limit, number, page, person, project, ref, text, timestamp } from "./fields.ts";
 import { inProject, nextPage, pageSchema, paging, READS } from "./service.ts";
 
-const REQUEST = {
-  number: "number",
-  ...each("text", "title state"),
-  draft: "flag",
-  ...each("text", "author source_branch target_branch sha merge_sha"),
-  labels: ["text"],
-  ...each("text", "created_at updated_at merged_at merged_by url"),
-} as const;
+const REQUEST = `number:number title state draft:flag author source_branch target_branch sha merge_sha labels:[text] created_at
+  updated_at merged_at merged_by url`;
 
 export const mergeRequestTools = [
   defineTool({
@@ -53,13 +47,8 @@ export const mergeRequestTools = [
     echoes: ["number"],
     input_schema: z.strictObject({ project, number }),
     output_schema: resultSchema(
-      {
-        ...REQUEST,
-        ...each("text", "text merge_status"),
-        pipeline: { id: "number", status: "text", url: "text" },
-        changed_files: "text",
-      },
       "number",
+      `${REQUEST} text merge_status pipeline:{ id:number status url } changed_files`,
     ),
     handler: (input, context) =>
       inProject(input, context, async (ask) => {

@@ -4,16 +4,9 @@ import * as z from "zod";
 import { amount, flag, limit, number, page, person, project, ref, text } from "./fields.ts";
 import { inProject, nextPage, pageSchema, paging, READS } from "./service.ts";
 
-const PIPELINE = { id: "number", ...each("text", "status ref sha source created_at updated_at url") } as const;
+const PIPELINE = "id:number status ref sha source created_at updated_at url";
 
-const JOB = {
-  id: "number",
-  ...each("text", "name stage status failure"),
-  may_fail: "flag",
-  ...each("text", "started_at finished_at"),
-  seconds: "number",
-  url: "text",
-} as const;
+const JOB = "id:number name stage status failure may_fail:flag started_at finished_at seconds:number url";
 
 export const pipelineTools = [
   defineTool({
@@ -59,11 +52,7 @@ export const pipelineTools = [
     clock: "snapshot",
     echoes: ["id"],
     input_schema: z.strictObject({ project, pipeline: number.describe("Its id."), page }),
-    output_schema: resultSchema(
-      { ...PIPELINE, by: "text", seconds: "number", errors: "text", jobs: [JOB], next_page: "number" },
-      "id",
-      "jobs",
-    ),
+    output_schema: resultSchema("id jobs", `${PIPELINE} by seconds:number errors jobs:[{ ${JOB} }] next_page:number`),
     handler: (input, context) =>
       inProject(input, context, async (ask) => {
         const place = ["pipelines", String(input.pipeline)];
@@ -93,7 +82,7 @@ export const pipelineTools = [
       job: number.describe("Its id, from get_pipeline."),
       ...jobLogInput,
     }),
-    output_schema: resultSchema({ ...JOB, ...jobLogShape, note: "text" }, "id", "log", "log_lines"),
+    output_schema: resultSchema("id log log_lines", `${JOB} ${jobLogShape} note`),
     handler: async (input, context) => {
       let log = "";
       const told = await inProject(input, context, async (ask) => {

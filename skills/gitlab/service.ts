@@ -1,13 +1,5 @@
 import type { ToolContext } from "skillflow";
-import {
-  type Ask,
-  authorization,
-  keyOf,
-  resultSchema,
-  type Service,
-  type Shape,
-  withService,
-} from "skillflow/internal";
+import { type Ask, authorization, keyOf, resultSchema, type Service, withService } from "skillflow/internal";
 import * as z from "zod";
 
 const GITLAB: Service = {
@@ -71,8 +63,8 @@ export function nextPage(shown: readonly unknown[], input: Paged): number | unde
 }
 
 /** Returns the schema of a page. Its list is always present, and empty if there are no items. */
-export function pageSchema(list: string, item: Shape) {
-  return resultSchema({ [list]: [item], next_page: "number" }, list);
+export function pageSchema(list: string, item: string) {
+  return resultSchema(list, `${list}:[{ ${item} }] next_page:number`);
 }
 
 /** Escapes lines that GitLab would run as quick actions, such as /close. */

@@ -3,18 +3,10 @@ import { clip, each, firstOf, lenient, resultSchema } from "skillflow/internal";
 import * as z from "zod";
 import { ALERTMANAGER, contains, holds, labels, NO_ALERTING, number, ownOf, text, withGrafana } from "./service.ts";
 
-const ALERT = {
-  ...each("text", "name state since folder rule_uid"),
-  ...each("any", "labels annotations"),
-  ...each("text", "values dashboard panel"),
-  silenced_by: ["text"],
-} as const;
+const ALERT = "name state since folder rule_uid labels:any annotations:any values dashboard panel silenced_by:[text]";
 
-const RULE = {
-  ...each("text", "name uid folder group state health last_error query"),
-  for_seconds: "number",
-  ...each("any", "labels annotations instances"),
-} as const;
+const RULE =
+  "name uid folder group state health last_error query for_seconds:number labels:any annotations:any instances:any";
 
 export const alertTools = [
   defineTool({
@@ -34,10 +26,8 @@ export const alertTools = [
       limit: z.int().min(1).max(100).optional().describe("Default 20."),
     }),
     output_schema: resultSchema(
-      { alerts: [ALERT], active: "number", suppressed: "number", matching: "number", left_out: "number", note: "text" },
-      "alerts",
-      "active",
-      "suppressed",
+      "alerts active suppressed",
+      `alerts:[{ ${ALERT} }] active:number suppressed:number matching:number left_out:number note`,
     ),
     handler: (input, context) =>
       withGrafana(context, async (ask) => {
@@ -91,9 +81,8 @@ export const alertTools = [
       limit: z.int().min(1).max(100).optional().describe("Default 10."),
     }),
     output_schema: resultSchema(
-      { rules: [RULE], rules_total: "number", matching: "number", left_out: "number" },
-      "rules",
-      "rules_total",
+      "rules rules_total",
+      `rules:[{ ${RULE} }] rules_total:number matching:number left_out:number`,
     ),
     handler: (input, context) =>
       withGrafana(context, async (ask) => {

@@ -30,18 +30,8 @@ export const annotationTools = [
       limit: z.int().min(1).max(100).optional().describe("Default 30."),
     }),
     output_schema: resultSchema(
-      {
-        annotations: [
-          {
-            ...each("text", "at until text"),
-            tags: ["text"],
-            ...each("text", "by alert state dashboard"),
-            panel: "number",
-          },
-        ],
-        ...each("text", "from to note"),
-      },
       "annotations",
+      "annotations:[{ at until text tags:[text] by alert state dashboard panel:number }] from to note",
     ),
     handler: (input, context) =>
       withGrafana(context, async (ask) => {

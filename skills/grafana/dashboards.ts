@@ -19,12 +19,8 @@ export const dashboardTools = [
       page: z.int().min(1).max(100).optional(),
     }),
     output_schema: resultSchema(
-      {
-        dashboards: [{ uid: "text", title: "text", folder: "text", tags: ["text"], url: "text" }],
-        next_page: "number",
-        note: "text",
-      },
       "dashboards",
+      "dashboards:[{ uid title folder tags:[text] url }] next_page:number note",
     ),
     handler: (input, context) =>
       withGrafana(context, async (ask) => {
@@ -61,14 +57,9 @@ export const dashboardTools = [
       limit: z.int().min(1).max(50).optional().describe("Number of panels. Default 20."),
     }),
     output_schema: resultSchema(
-      {
-        ...each("text", "title folder updated updated_by"),
-        variables: ["any"],
-        panels: [{ id: "number", title: "text", type: "text", source: "text", queries: ["text"] }],
-        ...each("number", "matching left_out"),
-      },
-      "title",
-      "panels",
+      "title panels",
+      `title folder updated updated_by variables:[any] panels:[{ id:number title type source queries:[text] }]
+        matching:number left_out:number`,
     ),
     handler: (input, context) =>
       withGrafana(context, async (ask) => {
@@ -107,11 +98,8 @@ export const dashboardTools = [
     selects: ["contains"],
     input_schema: z.strictObject({ contains: contains.describe("In the name, kind or address.") }),
     output_schema: resultSchema(
-      {
-        datasources: [{ name: "text", type: "text", uid: "text", url: "text", database: "text", is_default: "flag" }],
-        left_out: "number",
-      },
       "datasources",
+      "datasources:[{ name type uid url database is_default:flag }] left_out:number",
     ),
     handler: (input, context) =>
       withGrafana(context, async (ask) => {

@@ -23,19 +23,10 @@ export const routingTools = [
       limit: z.int().min(1).max(100).optional().describe("Number of policies. Default 30."),
     }),
     output_schema: resultSchema(
-      {
-        policies: [
-          {
-            ...{ depth: "number", receiver: "text", matchers: ["text"], continues: "flag", undecided: "flag" },
-            ...{ group_by: ["text"], group_wait: "text", group_interval: "text", repeat_interval: "text" },
-            ...{ muted_in: ["text"], only_in: ["text"] },
-          },
-        ],
-        contact_points: [{ name: "text", kinds: ["text"] }],
-        ...{ matching: "number", left_out: "number", note: "text" },
-      },
-      "policies",
-      "contact_points",
+      "policies contact_points",
+      `policies:[{ depth:number receiver matchers:[text] continues:flag undecided:flag group_by:[text] group_wait
+        group_interval repeat_interval muted_in:[text] only_in:[text] }] contact_points:[{ name kinds:[text] }]
+        matching:number left_out:number note`,
     ),
     handler: (input, context) =>
       withGrafana(context, async (ask) => {

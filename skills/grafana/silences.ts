@@ -20,13 +20,8 @@ export const silenceTools = [
       limit: z.int().min(1).max(100).optional().describe("Default 20."),
     }),
     output_schema: resultSchema(
-      {
-        silences: [
-          { id: "text", state: "text", matchers: ["text"], from: "text", until: "text", by: "text", comment: "text" },
-        ],
-        left_out: "number",
-      },
       "silences",
+      "silences:[{ id state matchers:[text] from until by comment }] left_out:number",
     ),
     handler: (input, context) =>
       withGrafana(context, async (ask) => {
@@ -54,7 +49,7 @@ export const silenceTools = [
       minutes: z.int().min(5).max(1440),
       reason: z.string().min(1).max(500).describe("Shown to people who find the alert silenced."),
     }),
-    output_schema: resultSchema({ silence_id: "text", until: "text", existing: "flag" }, "silence_id"),
+    output_schema: resultSchema("silence_id", "silence_id until existing:flag"),
     handler: (input, context) =>
       withGrafana(context, async (ask) => {
         const mark = plainMarkerOf(context, input);
@@ -88,7 +83,7 @@ export const silenceTools = [
     input_schema: z.strictObject({
       silence_id: textLike(/^[A-Za-z0-9-]+$/, 40),
     }),
-    output_schema: resultSchema({ silence_id: "text", ended: "flag", existing: "flag" }, "silence_id", "ended"),
+    output_schema: resultSchema("silence_id ended", "silence_id ended:flag existing:flag"),
     handler: ({ silence_id }, context) =>
       withGrafana(context, async (ask) => {
         const path = [...ALERTMANAGER, "silence", silence_id];

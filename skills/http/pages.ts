@@ -1,5 +1,5 @@
 import { defineTool, SkillflowError, type ToolContext } from "skillflow";
-import { clip, each, resultSchema, trim } from "skillflow/internal";
+import { clip, resultSchema, trim } from "skillflow/internal";
 import * as z from "zod";
 import { getPage, type Page } from "./request.ts";
 
@@ -9,14 +9,7 @@ const address = z
   .max(2000)
   .regex(/^https?:\/\/[^\s]+$/);
 
-const CHECK = {
-  url: "text",
-  status: "number",
-  ok: "flag",
-  milliseconds: "number",
-  error: "text",
-  redirects: ["text"],
-} as const;
+const CHECK = "url status:number ok:flag milliseconds:number error redirects:[text]";
 
 export const pageTools = [
   defineTool({
@@ -28,7 +21,7 @@ export const pageTools = [
     live: true,
     clock: "snapshot",
     input_schema: z.strictObject({ urls: z.array(address).min(1).max(10) }),
-    output_schema: resultSchema({ checks: [CHECK], answering: "number" }, "checks", "answering"),
+    output_schema: resultSchema("checks answering", `checks:[{ ${CHECK} }] answering:number`),
     handler: async ({ urls }, context) => {
       const checks = await Promise.all(urls.map((url) => check(url, context)));
       context.signal.throwIfAborted();
@@ -50,17 +43,9 @@ export const pageTools = [
       offset: z.int().min(0).max(1_000_000).optional().describe("Number of characters to skip."),
     }),
     output_schema: resultSchema(
-      {
-        url: "text",
-        ...each("number", "status milliseconds"),
-        headers: "any",
-        ...each("text", "content_type text"),
-        ...each("number", "lines_matching next_offset"),
-        redirects: ["text"],
-        note: "text",
-      },
-      "url",
-      "status",
+      "url status",
+      `url status:number milliseconds:number headers:any content_type text lines_matching:number next_offset:number
+        redirects:[text] note`,
     ),
     handler: async (input, context) => {
       const page = await getPage(input.url, context);

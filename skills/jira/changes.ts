@@ -5,7 +5,7 @@ import { briefOf, ISSUE, readIssue } from "./issues.ts";
 import { isNamed, isSame, issueKey, type Jira, myself, type person, READS, WRITES, withJira } from "./service.ts";
 
 const label = textLike(/^\S+$/, 255);
-const CHANGED = resultSchema({ ...ISSUE, existing: "flag" }, "key");
+const CHANGED = resultSchema("key", `${ISSUE} existing:flag`);
 
 export const changeTools = [
   defineTool({

@@ -4,11 +4,8 @@ import * as z from "zod";
 import { textOf, written } from "./document.ts";
 import { issueKey, type Jira, NOT_SEEN, named, number, person, READS, text, withJira } from "./service.ts";
 
-export const ISSUE = {
-  ...each("text", "key title type status status_kind resolution priority assignee reporter"),
-  labels: ["text"],
-  ...each("text", "created_at updated_at resolved_at url"),
-} as const;
+export const ISSUE = `key title type status status_kind resolution priority assignee reporter labels:[text] created_at updated_at
+  resolved_at url`;
 
 export const issueTools = [
   defineTool({
@@ -23,10 +20,7 @@ export const issueTools = [
       limit: z.int().min(1).max(50).optional().describe("Default 20."),
       cursor: z.string().min(1).max(2000).optional().describe("next_cursor of the previous call."),
     }),
-    output_schema: resultSchema(
-      { issues: [{ ...ISSUE, excerpt: "text" }], total: "number", next_cursor: "text", note: "text" },
-      "issues",
-    ),
+    output_schema: resultSchema("issues", `issues:[{ ${ISSUE} excerpt }] total:number next_cursor note`),
     handler: (input, context) =>
       withJira(context, async (jira) => {
         const found = await search(jira, { ...input, fields: [...FIELDS, "description"] });
@@ -56,16 +50,9 @@ export const issueTools = [
       offset: z.int().min(0).max(5000).optional(),
     }),
     output_schema: resultSchema(
-      {
-        ...ISSUE,
-        ...each("text", "text parent"),
-        links: [{ kind: "text", relation: "text", key: "text", title: "text", status: "text" }],
-        can_move_to: ["text"],
-        comments: [{ id: "text", author: "text", at: "text", text: "text" }],
-        ...each("number", "comments_total next_offset"),
-      },
-      "key",
-      "comments",
+      "key comments",
+      `${ISSUE} text parent links:[{ kind relation key title status }] can_move_to:[text] comments:[{ id author at
+        text }] comments_total:number next_offset:number`,
     ),
     handler: (input, context) =>
       withJira(context, async (jira) => {

@@ -36,7 +36,7 @@ export const writeTools = [
       priority: name.optional().describe("Such as High, if the project uses priorities."),
       parent: issueKey.optional().describe("The parent epic or issue."),
     }),
-    output_schema: resultSchema({ key: "text", url: "text", existing: "flag" }, "key"),
+    output_schema: resultSchema("key", "key url existing:flag"),
     handler: (input, context) =>
       withJira(context, async (jira) => {
         const project = input.project ?? context.config["JIRA_PROJECT"]?.trim();
@@ -70,7 +70,7 @@ export const writeTools = [
     targets: [],
     idempotent: true,
     input_schema: z.strictObject({ issue: issueKey, text: z.string().min(1).max(30_000) }),
-    output_schema: resultSchema({ id: "text", created_at: "text", existing: "flag" }, "id"),
+    output_schema: resultSchema("id", "id created_at existing:flag"),
     handler: (input, context) =>
       withJira(context, async (jira) => {
         const marker = plainMarkerOf(context, input);
@@ -98,7 +98,7 @@ export const writeTools = [
     targets: [],
     idempotent: true,
     input_schema: z.strictObject({ issue: issueKey, to: name }),
-    output_schema: resultSchema({ ...ISSUE, existing: "flag" }, "key", "status"),
+    output_schema: resultSchema("key status", `${ISSUE} existing:flag`),
     handler: (input, context) =>
       withJira(context, async (jira) => {
         const now = await readIssue(jira, input.issue);
@@ -127,7 +127,7 @@ export const writeTools = [
       other: issueKey,
       kind: name.optional().describe("Such as Blocks, Duplicate or Problem/Incident. Default Relates."),
     }),
-    output_schema: resultSchema({ issue: "text", other: "text", relation: "text", existing: "flag" }, "issue", "other"),
+    output_schema: resultSchema("issue other", "issue other relation existing:flag"),
     handler: (input, context) =>
       withJira(context, async (jira) => {
         if (input.issue === input.other) throw new Error("An issue cannot be linked to itself.");

@@ -19,7 +19,7 @@ export const eventTools = [
       warnings_only: z.boolean().optional().describe("Default true."),
       limit: z.int().min(1).max(100).optional().describe("Default 30."),
     }),
-    output_schema: resultSchema({ events: ["any"], matching: "number", left_out: "number", note: "text" }, "events"),
+    output_schema: resultSchema("events", "events:[any] matching:number left_out:number note"),
     handler: (input, context) =>
       withKubernetes(context, async (ask, own) => {
         const where = input.namespace ?? own.namespace;

@@ -1,5 +1,5 @@
 import { defineTool } from "skillflow";
-import { each, firstOf, isoTime, resultSchema } from "skillflow/internal";
+import { firstOf, isoTime, resultSchema } from "skillflow/internal";
 import * as z from "zod";
 import { name, namespace, text } from "./fields.ts";
 import { listOf, METADATA_LIST, PAGE, pathOf, unreadNote, withKubernetes } from "./service.ts";
@@ -19,14 +19,8 @@ export const helmTools = [
       limit: z.int().min(1).max(100).optional().describe("Default 30."),
     }),
     output_schema: resultSchema(
-      {
-        releases: [
-          { name: "text", namespace: "text", version: "number", status: "text", at: "text", versions: ["any"] },
-        ],
-        ...each("number", "matching left_out"),
-        note: "text",
-      },
       "releases",
+      "releases:[{ name namespace version:number status at versions:[any] }] matching:number left_out:number note",
     ),
     handler: (input, context) =>
       withKubernetes(context, async (ask, own) => {

@@ -24,12 +24,8 @@ export const kindTools = [
       limit: z.int().min(1).max(200).optional().describe("Default 60."),
     }),
     output_schema: resultSchema(
-      {
-        kinds: [{ kind: "text", name: "text", version: "text", namespaced: "flag", short: ["text"] }],
-        ...each("number", "matching left_out"),
-        note: "text",
-      },
       "kinds",
+      "kinds:[{ kind name version namespaced:flag short:[text] }] matching:number left_out:number note",
     ),
     handler: (input, context) =>
       withKubernetes(context, async (ask) => {
@@ -63,10 +59,7 @@ export const kindTools = [
       contains: z.string().min(1).max(200).optional().describe("In any column. Case-insensitive: OutOfSync, False."),
       limit: z.int().min(1).max(100).optional().describe("Default 30."),
     }),
-    output_schema: resultSchema(
-      { kind: "text", version: "text", objects: ["any"], matching: "number", left_out: "number", note: "text" },
-      "objects",
-    ),
+    output_schema: resultSchema("objects", "kind version objects:[any] matching:number left_out:number note"),
     handler: (input, context) =>
       withKubernetes(context, async (ask, own) => {
         const { chosen, others } = await kindNamed(ask, input.kind);
@@ -109,7 +102,7 @@ export const kindTools = [
         .optional()
         .describe("status.conditions, spec.template, status.resources.0."),
     }),
-    output_schema: resultSchema({ kind: "text", version: "text", object: "text", note: "text" }, "kind", "object"),
+    output_schema: resultSchema("kind object", "kind version object note"),
     handler: (input, context) =>
       withKubernetes(context, async (ask, own) => {
         const { chosen, others } = await kindNamed(ask, input.kind);

@@ -30,7 +30,7 @@ export const logTools = [
       contains,
       lines: z.int().min(1).max(500).optional().describe("Lines to read from the end. Default 100."),
     }),
-    output_schema: resultSchema({ lines: ["text"], lines_read: "number", note: "text" }, "lines", "lines_read"),
+    output_schema: resultSchema("lines lines_read", "lines:[text] lines_read:number note"),
     handler: (input, context) =>
       withKubernetes(context, async (ask, own) => {
         const where = oneNamespace(input.namespace ?? own.namespace);
@@ -58,15 +58,9 @@ export const logTools = [
       lines: z.int().min(1).max(200).optional().describe("Lines to read from the end of each container. Default 50."),
     }),
     output_schema: resultSchema(
-      {
-        lines: ["text"],
-        left_out: "number",
-        sources: [{ pod: "text", container: "text", lines_read: "number", fitting: "number", note: "text" }],
-        sources_left_out: "number",
-        note: "text",
-      },
-      "lines",
-      "sources",
+      "lines sources",
+      `lines:[text] left_out:number sources:[{ pod container lines_read:number fitting:number note }]
+        sources_left_out:number note`,
     ),
     handler: (input, context) =>
       withKubernetes(context, async (ask, own) => {

@@ -14,10 +14,7 @@ export const nodeTools = [
     clock: "snapshot",
     selects: ["selector"],
     input_schema: z.strictObject({ selector, limit: z.int().min(1).max(100).optional().describe("Default 30.") }),
-    output_schema: resultSchema(
-      { nodes: ["any"], unwell: "number", matching: "number", left_out: "number", note: "text" },
-      "nodes",
-    ),
+    output_schema: resultSchema("nodes", "nodes:[any] unwell:number matching:number left_out:number note"),
     handler: (input, context) =>
       withKubernetes(context, async (ask) => {
         const listed = await ask({

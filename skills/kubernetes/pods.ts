@@ -20,9 +20,8 @@ export const podTools = [
       limit: z.int().min(1).max(100).optional().describe("Default 30."),
     }),
     output_schema: resultSchema(
-      { pods: ["any"], phases: "any", unwell: "number", matching: "number", left_out: "number", note: "text" },
-      "pods",
-      "unwell",
+      "pods unwell",
+      "pods:[any] phases:any unwell:number matching:number left_out:number note",
     ),
     handler: (input, context) =>
       withKubernetes(context, async (ask, own) => {
@@ -60,11 +59,7 @@ export const podTools = [
     clock: "snapshot",
     echoes: ["name", "namespace"],
     input_schema: z.strictObject({ pod: name, namespace }),
-    output_schema: resultSchema(
-      { name: "text", namespace: "text", conditions: ["any"], containers: ["any"] },
-      "name",
-      "containers",
-    ),
+    output_schema: resultSchema("name containers", "name namespace conditions:[any] containers:[any]"),
     handler: (input, context) =>
       withKubernetes(context, async (ask, own) => {
         const where = oneNamespace(input.namespace ?? own.namespace);

@@ -5,7 +5,7 @@ import { namespace, selector, text } from "./fields.ts";
 import { amountOf, bytesText, coresText, percentOf } from "./quantities.ts";
 import { listOf, PAGE, pathOf, unreadNote, withKubernetes } from "./service.ts";
 
-const USED = { cpu: "text", memory: "text", cpu_percent: "number", memory_percent: "number" } as const;
+const USED = "cpu memory cpu_percent:number memory_percent:number";
 
 const sortBy = z.enum(["share", "memory", "cpu"]).optional();
 
@@ -25,13 +25,8 @@ export const usageTools = [
       limit: z.int().min(1).max(100).optional().describe("Default 20."),
     }),
     output_schema: resultSchema(
-      {
-        pods: [{ name: "text", namespace: "text", ...USED, containers: ["any"] }],
-        ...each("text", "at window"),
-        ...each("number", "matching left_out"),
-        note: "text",
-      },
       "pods",
+      `pods:[{ name namespace ${USED} containers:[any] }] at window matching:number left_out:number note`,
     ),
     handler: (input, context) =>
       withKubernetes(context, async (ask, own) => {
@@ -75,10 +70,7 @@ export const usageTools = [
       sort_by: sortBy.describe("Default share: share of what can be allocated."),
       limit: z.int().min(1).max(100).optional().describe("Default 20."),
     }),
-    output_schema: resultSchema(
-      { nodes: [{ name: "text", ...USED }], at: "text", matching: "number", left_out: "number", note: "text" },
-      "nodes",
-    ),
+    output_schema: resultSchema("nodes", `nodes:[{ name ${USED} }] at matching:number left_out:number note`),
     handler: (input, context) =>
       withKubernetes(context, async (ask) => {
         const measured = await ask({

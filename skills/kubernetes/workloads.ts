@@ -21,10 +21,7 @@ export const workloadTools = [
       selector,
       limit: z.int().min(1).max(100).optional().describe("Default 30."),
     }),
-    output_schema: resultSchema(
-      { workloads: ["any"], matching: "number", left_out: "number", note: "text" },
-      "workloads",
-    ),
+    output_schema: resultSchema("workloads", "workloads:[any] matching:number left_out:number note"),
     handler: (input, context) =>
       withKubernetes(context, async (ask, own) => {
         const where = input.namespace ?? own.namespace;
@@ -54,10 +51,7 @@ export const workloadTools = [
     clock: "snapshot",
     echoes: ["deployment"],
     input_schema: z.strictObject({ deployment: name, namespace }),
-    output_schema: resultSchema(
-      { deployment: "text", revisions: ["any"], left_out: "number", note: "text" },
-      "revisions",
-    ),
+    output_schema: resultSchema("revisions", "deployment revisions:[any] left_out:number note"),
     handler: (input, context) =>
       withKubernetes(context, async (ask, own) => {
         const where = oneNamespace(input.namespace ?? own.namespace);

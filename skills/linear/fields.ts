@@ -1,4 +1,4 @@
-import { resultSchema, type Shape, textLike } from "skillflow/internal";
+import { resultSchema, textLike } from "skillflow/internal";
 import * as z from "zod";
 
 /** Parameters that several tools share. */
@@ -51,8 +51,8 @@ export function paging(input: { readonly limit?: number | undefined; readonly cu
 }
 
 /** Returns the schema of a page. Its list is always present, and empty if nothing matches. */
-export function pageSchema(list: string, item: Shape) {
-  return resultSchema({ [list]: [item], next_cursor: "text" }, list);
+export function pageSchema(list: string, item: string) {
+  return resultSchema(list, `${list}:[{ ${item} }] next_cursor`);
 }
 
 /** Page of a GraphQL connection. */

@@ -1,5 +1,4 @@
 import { defineTool, type ToolContext } from "skillflow";
-import { each } from "skillflow/internal";
 import * as z from "zod";
 import { withLinear } from "./client.ts";
 import { cursor, limit, nextCursor, type Page, pageSchema, paging, team } from "./fields.ts";
@@ -15,7 +14,7 @@ export const workspaceTools = [
     clock: "snapshot",
     selects: ["name"],
     input_schema: z.strictObject({ name, limit, cursor }),
-    output_schema: pageSchema("teams", { id: "text", key: "text", name: "text", description: "text" }),
+    output_schema: pageSchema("teams", "id key name description"),
     handler: (input, context) => list(context, input, { query: TEAMS, list: "teams", filter: named(input) }),
   }),
   defineTool({
@@ -25,11 +24,7 @@ export const workspaceTools = [
     clock: "snapshot",
     selects: ["team", "name"],
     input_schema: z.strictObject({ team: team.optional().describe("Name, key or id."), name, limit, cursor }),
-    output_schema: pageSchema("labels", {
-      ...each("text", "id name description"),
-      is_group: "flag",
-      ...each("text", "parent team"),
-    }),
+    output_schema: pageSchema("labels", "id name description is_group:flag parent team"),
     handler: (input, context) => {
       const usable = input.team ? { or: [{ team: { null: true } }, { team: teamFilter(input.team) }] } : {};
       return list(context, input, { query: LABELS, list: "labels", filter: { ...named(input), ...usable } });
@@ -42,7 +37,7 @@ export const workspaceTools = [
     clock: "snapshot",
     selects: ["team", "name"],
     input_schema: z.strictObject({ team: team.optional().describe("Name, key or id."), name, limit, cursor }),
-    output_schema: pageSchema("states", { ...each("text", "id name type description team") }),
+    output_schema: pageSchema("states", "id name type description team"),
     handler: (input, context) => {
       const own = input.team ? { team: teamFilter(input.team) } : {};
       return list(context, input, { query: STATES, list: "states", filter: { ...named(input), ...own } });
@@ -55,14 +50,11 @@ export const workspaceTools = [
     clock: "snapshot",
     selects: ["team", "name"],
     input_schema: z.strictObject({ team: team.optional().describe("Name, key or id."), name, limit, cursor }),
-    output_schema: pageSchema("projects", {
-      ...each("text", "id name description url"),
-      progress: "number",
-      health: "text",
-      status: { name: "text", type: "text" },
-      ...each("text", "lead start_date target_date updated_at"),
-      teams: ["text"],
-    }),
+    output_schema: pageSchema(
+      "projects",
+      `id name description url progress:number health status:{ name type } lead start_date target_date updated_at
+        teams:[text]`,
+    ),
     handler: (input, context) => {
       const own = input.team ? { accessibleTeams: { some: teamFilter(input.team) } } : {};
       return list(context, input, { query: PROJECTS, list: "projects", filter: { ...named(input), ...own } });
@@ -76,10 +68,7 @@ export const workspaceTools = [
     clock: "snapshot",
     selects: ["name"],
     input_schema: z.strictObject({ name, limit, cursor }),
-    output_schema: pageSchema("users", {
-      ...each("text", "id name display_name email title timezone status"),
-      is_me: "flag",
-    }),
+    output_schema: pageSchema("users", "id name display_name email title timezone status is_me:flag"),
     handler: (input, context) => {
       const called = input.name
         ? [{ name: { containsIgnoreCase: input.name } }, { displayName: { containsIgnoreCase: input.name } }]

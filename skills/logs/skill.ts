@@ -1,5 +1,5 @@
 import { defineSkill, type defineTool } from "skillflow";
-import { each, resultSchema } from "skillflow/internal";
+import { resultSchema } from "skillflow/internal";
 import { listFiles } from "./overview.ts";
 import { summarizeSeries } from "./series.ts";
 import { readAlert } from "./survey/alert.ts";
@@ -54,83 +54,33 @@ const described = {
 };
 
 /** Files searched, with their aliases, and why nothing was found. */
-const scanned = { searched: "number", per_file: {}, files: {}, notes: ["text"], why: ["text"] } as const;
-const page = { returned: "number", truncated: "flag", more: "text", empty: ["text"] } as const;
+const scanned = "searched:number per_file:{} files:{} notes:[text] why:[text]";
+const page = "returned:number truncated:flag more empty:[text]";
 /** Lines by location, or a table if `fields` was given. */
 const found = resultSchema(
-  { matched: "number", ...page, lines: {}, columns: ["text"], rows: [["any"]], ...scanned },
-  "returned",
-  "truncated",
+  "returned truncated",
+  `matched:number ${page} lines:{} columns:[text] rows:[[any]] ${scanned}`,
 );
-const table = { matched: "number", ...page, day: "text", columns: ["text"], rows: [["any"]], ...scanned } as const;
+const table = `matched:number ${page} day columns:[text] rows:[[any]] ${scanned}`;
 
 const counted = resultSchema(
-  { ...table, distinct: "number", bucket: "text", other: "number", without_value: "number", without_time: "number" },
-  "matched",
-  "columns",
-  "rows",
+  "matched columns rows",
+  `${table} distinct:number bucket other:number without_value:number without_time:number`,
 );
-const summed = resultSchema(
-  { ...table, series: "number", from: "text", to: "text", values_left_out: "number" },
-  "matched",
-  "columns",
-  "rows",
-);
-const windowed = resultSchema(
-  { ...table, from: "text", to: "text", lines: {}, every: "text", counts: {} },
-  "matched",
-  "counts",
-);
+const summed = resultSchema("matched columns rows", `${table} series:number from to values_left_out:number`);
+const windowed = resultSchema("matched counts", `${table} from to lines:{} every counts:{}`);
 const overview = resultSchema(
-  {
-    matched: "number",
-    ...page,
-    files: [
-      {
-        file: "text",
-        bytes: "number",
-        lines: "number",
-        lines_estimated: "number",
-        packed: "flag",
-        format: "text",
-        time: "text",
-        first: "text",
-        last: "text",
-        fields: ["any"],
-        more_fields: "number",
-        notes: ["text"],
-      },
-    ],
-  },
   "files",
+  `matched:number ${page} files:[{ file bytes:number lines:number lines_estimated:number packed:flag format time first
+    last fields:[any] more_fields:number notes:[text] }]`,
 );
 
-const alerted = resultSchema({
-  title: "text",
-  text: "text",
-  service: "text",
-  at: "text",
-  files: ["text"],
-  repository: "text",
-});
+const alerted = resultSchema("", "title text service at files:[text] repository");
 
 const surveyed = resultSchema(
-  {
-    files: ["any"],
-    whole: ["any"],
-    errors: [{ shape: "text", count: "number", first: "text", last: "text", at: "text", example: "text" }],
-    changes: [{ ...each("text", "by name since at example"), lines: ["number"], errors: ["number"], status: {} }],
-    series: ["any"],
-    events: [{ time: "text", at: "text", text: "text", count: "number" }],
-    left_out: {},
-  },
-  "files",
-  "whole",
-  "errors",
-  "changes",
-  "series",
-  "events",
-  "left_out",
+  "files whole errors changes series events left_out",
+  `files:[any] whole:[any] errors:[{ shape count:number first last at example }] changes:[{ by name since at example
+    lines:[number] errors:[number] status:{} }] series:[any] events:[{ time at text count:number }] left_out:{}`,
 );
 
 type Tool = ReturnType<typeof defineTool>;

@@ -1,7 +1,6 @@
 import { defineTool } from "skillflow";
 import {
   clip,
-  each,
   firstOf,
   isoTime,
   lenient,
@@ -15,14 +14,8 @@ import * as z from "zod";
 import { from, nanoseconds, query, selector, to } from "./fields.ts";
 import { API, answered, labels, NEEDS, readOf, sample, stats, withLoki } from "./service.ts";
 
-const COUNTS = {
-  ...each("text", "from to"),
-  step_seconds: "number",
-  series: [{ labels: "any", ...seriesSummary }],
-  ...each("number", "series_total left_out"),
-  read: { bytes: "number", lines: "number" },
-  note: "text",
-} as const;
+const COUNTS = `from to step_seconds:number series:[{ labels:any ${seriesSummary} }] series_total:number left_out:number read:{
+  bytes:number lines:number } note`;
 
 export const countTools = [
   defineTool({
@@ -46,7 +39,7 @@ export const countTools = [
       points: z.int().min(0).max(60).optional().describe("Points shown per series. Default 20; 0 for none."),
       limit: z.int().min(1).max(30).optional().describe("Number of series, highest peak first. Default 10."),
     }),
-    output_schema: resultSchema(COUNTS, "series", "series_total"),
+    output_schema: resultSchema("series series_total", COUNTS),
     handler: (input, context) =>
       withLoki(context, async (ask) => {
         const period = periodOf(input, context.now());
@@ -96,13 +89,9 @@ export const countTools = [
       limit: z.int().min(1).max(50).optional().describe("Default 15."),
     }),
     output_schema: resultSchema(
-      {
-        ...each("text", "from to"),
-        patterns: [{ pattern: "text", level: "text", count: "number", first: "text", last: "text", peak: "any" }],
-        ...each("number", "lines_total patterns_total left_out"),
-        note: "text",
-      },
       "patterns",
+      `from to patterns:[{ pattern level count:number first last peak:any }] lines_total:number patterns_total:number
+        left_out:number note`,
     ),
     handler: (input, context) =>
       withLoki(context, async (ask) => {

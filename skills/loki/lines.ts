@@ -1,17 +1,11 @@
 import { defineTool } from "skillflow";
-import { clip, each, isoTime, periodOf, resultSchema } from "skillflow/internal";
+import { clip, isoTime, periodOf, resultSchema } from "skillflow/internal";
 import * as z from "zod";
 import { from, isoNanoseconds, nanoseconds, query, to } from "./fields.ts";
 import { API, answered, labels, NEEDS, readOf, stats, withLoki } from "./service.ts";
 
-const LINES = {
-  ...each("text", "from to"),
-  lines: [{ at: "text", line: "text", labels: "any" }],
-  ...each("any", "shared_labels by_level"),
-  read: { bytes: "number", lines: "number" },
-  next: { from: "text", to: "text" },
-  note: "text",
-} as const;
+const LINES = `from to lines:[{ at line labels:any }] shared_labels:any by_level:any read:{ bytes:number lines:number } next:{ from
+  to } note`;
 
 export const lineTools = [
   defineTool({
@@ -32,7 +26,7 @@ export const lineTools = [
       oldest_first: z.boolean().optional().describe("Shows how a problem began. Default false."),
       limit: z.int().min(1).max(100).optional().describe("Default 20."),
     }),
-    output_schema: resultSchema(LINES, "lines"),
+    output_schema: resultSchema("lines", LINES),
     handler: (input, context) =>
       withLoki(context, async (ask) => {
         const period = periodOf(input, context.now());

@@ -1,5 +1,5 @@
 import { defineTool } from "skillflow";
-import { each, firstOf, periodOf, resultSchema, textLike } from "skillflow/internal";
+import { firstOf, periodOf, resultSchema, textLike } from "skillflow/internal";
 import * as z from "zod";
 import { from, nanoseconds, selector, to } from "./fields.ts";
 import { API, answered, labels, NEEDS, withLoki } from "./service.ts";
@@ -29,7 +29,7 @@ export const streamTools = [
       to,
       limit: z.int().min(1).max(200).optional().describe("Default 50."),
     }),
-    output_schema: resultSchema({ values: ["text"], matching: "number", left_out: "number", note: "text" }, "values"),
+    output_schema: resultSchema("values", "values:[text] matching:number left_out:number note"),
     handler: (input, context) =>
       withLoki(context, async (ask) => {
         const { data } = await ask({
@@ -60,14 +60,8 @@ export const streamTools = [
       limit: z.int().min(1).max(50).optional().describe("Default 10."),
     }),
     output_schema: resultSchema(
-      {
-        streams: ["any"],
-        ...each("number", "streams_total left_out"),
-        reads: { bytes: "number", lines: "number", chunks: "number" },
-        note: "text",
-      },
-      "streams",
-      "streams_total",
+      "streams streams_total",
+      "streams:[any] streams_total:number left_out:number reads:{ bytes:number lines:number chunks:number } note",
     ),
     handler: (input, context) =>
       withLoki(context, async (ask) => {

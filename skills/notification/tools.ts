@@ -36,9 +36,8 @@ export const notificationTools = [
     targets: ["channels"],
     input_schema: z.strictObject({ channels: z.array(z.enum(NAMES)).min(1).max(NAMES.length), ...noticeInput }),
     output_schema: resultSchema(
-      { delivered: "number", channels: [{ channel: "text", outcome: "text", reason: "text", receipt: {} }] },
-      "delivered",
-      "channels",
+      "delivered channels",
+      "delivered:number channels:[{ channel outcome reason receipt:{} }]",
     ),
     handler: async ({ channels, ...input }, context) => {
       context.signal.throwIfAborted();
@@ -61,7 +60,7 @@ export const notificationTools = [
     effect: "read",
     clock: "none",
     input_schema: z.strictObject({}),
-    output_schema: resultSchema({ channels: [{ channel: "text", state: "text", reason: "text" }] }, "channels"),
+    output_schema: resultSchema("channels", "channels:[{ channel state reason }]"),
     handler: async (_input, context) => {
       context.signal.throwIfAborted();
       const states = NAMES.map(async (name) => {

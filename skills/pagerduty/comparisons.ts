@@ -6,7 +6,7 @@ import { id, incidentId, limit, number, READS, reference, text, withPagerDuty } 
 const OF_AIOPS = `${READS}, and AIOps in the account's plan`;
 const NOT_FOUND = "list_incidents lists the ids.";
 
-const LIKE = { id: "text", title: "text", at: "text" } as const;
+const LIKE = "id title at";
 
 export const comparisonTools = [
   defineTool({
@@ -16,10 +16,7 @@ export const comparisonTools = [
     effect: "read",
     clock: "snapshot",
     input_schema: z.strictObject({ incident: incidentId, limit: limit.describe("Default 5.") }),
-    output_schema: resultSchema(
-      { incidents: [{ ...LIKE, score: "number" }], total: "number", note: "text" },
-      "incidents",
-    ),
+    output_schema: resultSchema("incidents", `incidents:[{ ${LIKE} score:number }] total:number note`),
     handler: (input, context) =>
       withPagerDuty(context, async (ask) => {
         const told = await ask({
@@ -46,10 +43,7 @@ export const comparisonTools = [
     effect: "read",
     clock: "snapshot",
     input_schema: z.strictObject({ incident: incidentId }),
-    output_schema: resultSchema(
-      { incidents: [{ ...LIKE, status: "text", service: "text", why: ["text"] }], note: "text" },
-      "incidents",
-    ),
+    output_schema: resultSchema("incidents", `incidents:[{ ${LIKE} status service why:[text] }] note`),
     handler: (input, context) =>
       withPagerDuty(context, async (ask) => {
         const told = await ask({
@@ -84,17 +78,9 @@ export const comparisonTools = [
       escalation_policy: id.describe("Id of the policy, from list_services or an incident."),
     }),
     output_schema: resultSchema(
-      {
-        ...each("text", "id name description"),
-        rules: [
-          { level: "number", targets: [{ type: "text", id: "text", name: "text" }], next_after_minutes: "number" },
-        ],
-        repeats: "number",
-        teams: ["text"],
-        url: "text",
-      },
-      "id",
-      "rules",
+      "id rules",
+      `id name description rules:[{ level:number targets:[{ type id name }] next_after_minutes:number }]
+        repeats:number teams:[text] url`,
     ),
     handler: (input, context) =>
       withPagerDuty(context, async (ask) => {

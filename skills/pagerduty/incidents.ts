@@ -29,16 +29,10 @@ import {
 
 const NOT_FOUND = "list_incidents lists the ids.";
 
-export const INCIDENT = {
-  id: "text",
-  number: "number",
-  ...each("text", "title status urgency priority service service_id escalation_policy_id"),
-  ...each(["text"], "assigned_to acknowledged_by"),
-  alerts: "number",
-  ...each("text", "created_at resolved_at url"),
-} as const;
+export const INCIDENT = `id number:number title status urgency priority service service_id escalation_policy_id assigned_to:[text]
+  acknowledged_by:[text] alerts:number created_at resolved_at url`;
 
-const PAGED = { next_offset: "number", note: "text" } as const;
+const PAGED = "next_offset:number note";
 
 export const incidentTools = [
   defineTool({
@@ -63,7 +57,7 @@ export const incidentTools = [
       limit: limit.describe("Default 20."),
       offset,
     }),
-    output_schema: resultSchema({ incidents: [INCIDENT], ...PAGED }, "incidents"),
+    output_schema: resultSchema("incidents", `incidents:[{ ${INCIDENT} }] ${PAGED}`),
     handler: (input, context) =>
       withPagerDuty(context, async (ask) => {
         const page = await ask({
@@ -96,16 +90,8 @@ export const incidentTools = [
     clock: "snapshot",
     input_schema: z.strictObject({ incident: incidentId }),
     output_schema: resultSchema(
-      {
-        ...INCIDENT,
-        escalation_policy: "text",
-        teams: ["text"],
-        last_changed_at: "text",
-        notes: [{ at: "text", by: "text", text: "text" }],
-        notes_left_out: "number",
-      },
-      "id",
-      "notes",
+      "id notes",
+      `${INCIDENT} escalation_policy teams:[text] last_changed_at notes:[{ at by text }] notes_left_out:number`,
     ),
     handler: (input, context) =>
       withPagerDuty(context, async (ask) => {
@@ -137,10 +123,7 @@ export const incidentTools = [
       limit: limit.describe("Default 30."),
       offset,
     }),
-    output_schema: resultSchema(
-      { entries: [{ at: "text", kind: "text", what: "text", by: "text", via: "text" }], ...PAGED },
-      "entries",
-    ),
+    output_schema: resultSchema("entries", `entries:[{ at kind what by via }] ${PAGED}`),
     handler: (input, context) =>
       withPagerDuty(context, async (ask) => {
         const page = await ask({
@@ -169,15 +152,7 @@ export const incidentTools = [
     effect: "read",
     clock: "snapshot",
     input_schema: z.strictObject({ incident: incidentId, limit: limit.describe("Default 10."), offset }),
-    output_schema: resultSchema(
-      {
-        alerts: [
-          { id: "text", status: "text", severity: "text", summary: "text", at: "text", from: "text", details: "text" },
-        ],
-        ...PAGED,
-      },
-      "alerts",
-    ),
+    output_schema: resultSchema("alerts", `alerts:[{ id status severity summary at from details }] ${PAGED}`),
     handler: (input, context) =>
       withPagerDuty(context, async (ask) => {
         const page = await ask({
@@ -211,10 +186,7 @@ export const incidentTools = [
       limit: limit.describe("Default 20."),
       offset,
     }),
-    output_schema: resultSchema(
-      { changes: [{ at: "text", summary: "text", source: "text", reason: "text", links: ["text"] }], ...PAGED },
-      "changes",
-    ),
+    output_schema: resultSchema("changes", `changes:[{ at summary source reason links:[text] }] ${PAGED}`),
     handler: (input, context) =>
       withPagerDuty(context, async (ask) => {
         const most = input.limit ?? 20;

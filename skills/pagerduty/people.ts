@@ -18,12 +18,8 @@ export const peopleTools = [
       offset,
     }),
     output_schema: resultSchema(
-      {
-        on_call: [{ person: "text", level: "number", policy: "text", schedule: "text", until: "text" }],
-        next_offset: "number",
-        note: "text",
-      },
       "on_call",
+      "on_call:[{ person level:number policy schedule until }] next_offset:number note",
     ),
     handler: (input, context) =>
       withPagerDuty(context, async (ask) => {
@@ -67,17 +63,9 @@ export const peopleTools = [
       offset,
     }),
     output_schema: resultSchema(
-      {
-        services: [
-          {
-            ...each("text", "id name description status escalation_policy escalation_policy_id"),
-            teams: ["text"],
-            ...each("text", "last_incident_at url"),
-          },
-        ],
-        next_offset: "number",
-      },
       "services",
+      `services:[{ id name description status escalation_policy escalation_policy_id teams:[text] last_incident_at url
+        }] next_offset:number`,
     ),
     handler: (input, context) =>
       withPagerDuty(context, async (ask) => {

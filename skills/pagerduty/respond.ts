@@ -6,7 +6,7 @@ import { incidentId, READS, withPagerDuty } from "./service.ts";
 
 const WRITES =
   "an API key with write access or the incidents.write scope, and PAGERDUTY_FROM unless the key belongs to a user";
-const SETTLED = resultSchema({ ...INCIDENT, existing: "flag" }, "id", "status");
+const SETTLED = resultSchema("id status", `${INCIDENT} existing:flag`);
 
 export const respondTools = [
   defineTool({
@@ -54,7 +54,7 @@ export const respondTools = [
     targets: [],
     idempotent: true,
     input_schema: z.strictObject({ incident: incidentId, text: z.string().min(1).max(20_000) }),
-    output_schema: resultSchema({ id: "text", created_at: "text", existing: "flag" }, "id"),
+    output_schema: resultSchema("id", "id created_at existing:flag"),
     handler: (input, context) =>
       withPagerDuty(context, async (ask) => {
         const marker = plainMarkerOf(context, input);

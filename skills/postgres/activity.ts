@@ -1,5 +1,5 @@
 import { defineTool } from "skillflow";
-import { clip, each, resultSchema } from "skillflow/internal";
+import { clip, resultSchema } from "skillflow/internal";
 import * as z from "zod";
 import { withPostgres } from "./session.ts";
 import { withoutValues } from "./tokens.ts";
@@ -26,15 +26,9 @@ export const activityTools = [
       limit: limit.describe("Default 15."),
     }),
     output_schema: resultSchema(
-      {
-        queries: ["any"],
-        ...each("number", "matching left_out"),
-        connections: ["any"],
-        ...each("number", "connections_total connections_limit"),
-        note: "text",
-      },
-      "queries",
-      "connections",
+      "queries connections",
+      `queries:[any] matching:number left_out:number connections:[any] connections_total:number
+        connections_limit:number note`,
     ),
     handler: (input, context) =>
       withPostgres(context, async ({ read }) => {
@@ -62,7 +56,7 @@ export const activityTools = [
     reads: "private",
     clock: "snapshot",
     input_schema: z.strictObject({ limit: limit.describe("Default 15.") }),
-    output_schema: resultSchema({ waits: ["any"], matching: "number", left_out: "number", note: "text" }, "waits"),
+    output_schema: resultSchema("waits", "waits:[any] matching:number left_out:number note"),
     handler: (input, context) =>
       withPostgres(context, async ({ read }) => {
         const { rows } = await read(LOCKS, [input.limit ?? 15]);
@@ -89,7 +83,7 @@ export const activityTools = [
       sort: z.enum(["total_time", "mean_time", "calls"]).optional().describe("Default total_time."),
       limit: limit.describe("Default 10."),
     }),
-    output_schema: resultSchema({ statements: ["any"], since: "text", note: "text" }, "statements"),
+    output_schema: resultSchema("statements", "statements:[any] since note"),
     handler: (input, context) =>
       withPostgres(context, async ({ read }) => {
         const place = (await read(EXTENSION)).rows[0]?.["place"];

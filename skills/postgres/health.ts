@@ -14,15 +14,11 @@ export const healthTools = [
     clock: "snapshot",
     input_schema: z.strictObject({}),
     output_schema: resultSchema(
-      {
-        ...{ database: "text", size: "text", statistics_since: "text", cache_hit_percent: "number" },
-        ...{ commits: "number", rollback_percent: "number", deadlocks: "number", temp_files_size: "text" },
-        ...{ connections: "number", connections_limit: "number", oldest_transaction_seconds: "number" },
-        ...{ transaction_ids_used_percent: "number", invalid_indexes: "number", prepared_transactions: "number" },
-        sequences_near_end: ["any"],
-      },
-      "database",
-      "sequences_near_end",
+      "database sequences_near_end",
+      `database size statistics_since cache_hit_percent:number commits:number rollback_percent:number deadlocks:number
+        temp_files_size connections:number connections_limit:number oldest_transaction_seconds:number
+        transaction_ids_used_percent:number invalid_indexes:number prepared_transactions:number
+        sequences_near_end:[any]`,
     ),
     handler: (_, context) =>
       withPostgres(context, async ({ read }) => {
@@ -41,10 +37,8 @@ export const healthTools = [
     clock: "snapshot",
     input_schema: z.strictObject({}),
     output_schema: resultSchema(
-      { is_replica: "flag", behind: "any", replicas: ["any"], slots: ["any"], note: "text" },
-      "is_replica",
-      "replicas",
-      "slots",
+      "is_replica replicas slots",
+      "is_replica:flag behind:any replicas:[any] slots:[any] note",
     ),
     handler: (_, context) =>
       withPostgres(context, async ({ read }) => {
@@ -76,10 +70,7 @@ export const healthTools = [
       contains: z.string().min(1).max(100).optional().describe("In schema.table."),
       limit: z.int().min(1).max(100).optional().describe("Default 20."),
     }),
-    output_schema: resultSchema(
-      { indexes: ["any"], matching: "number", left_out: "number", statistics_since: "text", note: "text" },
-      "indexes",
-    ),
+    output_schema: resultSchema("indexes", "indexes:[any] matching:number left_out:number statistics_since note"),
     handler: (input, context) =>
       withPostgres(context, async ({ read }) => {
         const { rows } = await read(INDEXES, [input.contains ?? "", input.limit ?? 20]);

@@ -23,10 +23,8 @@ export const queryTools = [
       limit: z.int().min(1).max(200).optional().describe("Number of rows. Default 50. For more, aggregate."),
     }),
     output_schema: resultSchema(
-      { columns: ["text"], rows: ["any"], row_count: "number", more: "flag", never_shown: ["text"], note: "text" },
-      "columns",
-      "rows",
-      "row_count",
+      "columns rows row_count",
+      "columns:[text] rows:[any] row_count:number more:flag never_shown:[text] note",
     ),
     handler: (input, context) =>
       withPostgres(context, async (session) => {
@@ -57,7 +55,7 @@ export const queryTools = [
     reads: "private",
     clock: "snapshot",
     input_schema: z.strictObject({ sql: sql.describe("Without EXPLAIN.") }),
-    output_schema: resultSchema({ plan: ["text"], left_out: "number" }, "plan"),
+    output_schema: resultSchema("plan", "plan:[text] left_out:number"),
     handler: (input, context) =>
       withPostgres(context, async (session) => {
         const tokens = await admit(input.sql, session);

@@ -1,5 +1,5 @@
 import { defineTool } from "skillflow";
-import { each, resultSchema } from "skillflow/internal";
+import { resultSchema } from "skillflow/internal";
 import * as z from "zod";
 import { isHidden, rulesOf } from "./hidden.ts";
 import { withPostgres } from "./session.ts";
@@ -19,11 +19,7 @@ export const tableTools = [
       sort: z.enum(["size", "dead_rows", "full_scans"]).optional().describe("Default size."),
       limit: z.int().min(1).max(100).optional().describe("Default 20."),
     }),
-    output_schema: resultSchema(
-      { tables: ["any"], matching: "number", left_out: "number", note: "text" },
-      "tables",
-      "matching",
-    ),
+    output_schema: resultSchema("tables matching", "tables:[any] matching:number left_out:number note"),
     handler: (input, context) =>
       withPostgres(context, async ({ read }) => {
         const limit = input.limit ?? 20;
@@ -51,16 +47,8 @@ export const tableTools = [
     echoes: ["table"],
     input_schema: z.strictObject({ table: z.string().min(1).max(130).describe("table, or schema.table.") }),
     output_schema: resultSchema(
-      {
-        ...each("text", "table kind"),
-        ...each(["any"], "columns indexes"),
-        constraints: ["text"],
-        row_security: "flag",
-        left_out: "number",
-      },
-      "table",
-      "columns",
-      "indexes",
+      "table columns indexes",
+      "table kind columns:[any] indexes:[any] constraints:[text] row_security:flag left_out:number",
     ),
     handler: (input, context) =>
       withPostgres(context, async ({ read }) => {

@@ -8,13 +8,7 @@ const NEEDS = "permission to read rules (in Grafana Cloud the rules:read scope)"
 const INSTEAD =
   "This server evaluates no rules. If another one does, set PROMETHEUS_URL to that one. query {query: 'ALERTS'} may show the alerts.";
 
-const RULE = {
-  ...each("text", "name group state query"),
-  for_seconds: "number",
-  ...each("text", "health last_error"),
-  alerts: "number",
-  ...each("any", "labels annotations"),
-} as const;
+const RULE = "name group state query for_seconds:number health last_error alerts:number labels:any annotations:any";
 
 export const alertTools = [
   defineTool({
@@ -31,14 +25,9 @@ export const alertTools = [
       limit: limit.describe("Default 20."),
     }),
     output_schema: resultSchema(
-      {
-        alerts: [{ name: "text", state: "text", since: "text", value: "text", labels: "any", annotations: "any" }],
-        ...each("number", "firing pending matching left_out"),
-        note: "text",
-      },
-      "alerts",
-      "firing",
-      "pending",
+      "alerts firing pending",
+      `alerts:[{ name state since value labels:any annotations:any }] firing:number pending:number matching:number
+        left_out:number note`,
     ),
     handler: (input, context) =>
       withPrometheus(context, async (ask) => {
@@ -79,9 +68,8 @@ export const alertTools = [
       limit: limit.describe("Default 10."),
     }),
     output_schema: resultSchema(
-      { rules: [RULE], rules_total: "number", matching: "number", left_out: "number" },
-      "rules",
-      "rules_total",
+      "rules rules_total",
+      `rules:[{ ${RULE} }] rules_total:number matching:number left_out:number`,
     ),
     handler: (input, context) =>
       withPrometheus(context, async (ask) => {

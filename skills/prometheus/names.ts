@@ -1,5 +1,5 @@
 import { defineTool } from "skillflow";
-import { each, firstOf, periodOf, resultSchema, textLike } from "skillflow/internal";
+import { firstOf, periodOf, resultSchema, textLike } from "skillflow/internal";
 import * as z from "zod";
 import { contains, from, limit, seconds, selector, to } from "./fields.ts";
 import { answered, labels, NEEDS, remarksOf, text, withPrometheus } from "./service.ts";
@@ -22,9 +22,8 @@ export const nameTools = [
       limit: limit.describe("Default 30."),
     }),
     output_schema: resultSchema(
-      { metrics: [{ name: "text", type: "text", help: "text" }], matching: "number", left_out: "number", note: "text" },
-      "metrics",
-      "matching",
+      "metrics matching",
+      "metrics:[{ name type help }] matching:number left_out:number note",
     ),
     handler: (input, context) =>
       withPrometheus(context, async (ask) => {
@@ -73,11 +72,7 @@ export const nameTools = [
       to,
       limit: limit.describe("Default 50."),
     }),
-    output_schema: resultSchema(
-      { values: ["text"], matching: "number", left_out: "number", remarks: ["text"], note: "text" },
-      "values",
-      "matching",
-    ),
+    output_schema: resultSchema("values matching", "values:[text] matching:number left_out:number remarks:[text] note"),
     handler: (input, context) =>
       withPrometheus(context, async (ask) => {
         const { data, ...told } = await ask({
@@ -115,15 +110,8 @@ export const nameTools = [
       limit: z.int().min(1).max(50).optional().describe("Default 10."),
     }),
     output_schema: resultSchema(
-      {
-        series: ["any"],
-        label_values: "any",
-        ...each("number", "series_total left_out"),
-        remarks: ["text"],
-        note: "text",
-      },
-      "series",
-      "series_total",
+      "series series_total",
+      "series:[any] label_values:any series_total:number left_out:number remarks:[text] note",
     ),
     handler: (input, context) =>
       withPrometheus(context, async (ask) => {

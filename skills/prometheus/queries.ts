@@ -14,7 +14,7 @@ import * as z from "zod";
 import { from, query, seconds, to } from "./fields.ts";
 import { answered, labels, NEEDS, remarksOf, withPrometheus } from "./service.ts";
 
-const COUNTS = { series_total: "number", left_out: "number", remarks: ["text"], note: "text" } as const;
+const COUNTS = "series_total:number left_out:number remarks:[text] note";
 
 export const queryTools = [
   defineTool({
@@ -31,11 +31,7 @@ export const queryTools = [
       at: timeField.optional().describe("now-15m or ISO 8601. Default: now."),
       limit: z.int().min(1).max(100).optional().describe("Number of series. Default 20."),
     }),
-    output_schema: resultSchema(
-      { kind: "text", at: "text", series: [{ labels: "any", value: "any", at: "text" }], ...COUNTS },
-      "series",
-      "series_total",
-    ),
+    output_schema: resultSchema("series series_total", `kind at series:[{ labels:any value:any at }] ${COUNTS}`),
     handler: (input, context) =>
       withPrometheus(context, async (ask) => {
         const at = momentOf(input.at ?? "now", context.now());
@@ -81,9 +77,8 @@ export const queryTools = [
       limit: z.int().min(1).max(30).optional().describe("Number of series, highest peak first. Default 10."),
     }),
     output_schema: resultSchema(
-      { from: "text", to: "text", step_seconds: "number", series: [{ labels: "any", ...seriesSummary }], ...COUNTS },
-      "series",
-      "series_total",
+      "series series_total",
+      `from to step_seconds:number series:[{ labels:any ${seriesSummary} }] ${COUNTS}`,
     ),
     handler: (input, context) =>
       withPrometheus(context, async (ask) => {

@@ -6,12 +6,7 @@ import { answered, labels, NEEDS, text, withPrometheus } from "./service.ts";
 
 const INSTEAD = "Mimir, Thanos and Grafana Cloud do not scrape. Call query with `up == 0`.";
 
-const TARGET = {
-  ...each("text", "health url"),
-  labels: "any",
-  ...each("text", "last_error last_scrape"),
-  scrape_seconds: "number",
-} as const;
+const TARGET = "health url labels:any last_error last_scrape scrape_seconds:number";
 
 export const targetTools = [
   defineTool({
@@ -28,13 +23,8 @@ export const targetTools = [
       limit: limit.describe("Default 20."),
     }),
     output_schema: resultSchema(
-      {
-        targets: [TARGET],
-        jobs: [{ job: "text", up: "number", not_up: "number" }],
-        ...each("number", "matching left_out more_jobs"),
-      },
-      "targets",
-      "jobs",
+      "targets jobs",
+      `targets:[{ ${TARGET} }] jobs:[{ job up:number not_up:number }] matching:number left_out:number more_jobs:number`,
     ),
     handler: (input, context) =>
       withPrometheus(context, async (ask) => {

@@ -12,7 +12,7 @@ export const commentTools = [
     targets: ["organization"],
     idempotent: true,
     input_schema: z.strictObject({ organization, issue, text: z.string().min(1).max(20_000).describe("Markdown.") }),
-    output_schema: resultSchema({ id: "text", created_at: "text", existing: "flag" }, "id"),
+    output_schema: resultSchema("id", "id created_at existing:flag"),
     handler: (input, context) =>
       withSentry(input, context, async (sentry) => {
         const marker = markerOf(context, input);

@@ -1,5 +1,5 @@
 import { defineTool } from "skillflow";
-import { each, pick, resultSchema, textLike } from "skillflow/internal";
+import { pick, resultSchema, textLike } from "skillflow/internal";
 import * as z from "zod";
 import { type EventDetails, eventOf, tagsOf } from "./event.ts";
 import * as fields from "./fields.ts";
@@ -24,11 +24,7 @@ export const eventTools = [
       limit: fields.limit,
       cursor: fields.cursor,
     }),
-    output_schema: fields.pageSchema("events", {
-      ...each("text", "id at title message"),
-      ...each("any", "location culprit user"),
-      tags: {},
-    }),
+    output_schema: fields.pageSchema("events", "id at title message location:any culprit:any user:any tags:{}"),
     handler: (input, context) =>
       withSentry(input, context, async (sentry) => {
         const parameters = {
@@ -103,13 +99,8 @@ export const eventTools = [
       environment: fields.environment,
     }),
     output_schema: resultSchema(
-      {
-        tag: "text",
-        ...each("number", "events different_values"),
-        values: [{ value: "any", events: "number", first_seen: "text", last_seen: "text" }],
-      },
-      "tag",
-      "values",
+      "tag values",
+      "tag events:number different_values:number values:[{ value:any events:number first_seen last_seen }]",
     ),
     handler: (input, context) =>
       withSentry(input, context, async (sentry) => {
@@ -138,15 +129,9 @@ export const eventTools = [
       cursor: fields.cursor,
     }),
     output_schema: resultSchema(
-      {
-        trace_id: "text",
-        spans: [{ ...each("any", "id parent at op description duration_ms status project transaction") }],
-        errors: [{}],
-        ...each("text", "more_errors next_cursor note"),
-      },
-      "trace_id",
-      "spans",
-      "errors",
+      "trace_id spans errors",
+      `trace_id spans:[{ id:any parent:any at:any op:any description:any duration_ms:any status:any project:any
+        transaction:any }] errors:[{}] more_errors next_cursor note`,
     ),
     handler: (input, context) =>
       withSentry(input, context, async (sentry) => {
@@ -196,7 +181,7 @@ export const eventTools = [
       limit: fields.limit,
       cursor: fields.cursor,
     }),
-    output_schema: fields.pageSchema("rows", {}),
+    output_schema: fields.pageSchema("rows", ""),
     handler: (input, context) =>
       withSentry(input, context, async (sentry) => {
         const { dataset = "errors" } = input;

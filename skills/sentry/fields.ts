@@ -1,4 +1,4 @@
-import { each, resultSchema, type Shape, textLike } from "skillflow/internal";
+import { resultSchema, textLike } from "skillflow/internal";
 import * as z from "zod";
 
 /** Parameters that several tools share. */
@@ -54,52 +54,21 @@ export const cursor = textLike(/^[\w:.+-]+$/, 120).optional();
 export const DEFAULT_LIMIT = 10;
 
 /** Fields of an issue in a list, as far as all of Sentry's endpoints return them in the same form. */
-export const ISSUE = {
-  ...each("text", "id short_id title"),
-  ...each("any", "value culprit"),
-  ...each("text", "level status"),
-  ...each("any", "substatus priority category"),
-  unhandled: "flag",
-  ...each("number", "events users"),
-  ...each("text", "first_seen last_seen project"),
-  assigned_to: "any",
-  url: "text",
-} as const satisfies Shape;
+export const ISSUE = `id short_id title value:any culprit:any level status substatus:any priority:any category:any unhandled:flag
+  events:number users:number first_seen last_seen project assigned_to:any url`;
 
 /** Returns the schema of a page. Its list is always present, and empty if there are no items. */
-export function pageSchema(list: string, item: Shape) {
-  return resultSchema({ [list]: [item], next_cursor: "text" }, list);
+export function pageSchema(list: string, item: string) {
+  return resultSchema(list, `${list}:[{ ${item} }] next_cursor`);
 }
 
-const FRAME = { depth: "number", in_app: "flag", at: "text", source: "text" } as const;
+const FRAME = "depth:number in_app:flag at source";
 
 export const EVENT = resultSchema(
-  {
-    id: "text",
-    ...each("any", "issue_id at"),
-    title: "text",
-    ...each("any", "culprit location"),
-    message: "text",
-    exceptions: [
-      {
-        ...each("any", "type value module mechanism handled"),
-        frames: [FRAME],
-        other_frames: ["text"],
-        ...each("number", "further_frames further_causes"),
-      },
-    ],
-    thread: "any",
-    frames: [FRAME],
-    other_frames: ["text"],
-    occurrence: { title: "any", subtitle: "any", evidence: ["any"] },
-    ...each("any", "release release_created_at dist platform user"),
-    ...each({}, "tags contexts"),
-    request: { method: "any", url: "any" },
-    breadcrumbs: ["text"],
-    processing_errors: ["any"],
-    ...each("any", "previous_event next_event"),
-    project: "text",
-  },
-  "id",
-  "exceptions",
+  "id exceptions",
+  `id issue_id:any at:any title culprit:any location:any message exceptions:[{ type:any value:any module:any
+    mechanism:any handled:any frames:[{ ${FRAME} }] other_frames:[text] further_frames:number further_causes:number }]
+    thread:any frames:[{ ${FRAME} }] other_frames:[text] occurrence:{ title:any subtitle:any evidence:[any] }
+    release:any release_created_at:any dist:any platform:any user:any tags:{} contexts:{} request:{ method:any url:any
+    } breadcrumbs:[text] processing_errors:[any] previous_event:any next_event:any project`,
 );

@@ -52,18 +52,9 @@ export const issueTools = [
     selects: ["environment"],
     input_schema: z.strictObject({ ...pick(fields, "organization issue environment") }),
     output_schema: resultSchema(
-      {
-        ...fields.ISSUE,
-        status_details: {},
-        comments: "number",
-        first_release: { version: "text", created_at: "text" },
-        last_release: { version: "text", created_at: "text" },
-        tags: {},
-        activity: [{ type: "text", at: "text", by: "any", text: "text", version: "any", assignee: "any" }],
-        activity_left_out: "number",
-      },
-      "id",
-      "activity",
+      "id activity",
+      `${fields.ISSUE} status_details:{} comments:number first_release:{ version created_at } last_release:{ version
+        created_at } tags:{} activity:[{ type at by:any text version:any assignee:any }] activity_left_out:number`,
     ),
     handler: (input, context) =>
       withSentry(input, context, async (sentry) => {
@@ -102,7 +93,7 @@ export const issueTools = [
         .describe("E-mail address, user name, team:<id> or none."),
       priority: z.enum(["high", "medium", "low"]).optional(),
     }),
-    output_schema: resultSchema(fields.ISSUE, "id"),
+    output_schema: resultSchema("id", fields.ISSUE),
     handler: (input, context) =>
       withSentry(input, context, async (sentry) => {
         const body = changesOf(input);

@@ -1,23 +1,14 @@
 import { defineTool } from "skillflow";
-import { clip, each, pick, resultSchema, ServiceFault } from "skillflow/internal";
+import { clip, pick, resultSchema, ServiceFault } from "skillflow/internal";
 import * as z from "zod";
 import * as fields from "./fields.ts";
 import { projectParameter, type Sentry, withSentry } from "./service.ts";
 
-const RELEASE = {
-  version: "text",
-  ...each("any", "short_version ref"),
-  created_at: "text",
-  ...each("any", "released_at first_event last_event"),
-  ...each("number", "new_issues commits"),
-  last_commit: { id: "any", message: "any" },
-  deploys: "number",
-  last_deploy: { environment: "any", finished_at: "any" },
-  projects: ["text"],
-  url: "any",
-} as const;
+const RELEASE = `version short_version:any ref:any created_at released_at:any first_event:any last_event:any new_issues:number
+  commits:number last_commit:{ id:any message:any } deploys:number last_deploy:{ environment:any finished_at:any }
+  projects:[text] url:any`;
 
-const COMMIT = { ...each("text", "id message at"), ...each("any", "author repository pull_request") } as const;
+const COMMIT = "id message at author:any repository:any pull_request:any";
 
 export const releaseTools = [
   defineTool({
@@ -67,9 +58,8 @@ export const releaseTools = [
       cursor: fields.cursor.describe("For the next page of commits."),
     }),
     output_schema: resultSchema(
-      { ...RELEASE, commit_list: [COMMIT], commits_left_out: "number", next_cursor: "text" },
-      "version",
-      "commit_list",
+      "version commit_list",
+      `${RELEASE} commit_list:[{ ${COMMIT} }] commits_left_out:number next_cursor`,
     ),
     handler: (input, context) =>
       withSentry(input, context, async (sentry) => {
@@ -92,11 +82,7 @@ export const releaseTools = [
     effect: "read",
     clock: "snapshot",
     input_schema: z.strictObject({ organization: fields.organization, issue: fields.issue }),
-    output_schema: resultSchema(
-      { event: "text", suspects: [{ ...COMMIT, kind: "any", score: "any" }], note: "text" },
-      "event",
-      "suspects",
-    ),
+    output_schema: resultSchema("event suspects", `event suspects:[{ ${COMMIT} kind:any score:any }] note`),
     handler: (input, context) =>
       withSentry(input, context, async (sentry) => {
         const scope = "event:read";
@@ -123,21 +109,9 @@ export const releaseTools = [
       cursor: fields.cursor,
     }),
     output_schema: resultSchema(
-      {
-        organization: "text",
-        projects: [
-          {
-            ...each("text", "id slug name"),
-            platform: "any",
-            ...each(["text"], "environments teams"),
-            latest_release: "text",
-            has_events: "flag",
-          },
-        ],
-        next_cursor: "text",
-      },
-      "organization",
-      "projects",
+      "organization projects",
+      `organization projects:[{ id slug name platform:any environments:[text] teams:[text] latest_release
+        has_events:flag }] next_cursor`,
     ),
     handler: (input, context) =>
       withSentry(input, context, async (sentry) => {

@@ -23,13 +23,9 @@ export const directoryTools = [
     needs: ["SLACK_BOT_TOKEN"],
     input_schema: z.strictObject({ name, cursor }),
     output_schema: resultSchema(
-      {
-        channels: [{ id: "text", name: "text", topic: "text", purpose: "text", is_member: "flag", members: "number" }],
-        ...each("number", "looked_through left_out"),
-        next_cursor: "text",
-      },
-      "channels",
-      "looked_through",
+      "channels looked_through",
+      `channels:[{ id name topic purpose is_member:flag members:number }] looked_through:number left_out:number
+        next_cursor`,
     ),
     handler: (input, context) =>
       explaining(context, async () => {
@@ -65,13 +61,8 @@ export const directoryTools = [
       cursor,
     }),
     output_schema: resultSchema(
-      {
-        users: [{ id: "text", name: "text", real_name: "text", title: "text", timezone: "text", is_bot: "flag" }],
-        ...each("number", "looked_through left_out"),
-        next_cursor: "text",
-      },
-      "users",
-      "looked_through",
+      "users looked_through",
+      "users:[{ id name real_name title timezone is_bot:flag }] looked_through:number left_out:number next_cursor",
     ),
     handler: (input, context) =>
       explaining(context, async () => {

@@ -124,7 +124,7 @@ export const messageTools = [
         "Name without colons, such as white_check_mark.",
       ),
     }),
-    output_schema: resultSchema({ reacted: "flag", existing: "flag" }, "reacted"),
+    output_schema: resultSchema("reacted", "reacted:flag existing:flag"),
     handler: ({ channel: place, ts, emoji }, context) =>
       explaining(context, async () => {
         requireBot("A reaction", context);

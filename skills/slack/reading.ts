@@ -7,11 +7,7 @@ import { readApi } from "./web-api.ts";
 
 const time = textLike(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,9})?(Z|[+-]\d{2}:\d{2})$/, 40).optional();
 
-const MESSAGE = {
-  ...each("text", "ts at user text thread_ts"),
-  replies: "number",
-  ...each(["text"], "reactions files"),
-} as const;
+const MESSAGE = "ts at user text thread_ts replies:number reactions:[text] files:[text]";
 
 export const readingTools = [
   defineTool({
@@ -29,7 +25,7 @@ export const readingTools = [
       limit,
       cursor,
     }),
-    output_schema: resultSchema({ channel: "text", messages: [MESSAGE], next_cursor: "text" }, "channel", "messages"),
+    output_schema: resultSchema("channel messages", `channel messages:[{ ${MESSAGE} }] next_cursor`),
     handler: (input, context) =>
       explaining(context, async () => {
         const place = await channelId(channelOf(input.channel, context), context);
@@ -51,7 +47,7 @@ export const readingTools = [
       limit,
       cursor,
     }),
-    output_schema: resultSchema({ channel: "text", messages: [MESSAGE], next_cursor: "text" }, "channel", "messages"),
+    output_schema: resultSchema("channel messages", `channel messages:[{ ${MESSAGE} }] next_cursor`),
     handler: (input, context) =>
       explaining(context, async () => {
         const place = await channelId(channelOf(input.channel, context), context);
@@ -79,10 +75,7 @@ export const readingTools = [
       limit,
       page: z.int().min(1).max(100).optional(),
     }),
-    output_schema: resultSchema(
-      { total: "number", messages: [{ ...MESSAGE, channel: "text", url: "text" }], next_page: "number" },
-      "messages",
-    ),
+    output_schema: resultSchema("messages", `total:number messages:[{ ${MESSAGE} channel url }] next_page:number`),
     handler: (input, context) =>
       explaining(context, async () => {
         const { page = 1 } = input;

@@ -1,5 +1,5 @@
 import { defineTool, type ToolContext } from "skillflow";
-import { each, resultSchema, trim } from "skillflow/internal";
+import { resultSchema, trim } from "skillflow/internal";
 import * as z from "zod";
 import type { ApiTable } from "./api.ts";
 import { nearNames, withSupabase } from "./client.ts";
@@ -22,15 +22,9 @@ export const catalogTools = [
       offset: z.int().min(0).max(10_000).optional(),
     }),
     output_schema: resultSchema(
-      {
-        schema: "text",
-        total: "number",
-        tables: [{ table: "text", columns: "number", writable: "flag", description: "text" }],
-        functions: [{ function: "text", description: "text", parameters: {} }],
-        next_offset: "number",
-      },
-      "tables",
-      "functions",
+      "tables functions",
+      `schema total:number tables:[{ table columns:number writable:flag description }] functions:[{ function
+        description parameters:{} }] next_offset:number`,
     ),
     handler: (input, context) =>
       withSupabase(context, async (supabase) => {
@@ -58,24 +52,9 @@ export const catalogTools = [
     echoes: ["table"],
     input_schema: z.strictObject({ table }),
     output_schema: resultSchema(
-      {
-        ...each("text", "table description"),
-        writable: "flag",
-        columns: [
-          {
-            ...each("text", "name type"),
-            required: "flag",
-            default: "any",
-            primary_key: "flag",
-            references: "text",
-            enum: ["any"],
-            max_length: "number",
-            description: "text",
-          },
-        ],
-      },
-      "table",
-      "columns",
+      "table columns",
+      `table description writable:flag columns:[{ name type required:flag default:any primary_key:flag references
+        enum:[any] max_length:number description }]`,
     ),
     handler: (input, context) => {
       const place = readable(input.table, context);

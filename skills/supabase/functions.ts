@@ -22,7 +22,7 @@ export const functionTools = [
       args,
       limit: z.int().min(1).max(100).optional().describe("Number of rows of a set. Default 20."),
     }),
-    output_schema: resultSchema({ result: "any", more: "text" }, "result"),
+    output_schema: resultSchema("result", "result:any more"),
     handler: (input, context) => {
       const place = callable(input.function, context);
       const given = bounded(rowOf(input.args ?? {}));

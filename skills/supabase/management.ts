@@ -49,11 +49,7 @@ export const managementTools = [
       to: time,
       limit: z.int().min(1).max(200).optional().describe("Default 50."),
     }),
-    output_schema: resultSchema(
-      { service: "text", from: "text", to: "text", lines: [{ at: "text", message: "text" }], more: "text" },
-      "service",
-      "lines",
-    ),
+    output_schema: resultSchema("service lines", "service from to lines:[{ at message }] more"),
     handler: (input, context) =>
       withManagement(context, async (ask) => {
         const { limit = 50 } = input;
@@ -80,11 +76,7 @@ export const managementTools = [
     clock: "snapshot",
     needs: NEEDS,
     input_schema: z.strictObject({ limit: z.int().min(1).max(200).optional().describe("Default 30.") }),
-    output_schema: resultSchema(
-      { total: "number", migrations: [{ version: "text", name: "text" }], left_out: "number" },
-      "total",
-      "migrations",
-    ),
+    output_schema: resultSchema("total migrations", "total:number migrations:[{ version name }] left_out:number"),
     handler: ({ limit = 30 }, context) =>
       withManagement(context, async (ask) => {
         const answer = z.array(z.object({ version: z.string(), name: some }));
@@ -115,13 +107,8 @@ export const managementTools = [
       limit: z.int().min(1).max(100).optional().describe("Default 20."),
     }),
     output_schema: resultSchema(
-      {
-        advisories: [{ name: "text", level: "text", title: "text", detail: "text", about: "text", remedy: "text" }],
-        levels: "any",
-        ...each("number", "matching left_out"),
-        note: "text",
-      },
       "advisories",
+      "advisories:[{ name level title detail about remedy }] levels:any matching:number left_out:number note",
     ),
     handler: (input, context) =>
       withManagement(context, async (ask) => {

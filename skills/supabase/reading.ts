@@ -41,7 +41,7 @@ export const readingTools = [
       offset: z.int().min(0).max(100_000).optional(),
       total: z.boolean().optional().describe("Also count all matching rows."),
     }),
-    output_schema: resultSchema({ rows: ["any"], total: "number", next_offset: "number" }, "rows"),
+    output_schema: resultSchema("rows", "rows:[any] total:number next_offset:number"),
     handler: (input, context) => {
       const { select = "*", limit = DEFAULT_LIMIT, offset = 0 } = input;
       const place = readable(input.table, context);
@@ -81,7 +81,7 @@ export const readingTools = [
       any_of: anyOf,
       method: z.enum(["exact", "estimated"]).optional().describe("Default exact. estimated is cheap on a large table."),
     }),
-    output_schema: resultSchema({ count: "number", method: "text" }, "count"),
+    output_schema: resultSchema("count", "count:number method"),
     handler: (input, context) => {
       const { method = "exact" } = input;
       const place = readable(input.table, context);

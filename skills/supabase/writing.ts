@@ -33,9 +33,8 @@ export const writingTools = [
         .describe("Columns of a unique key. Rows whose key exists are not changed."),
     }),
     output_schema: resultSchema(
-      { inserted: "number", left_as_they_were: "number", rows: ["any"], rows_not_shown: "number" },
-      "inserted",
-      "rows",
+      "inserted rows",
+      "inserted:number left_as_they_were:number rows:[any] rows_not_shown:number",
     ),
     handler: (input, context) => {
       const place = writable(input.table, context);
@@ -65,10 +64,7 @@ export const writingTools = [
       where: rowsMeant,
       max_rows: maxRows,
     }),
-    output_schema: resultSchema(
-      { updated: "number", rows: ["any"], rows_not_shown: "number", note: "text" },
-      "updated",
-    ),
+    output_schema: resultSchema("updated", "updated:number rows:[any] rows_not_shown:number note"),
     handler: (input, context) => {
       const place = writable(input.table, context);
       const values = bounded(filled(rowOf(input.set)));
@@ -93,10 +89,7 @@ export const writingTools = [
     targets: ["table"],
     needs: ["SUPABASE_TABLES"],
     input_schema: z.strictObject({ table, where: rowsMeant, max_rows: maxRows }),
-    output_schema: resultSchema(
-      { deleted: "number", rows: ["any"], rows_not_shown: "number", note: "text" },
-      "deleted",
-    ),
+    output_schema: resultSchema("deleted", "deleted:number rows:[any] rows_not_shown:number note"),
     handler: (input, context) => {
       const place = writable(input.table, context);
       const filter = selectiveFilter(input.where);

@@ -1,5 +1,5 @@
 import { defineTool } from "skillflow";
-import { each, firstOf, isoTime, periodOf, resultSchema, seriesSummary, summarise, textLike } from "skillflow/internal";
+import { firstOf, isoTime, periodOf, resultSchema, seriesSummary, summarise, textLike } from "skillflow/internal";
 import * as z from "zod";
 import {
   answered,
@@ -40,14 +40,8 @@ export const measureTools = [
       limit: z.int().min(1).max(30).optional().describe("Number of series, highest peak first. Default 10."),
     }),
     output_schema: resultSchema(
-      {
-        ...each("text", "from to step"),
-        series: [{ labels: "any", ...seriesSummary }],
-        ...each("number", "series_total left_out"),
-        note: "text",
-      },
-      "series",
-      "series_total",
+      "series series_total",
+      `from to step series:[{ labels:any ${seriesSummary} }] series_total:number left_out:number note`,
     ),
     handler: (input, context) =>
       withTempo(context, async (ask) => {
@@ -98,7 +92,7 @@ export const measureTools = [
       to,
       limit: z.int().min(1).max(200).optional().describe("Default 60."),
     }),
-    output_schema: resultSchema({ values: ["text"], matching: "number", left_out: "number", note: "text" }, "values"),
+    output_schema: resultSchema("values", "values:[text] matching:number left_out:number note"),
     handler: (input, context) =>
       withTempo(context, async (ask) => {
         const asked = { query: { ...periodParameters(input, context.now()), q: input.query }, needs: NEEDS };

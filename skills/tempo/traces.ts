@@ -26,13 +26,8 @@ import {
   withTempo,
 } from "./service.ts";
 
-const TRACE = {
-  ...each("text", "trace service name at"),
-  duration_ms: "number",
-  services: "any",
-  matched: "number",
-  spans: [{ name: "text", duration_ms: "number", attributes: "any" }],
-} as const;
+const TRACE = `trace service name at duration_ms:number services:any matched:number spans:[{ name duration_ms:number attributes:any
+  }]`;
 
 export const traceTools = [
   defineTool({
@@ -50,7 +45,7 @@ export const traceTools = [
       limit: z.int().min(1).max(100).optional().describe("Default 20."),
       longest_first: z.boolean().optional().describe("Sorts the found traces. Default: newest first."),
     }),
-    output_schema: resultSchema({ traces: [TRACE], note: "text" }, "traces"),
+    output_schema: resultSchema("traces", `traces:[{ ${TRACE} }] note`),
     handler: (input, context) =>
       withTempo(context, async (ask) => {
         const limit = input.limit ?? 20;
@@ -88,7 +83,7 @@ export const traceTools = [
           "Attributes to show, such as db.query.text. Default: the common ones for HTTP, RPC, databases and errors.",
         ),
     }),
-    output_schema: resultSchema({ trace: "text", ...traceShape, note: "text" }, "trace", "spans"),
+    output_schema: resultSchema("trace spans", `trace ${traceShape} note`),
     handler: (input, context) =>
       withTempo(context, async (ask) => {
         const told = await ask({

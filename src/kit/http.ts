@@ -115,30 +115,44 @@ export function trim(result: unknown): Json {
   return dropItems(plain(result, SHORTEST_CAP));
 }
 
-/** Type of a member of a result. `[x]` is a list of x, an object lists its members, and `any` allows every value. */
-export type Shape = "text" | "number" | "flag" | "any" | readonly [Shape] | { readonly [member: string]: Shape };
-
 /**
- * Creates the output schema of a tool that returns an object. Members named in `always` are required. Other members are
- * allowed, such as the note of `trim` about what it omitted.
+ * Creates the output schema of a tool that returns an object, such as `id total:number tags:[text] owner:{ name }`. The
+ * types are text (if none is given), number, flag, any, lists and objects. `always` names the required members. Other
+ * members are allowed, such as the note of `trim` about what it omitted.
  */
-export function resultSchema(members: { readonly [member: string]: Shape }, ...always: readonly string[]): JsonSchema {
-  const schema = schemaOf(members);
-  return always.length > 0 ? { ...schema, required: [...always] } : schema;
+export function resultSchema(always: string, members: string): JsonSchema {
+  const schema = objectSchema(members.match(/[[\]{}]|[^\s[\]{}]+/g) ?? []);
+  return always === "" ? schema : { ...schema, required: always.split(" ") };
 }
 
-function schemaOf(shape: Shape): JsonSchema {
-  if (typeof shape === "string") return LEAVES[shape];
-  if (isList(shape)) return { type: "array", items: schemaOf(shape[0]) };
-  const properties = Object.entries(shape).map(([member, inner]) => [member, schemaOf(inner)] as const);
-  return { type: "object", properties: Object.fromEntries(properties) };
+/** Consumes the words up to the end of an object. */
+function objectSchema(words: string[]): JsonSchema {
+  const properties: Record<string, JsonSchema> = {};
+  for (let word = words.shift(); word !== undefined && word !== "}"; word = words.shift()) {
+    const [name = "", type = "text"] = word.split(":");
+    properties[name] = schemaOf(type || words.shift(), words);
+  }
+  return { type: "object", properties };
 }
 
-function isList(shape: Exclude<Shape, string>): shape is readonly [Shape] {
-  return Array.isArray(shape);
+function schemaOf(type: string | undefined, words: string[]): JsonSchema {
+  if (type === "{") return objectSchema(words);
+  if (type === "[") {
+    const items = schemaOf(words.shift(), words);
+    words.shift();
+    return { type: "array", items };
+  }
+  const leaf = LEAVES.get(type);
+  if (!leaf) throw new Error(`"${type}" is not a type of a result's member.`);
+  return leaf;
 }
 
-const LEAVES = { text: { type: "string" }, number: { type: "number" }, flag: { type: "boolean" }, any: {} } as const;
+const LEAVES = new Map<string | undefined, JsonSchema>([
+  ["text", { type: "string" }],
+  ["number", { type: "number" }],
+  ["flag", { type: "boolean" }],
+  ["any", {}],
+]);
 
 /** Returns the size of a value as JSON, in bytes. */
 export function jsonSize(value: Json): number {

@@ -15,7 +15,6 @@ export {
   plainMarkerOf,
   resultSchema,
   retryAfter,
-  type Shape,
   trim,
   untoldPause,
   withoutMarkers,

@@ -25,15 +25,8 @@ interface JobLog {
 export type JobLogInput = z.infer<z.ZodObject<typeof jobLogInput>>;
 
 /** Members of a job log for a result's schema. `next_offset` continues a part that was read by offset. */
-export const jobLogShape = {
-  log: "text",
-  log_bytes: "number",
-  log_lines: "number",
-  matched: "number",
-  lines_left_out: "number",
-  next_offset: "number",
-  blob_id: "text",
-} as const;
+export const jobLogShape = `log log_bytes:number log_lines:number matched:number lines_left_out:number
+  next_offset:number blob_id`;
 
 const JOB_LOG_BYTES = 16_000;
 /** Number of bytes kept of a log, from its end. */

@@ -8,11 +8,48 @@ export function each<const Value, Names extends string>(value: Value, names: Nam
   return Object.fromEntries(names.split(" ").map((name) => [name, value])) as Record<Words<Names>, Value>;
 }
 
-/** Returns the named members of an object: `pick(issue, "title state")` is `{ title, state }` of the issue. */
+type NameOf<Word> = Word extends `${infer Name}:${string}` ? Name : Word;
+type PathOf<Word> = Word extends `${string}:${infer Path}` ? Path : Word;
+
+/** Value at a path such as `user.name`, or `user?.name` if there may be no user. `never` for an unknown path. */
+type At<Whole, Path> = Path extends `${infer First}.${infer Rest}`
+  ? First extends `${infer Key}?`
+    ? Within<NonNullable<At<Whole, Key>>, Rest, undefined>
+    : Within<At<Whole, First>, Rest, never>
+  : Path extends keyof Whole
+    ? Whole[Path]
+    : never;
+
+type Within<Whole, Path, Otherwise> = [Whole] extends [never]
+  ? never
+  : [At<Whole, Path>] extends [never]
+    ? never
+    : At<Whole, Path> | Otherwise;
+
+type Unknown<Whole, Word> = Word extends string ? ([At<Whole, PathOf<Word>>] extends [never] ? Word : never) : never;
+
+type Picked<Whole, Word extends string> = { [Each in Word as NameOf<Each> & string]: At<Whole, PathOf<Each>> };
+
+/**
+ * Returns members of an object, under other names where given: `pick(issue, "title url:html_url author:user?.login")`
+ * is `{ title: issue.title, url: issue.html_url, author: issue.user?.login }`.
+ */
 export function pick<Whole extends object, const Names extends string>(
   whole: Whole,
-  names: Words<Names> extends keyof Whole ? Names : never,
-): Pick<Whole, Words<Names> & keyof Whole> {
-  const members = names.split(" ").map((name) => [name, whole[name as keyof Whole]]);
-  return Object.fromEntries(members) as Pick<Whole, Words<Names> & keyof Whole>;
+  names: [Unknown<Whole, Words<Names>>] extends [never] ? Names : never,
+): Picked<Whole, Words<Names>> {
+  const members = names.split(" ").map((word) => {
+    const [name = "", path = name] = word.split(":");
+    return [name, valueAt(whole, path)];
+  });
+  return Object.fromEntries(members) as Picked<Whole, Words<Names>>;
+}
+
+function valueAt(whole: object, path: string): unknown {
+  let value: unknown = whole;
+  for (const part of path.split("?.")) {
+    if (value === undefined || value === null) return undefined;
+    for (const key of part.split(".")) value = (value as Readonly<Record<string, unknown>>)[key];
+  }
+  return value;
 }

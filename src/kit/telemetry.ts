@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { clip, jsonSize, type Shape } from "./http.ts";
+import { clip, jsonSize } from "./http.ts";
 
 /** Times and series for skills that read telemetry. */
 
@@ -60,15 +60,8 @@ interface Extreme {
 }
 
 /** Summary shape for a result's schema. */
-export const seriesSummary = {
-  count: "number",
-  min: { at: "text", value: "number" },
-  max: { at: "text", value: "number" },
-  avg: "number",
-  first: { at: "text", value: "number" },
-  last: { at: "text", value: "number" },
-  points: ["any"],
-} as const satisfies Shape;
+export const seriesSummary = `count:number min:{ at value:number } max:{ at value:number } avg:number first:{ at value:number } last:{ at
+  value:number } points:[any]`;
 
 /** Summarizes points that are sorted by time. Ignores values that are not finite, and shows at most `most` points. */
 export function summarise(all: readonly Point[], most: number): SeriesSummary {

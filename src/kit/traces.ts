@@ -1,4 +1,4 @@
-import { clip, type Shape } from "./http.ts";
+import { clip } from "./http.ts";
 
 /** Traces for skills that read them: where the time went, and what failed first. */
 
@@ -17,27 +17,9 @@ export interface TraceSpan {
 }
 
 /** Shape of a described trace, for a result's schema. */
-export const traceShape = {
-  started: "text",
-  duration_ms: "number",
-  spans_total: "number",
-  errors: "number",
-  services: [{ service: "text", spans: "number", errors: "number", own_ms: "number" }],
-  spans: [
-    {
-      ...{ span: "text", depth: "number", service: "text", name: "text", kind: "text" },
-      ...{
-        at_ms: "number",
-        duration_ms: "number",
-        own_ms: "number",
-        error: "flag",
-        message: "text",
-        attributes: "any",
-      },
-    },
-  ],
-  left_out: "number",
-} as const satisfies Shape;
+export const traceShape = `started duration_ms:number spans_total:number errors:number
+  services:[{ service spans:number errors:number own_ms:number }] spans:[{ span depth:number service name kind at_ms:number duration_ms:number own_ms:number
+  error:flag message attributes:any }] left_out:number`;
 
 interface Telling {
   /** Maximum number of spans. Prefers spans that failed or have the most own time, with their ancestors. */

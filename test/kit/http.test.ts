@@ -84,7 +84,7 @@ describe("a trimmed result", () => {
 });
 
 it("a result's schema tells its members, and which of them are always there", () => {
-  expect(resultSchema({ items: [{ id: "number", of: "any" }], more: "text", whole: "flag" }, "items")).toEqual({
+  expect(resultSchema("items", "items:[{ id:number of:any }] more whole:flag")).toEqual({
     type: "object",
     properties: {
       items: { type: "array", items: { type: "object", properties: { id: { type: "number" }, of: {} } } },
@@ -93,7 +93,8 @@ it("a result's schema tells its members, and which of them are always there", ()
     },
     required: ["items"],
   });
-  expect(resultSchema({})).toEqual({ type: "object", properties: {} });
+  expect(resultSchema("", "")).toEqual({ type: "object", properties: {} });
+  expect(() => resultSchema("", "total:count")).toThrow('"count" is not a type');
 });
 
 describe("what a call is named by", () => {

@@ -16,4 +16,18 @@ describe("members named in one string", () => {
     // @ts-expect-error The object has no member of this name.
     expect(pick(issue, "state owner")).toEqual({ state: "open", owner: undefined });
   });
+
+  it("are taken under other names, and from members that may be absent", () => {
+    const issue = { url: "u", team: { name: "Shop" }, user: null as { readonly login: string } | null };
+    expect(JSON.stringify(pick(issue, "link:url team:team.name"))).toBe('{"link":"u","team":"Shop"}');
+    expect(pick(issue, "author:user?.login")).toEqual({ author: undefined });
+    expectTypeOf(pick(issue, "link:url author:user?.login")).toEqualTypeOf<{
+      link: string;
+      author: string | undefined;
+    }>();
+    // @ts-expect-error The user may be absent.
+    expect(() => pick(issue, "author:user.login")).toThrow(TypeError);
+    // @ts-expect-error The user has no such member.
+    expect(pick(issue, "author:user?.name")).toEqual({ author: undefined });
+  });
 });

@@ -1,5 +1,5 @@
 import { defineTool } from "skillflow";
-import { each, resultSchema, textLike } from "skillflow/internal";
+import { resultSchema, textLike } from "skillflow/internal";
 import * as z from "zod";
 import { type Linear, withLinear } from "../client.ts";
 import { body, cursor, issue, limit, nextCursor, type Page, pageSchema, paging } from "../fields.ts";
@@ -13,9 +13,7 @@ export const commentTools = [
     effect: "read",
     clock: "snapshot",
     input_schema: z.strictObject({ issue, limit, cursor }),
-    output_schema: pageSchema("comments", {
-      ...each("text", "id author created_at edited_at resolved_at parent_id url body"),
-    }),
+    output_schema: pageSchema("comments", "id author created_at edited_at resolved_at parent_id url body"),
     handler: (input, context) =>
       withLinear(context, (linear) =>
         aboutIssue(linear, input.issue, async () => {
@@ -38,7 +36,7 @@ export const commentTools = [
         .optional()
         .describe("The comment to reply to, from list_comments."),
     }),
-    output_schema: resultSchema({ id: "text", url: "text", created_at: "text", existing: "flag" }, "id"),
+    output_schema: resultSchema("id", "id url created_at existing:flag"),
     handler: (input, context) =>
       withLinear(context, (linear) =>
         aboutIssue(linear, input.issue, () => {

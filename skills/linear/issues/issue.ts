@@ -1,27 +1,14 @@
-import type { Shape } from "skillflow/internal";
-import { each, pick } from "skillflow/internal";
+import { pick } from "skillflow/internal";
 
 /** Fields of an issue: those requested from Linear and those returned to the model. */
 
-export const ISSUE = {
-  ...each("text", "id identifier title state state_type priority team project assignee"),
-  labels: ["text"],
-  ...each("text", "created_at updated_at url"),
-} as const satisfies Shape;
+export const ISSUE =
+  "id identifier title state state_type priority team project assignee labels:[text] created_at updated_at url";
 
-const LINKED = { identifier: "text", title: "text", state: "text" } as const;
+const LINKED = "identifier title state";
 
-export const ISSUE_DETAILS = {
-  ...ISSUE,
-  ...each("text", "creator due_date"),
-  estimate: "number",
-  ...each("text", "completed_at canceled_at branch"),
-  parent: { identifier: "text", title: "text" },
-  sub_issues: [LINKED],
-  relations: [{ type: "text", ...LINKED }],
-  links: [{ title: "text", subtitle: "text", url: "text", source: "text" }],
-  body: "text",
-} as const satisfies Shape;
+export const ISSUE_DETAILS = `${ISSUE} creator due_date estimate:number completed_at canceled_at branch parent:{ identifier title } sub_issues:[{
+  ${LINKED} }] relations:[{ type ${LINKED} }] links:[{ title subtitle url source }] body`;
 
 export const BRIEF = `id identifier title url priorityLabel createdAt updatedAt
   state { name type } team { key name } assignee { displayName } project { name } labels(first: 10) { nodes { name } }`;

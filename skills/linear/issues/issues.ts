@@ -32,7 +32,7 @@ export const issueTools = [
       limit: fields.limit,
       cursor: fields.cursor,
     }),
-    output_schema: fields.pageSchema("issues", { ...ISSUE, excerpt: "text" }),
+    output_schema: fields.pageSchema("issues", `${ISSUE} excerpt`),
     handler: (input, context) =>
       withLinear(context, async (linear) => {
         const page = await search(linear, input);
@@ -47,7 +47,7 @@ export const issueTools = [
     effect: "read",
     clock: "snapshot",
     input_schema: z.strictObject({ issue: fields.issue }),
-    output_schema: resultSchema(ISSUE_DETAILS, "id", "identifier"),
+    output_schema: resultSchema("id identifier", ISSUE_DETAILS),
     handler: ({ issue: id }, context) =>
       withLinear(context, (linear) =>
         aboutIssue(linear, id, async () => {

@@ -19,7 +19,7 @@ export const relationTools = [
       is: z.enum(["related", "blocks", "blocked_by", "duplicate_of"]).describe("Relation of `issue` to `other`."),
       other: issue,
     }),
-    output_schema: resultSchema({ id: "text", issue: "text", is: "text", other: "text", existing: "flag" }, "id"),
+    output_schema: resultSchema("id", "id issue is other existing:flag"),
     handler: (input, context) =>
       withLinear(context, (linear) =>
         aboutIssue(linear, input.issue, async () => {
@@ -46,7 +46,7 @@ export const relationTools = [
       title: z.string().min(1).max(200),
       subtitle: z.string().min(1).max(300).optional(),
     }),
-    output_schema: resultSchema({ id: "text", url: "text", title: "text", existing: "flag" }, "id", "url"),
+    output_schema: resultSchema("id url", "id url title existing:flag"),
     handler: (input, context) =>
       withLinear(context, (linear) =>
         aboutIssue(linear, input.issue, () => {

@@ -27,7 +27,7 @@ export const issueWriteTools = [
       assignee: fields.assignee.optional(),
       parent: fields.issue.optional().describe("The parent issue."),
     }),
-    output_schema: resultSchema({ ...ISSUE, existing: "flag" }, "id", "identifier"),
+    output_schema: resultSchema("id identifier", `${ISSUE} existing:flag`),
     handler: (input, context) =>
       withLinear(context, (linear) => {
         const id = identityOf(context, input);
@@ -66,7 +66,7 @@ export const issueWriteTools = [
       assignee: fields.assignee.optional().describe("E-mail address, display name, `me`, id or `none`."),
       parent: fields.parent.optional().describe("The parent issue, or `none`."),
     }),
-    output_schema: resultSchema(ISSUE, "id", "identifier"),
+    output_schema: resultSchema("id identifier", ISSUE),
     handler: (input, context) =>
       withLinear(context, (linear) => {
         const { issue: id, ...changes } = input;

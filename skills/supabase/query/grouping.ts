@@ -31,9 +31,8 @@ export const groupingTools = [
       limit: z.int().min(1).max(100).optional().describe("Number of groups. Default 20."),
     }),
     output_schema: resultSchema(
-      { groups: ["any"], groups_total: "number", rows_counted: "number", incomplete: "text" },
-      "groups",
-      "groups_total",
+      "groups groups_total",
+      "groups:[any] groups_total:number rows_counted:number incomplete",
     ),
     handler: (input, context) => {
       const { measure = "count", limit = DEFAULT_LIMIT } = input;
