@@ -1,5 +1,5 @@
 import { defineTool } from "skillflow";
-import { clip, each, type Point, resultSchema, seriesSummary, summarise } from "skillflow/internal";
+import { clip, each, type Point, pick, resultSchema, seriesSummary, summarise } from "skillflow/internal";
 import * as z from "zod";
 import {
   checkedId,
@@ -49,11 +49,9 @@ export const availabilityTools = [
         const { data: times } = await ask({ path: [...path, "response-times"], answer: z.object({ data: responses }) });
         const told = data.attributes;
         return {
-          availability_percent: told.availability,
-          downtime_seconds: told.total_downtime,
-          incidents: told.number_of_incidents,
-          longest_incident_seconds: told.longest_incident,
-          average_incident_seconds: told.average_incident,
+          ...pick(told, "availability_percent:availability downtime_seconds:total_downtime"),
+          ...pick(told, "incidents:number_of_incidents longest_incident_seconds:longest_incident"),
+          ...pick(told, "average_incident_seconds:average_incident"),
           response_ms: times.attributes.regions.map(({ region, response_times }) => ({
             region,
             ...summarise(response_times.map(pointOf), input.points ?? 24),

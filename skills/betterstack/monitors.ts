@@ -1,5 +1,5 @@
 import { defineTool } from "skillflow";
-import { each, lenient, resultSchema } from "skillflow/internal";
+import { each, lenient, pick, resultSchema } from "skillflow/internal";
 import * as z from "zod";
 import {
   checkedId,
@@ -94,10 +94,7 @@ const monitor = z.object({
 function briefOf({ id, attributes }: z.infer<typeof monitor>) {
   return {
     id,
-    name: attributes.pronounceable_name,
-    type: attributes.monitor_type,
-    status: attributes.status,
-    team: attributes.team_name,
+    ...pick(attributes, "name:pronounceable_name type:monitor_type status team:team_name"),
     monitored_url: withoutLogin(attributes.url),
     last_checked_at: attributes.last_checked_at,
     paused_at: attributes.paused_at,

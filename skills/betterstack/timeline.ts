@@ -1,6 +1,6 @@
 import { defineTool } from "skillflow";
 import type { Ask } from "skillflow/internal";
-import { lenient, markerOf, resultSchema, withoutMarkers } from "skillflow/internal";
+import { lenient, markerOf, pick, resultSchema, withoutMarkers } from "skillflow/internal";
 import * as z from "zod";
 import {
   checkedId,
@@ -75,9 +75,7 @@ export const timelineTools = [
         const people = new Map(answer.included?.map(({ id, attributes }) => [id, attributes]));
         const calendars = answer.data.map(({ id, attributes, relationships }) => ({
           id,
-          name: attributes.name,
-          team: attributes.team_name,
-          is_default: attributes.default_calendar,
+          ...pick(attributes, "name team:team_name is_default:default_calendar"),
           on_call: (relationships?.on_call_users?.data ?? []).map(({ id: person, meta }) => {
             const known = people.get(person);
             const name = [known?.first_name, known?.last_name].filter((part) => part).join(" ");

@@ -1,5 +1,5 @@
 import { defineTool } from "skillflow";
-import { clip, each, isoTime, periodOf, resultSchema } from "skillflow/internal";
+import { clip, each, isoTime, periodOf, pick, resultSchema } from "skillflow/internal";
 import * as z from "zod";
 import { cursor, from, namedOf, number, pairs, secondsOf, text, to, withCloudWatch } from "./service.ts";
 
@@ -117,10 +117,7 @@ function briefOf(one: z.infer<typeof alarm>) {
     name: one.AlarmName,
     state: one.StateValue,
     since: timeOf(one.StateTransitionedTimestamp ?? one.StateUpdatedTimestamp),
-    reason: one.StateReason,
-    description: one.AlarmDescription,
-    namespace: one.Namespace,
-    metric: one.MetricName,
+    ...pick(one, "reason:StateReason description:AlarmDescription namespace:Namespace metric:MetricName"),
     dimensions: one.Dimensions ? namedOf(one.Dimensions) : undefined,
     condition: conditionOf(one),
     rule: one.AlarmRule && clip(one.AlarmRule, 1000),

@@ -1,5 +1,5 @@
 import { defineTool } from "skillflow";
-import { clip, each, firstOf, isoTime, periodOf, resultSchema } from "skillflow/internal";
+import { clip, each, firstOf, isoTime, periodOf, pick, resultSchema } from "skillflow/internal";
 import * as z from "zod";
 import { contains, cursor, from, logGroup, number, text, to, withCloudWatch } from "./service.ts";
 
@@ -69,9 +69,7 @@ export const logTools = [
         for (let page = 1; page <= MOST_PAGES; page++) {
           const found = await act("FilterLogEvents", {
             input: {
-              logGroupName: input.group,
-              logStreamNamePrefix: input.stream_prefix,
-              filterPattern: input.filter,
+              ...pick(input, "logGroupName:group logStreamNamePrefix:stream_prefix filterPattern:filter"),
               startTime: period.from,
               endTime: period.to,
               limit: most - events.length,

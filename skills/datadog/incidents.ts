@@ -1,5 +1,5 @@
 import { defineTool } from "skillflow";
-import { each, lenient, resultSchema, textLike } from "skillflow/internal";
+import { each, lenient, pick, resultSchema, textLike } from "skillflow/internal";
 import * as z from "zod";
 import { anything, number, pageSchema, text, valueAt } from "./answers.ts";
 import { DEFAULT_LIMIT, limit, page } from "./fields.ts";
@@ -79,9 +79,7 @@ export const incidentTools = [
           timeline: timelineOf(attributes),
           people: about.included?.flatMap((one) => one.attributes?.name ?? one.attributes?.handle ?? []),
           tasks: todos.data.slice(0, MOST_TASKS).map(({ attributes: todo }) => ({
-            task: todo.content,
-            done_at: todo.completed,
-            due: todo.due_date,
+            ...pick(todo, "task:content done_at:completed due:due_date"),
             assignees: todo.assignees?.map((one) => valueAt(one, "name") ?? valueAt(one, "handle") ?? one),
           })),
           tasks_left_out: Math.max(0, todos.data.length - MOST_TASKS) || undefined,

@@ -1,5 +1,5 @@
 import { defineSkill } from "skillflow";
-import { wholePages } from "skillflow/internal";
+import { required, secret, setting, variables, wholePages } from "skillflow/internal";
 import { describeAccess } from "./access.ts";
 import { eventTools } from "./events.ts";
 import { incidentTools } from "./incidents.ts";
@@ -15,27 +15,12 @@ export default defineSkill({
   description:
     "Logs, metrics, monitors, events, incidents, traces and service dependencies in Datadog; mutes monitors.",
   category: "observability",
-  config: {
-    DD_API_KEY: { description: "An API key of the organization.", required: true, env: "DD_API_KEY", format: "token" },
-    DD_APP_KEY: {
-      description: "An application key. It has the permissions of its owner, or of its scopes.",
-      required: true,
-      env: "DD_APP_KEY",
-      format: "token",
-    },
-    DD_SITE: {
-      description: "The Datadog site, such as datadoghq.eu or us5.datadoghq.com. Default: datadoghq.com.",
-      env: "DD_SITE",
-      format: "host",
-      secret: false,
-    },
-    DD_API_URL: {
-      description: "Address of the API, if it does not follow from the site, such as a proxy's.",
-      env: "DD_API_URL",
-      format: "base_url",
-      secret: false,
-    },
-  },
+  config: variables({
+    DD_API_KEY: required(secret("token", "An API key of the organization.")),
+    DD_APP_KEY: required(secret("token", "An application key. It has the permissions of its owner, or of its scopes.")),
+    DD_SITE: setting("host", "The Datadog site, such as datadoghq.eu or us5.datadoghq.com. Default: datadoghq.com."),
+    DD_API_URL: setting("base_url", "Address of the API, if it does not follow from the site, such as a proxy's."),
+  }),
   probe: describeAccess,
   tools: [
     ...logTools,

@@ -1,5 +1,5 @@
 import { defineTool } from "skillflow";
-import { each, firstOf, lenient, resultSchema } from "skillflow/internal";
+import { each, firstOf, lenient, pick, resultSchema } from "skillflow/internal";
 import * as z from "zod";
 import { index, MONITOR, withElasticsearch } from "./service.ts";
 
@@ -81,10 +81,8 @@ export const clusterTools = [
         return {
           status: health.status,
           shards: {
-            active: health.active_shards,
-            unassigned: health.unassigned_shards,
-            relocating: health.relocating_shards,
-            initializing: health.initializing_shards,
+            ...pick(health, "active:active_shards unassigned:unassigned_shards relocating:relocating_shards"),
+            ...pick(health, "initializing:initializing_shards"),
           },
           pending_tasks: health.number_of_pending_tasks,
           nodes: shown.map((node) => ({
@@ -98,10 +96,8 @@ export const clusterTools = [
           })),
           more_nodes: left_out,
           unassigned: explained && {
-            index: explained.index,
-            reason: explained.unassigned_info?.reason,
-            since: explained.unassigned_info?.at,
-            why: explained.allocate_explanation,
+            ...pick(explained, "index reason:unassigned_info?.reason since:unassigned_info?.at"),
+            ...pick(explained, "why:allocate_explanation"),
             deciders: explained.node_allocation_decisions
               ?.slice(0, 3)
               .flatMap(({ deciders }) => (deciders ?? []).map(({ explanation }) => explanation)),

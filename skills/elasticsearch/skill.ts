@@ -1,4 +1,5 @@
 import { defineSkill } from "skillflow";
+import { required, secret, setting, variables } from "skillflow/internal";
 import { describeAccess } from "./access.ts";
 import { clusterTools } from "./cluster.ts";
 import { searchTools } from "./search.ts";
@@ -9,32 +10,17 @@ export default defineSkill({
   description:
     "Searches and counts documents, such as logs, in Elasticsearch or OpenSearch; lists fields and indices, shows the cluster's health.",
   category: "observability",
-  config: {
-    ELASTICSEARCH_URL: {
-      description: "Address of the Elasticsearch or OpenSearch REST API: https://es.example.com:9200.",
-      required: true,
-      env: "ELASTICSEARCH_URL",
-      format: "base_url",
-      secret: false,
-    },
-    ELASTICSEARCH_API_KEY: {
-      description:
-        "An encoded API key with the privileges read and view_index_metadata on the indices, and monitor on the cluster.",
-      env: "ELASTICSEARCH_API_KEY",
-      format: "token",
-    },
-    ELASTICSEARCH_USERNAME: {
-      description: "User name for basic authentication with the password, as in OpenSearch.",
-      env: "ELASTICSEARCH_USERNAME",
-      format: "text",
-      secret: false,
-    },
-    ELASTICSEARCH_PASSWORD: {
-      description: "The user's password, if there is no API key.",
-      env: "ELASTICSEARCH_PASSWORD",
-      format: "token",
-    },
-  },
+  config: variables({
+    ELASTICSEARCH_URL: required(
+      setting("base_url", "Address of the Elasticsearch or OpenSearch REST API: https://es.example.com:9200."),
+    ),
+    ELASTICSEARCH_API_KEY: secret(
+      "token",
+      "An encoded API key with the privileges read and view_index_metadata on the indices, and monitor on the cluster.",
+    ),
+    ELASTICSEARCH_USERNAME: setting("text", "User name for basic authentication with the password, as in OpenSearch."),
+    ELASTICSEARCH_PASSWORD: secret("token", "The user's password, if there is no API key."),
+  }),
   probe: describeAccess,
   tools: [...searchTools, ...clusterTools],
 });

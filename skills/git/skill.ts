@@ -1,5 +1,5 @@
 import { defineSkill, defineTool } from "skillflow";
-import { resultSchema } from "skillflow/internal";
+import { resultSchema, setting, variables } from "skillflow/internal";
 import * as z from "zod";
 import { readFileAt, showBlame } from "./contents.ts";
 import { lacksRepository } from "./repository.ts";
@@ -34,16 +34,13 @@ export default defineSkill({
   name: "Git repository",
   description: "Read the history, changes and files of a local git repository or bundle",
   category: "git",
-  config: {
-    GIT_REPOSITORY: {
-      description:
-        "The repository's directory or bundle; default: the working directory. The skill is left out of a run that has neither, and whose input and texts name no repository or bundle below the working directory.",
-      env: "GIT_REPOSITORY",
-      format: "path",
-      secret: false,
-    },
-    PATH: { description: "Where the git program is looked for.", env: "PATH", format: "text", secret: false },
-  },
+  config: variables({
+    GIT_REPOSITORY: setting(
+      "path",
+      "The repository's directory or bundle; default: the working directory. The skill is left out of a run that has neither, and whose input and texts name no repository or bundle below the working directory.",
+    ),
+    PATH: setting("text", "Where the git program is looked for."),
+  }),
   lacks: lacksRepository,
   tools: [
     defineTool({

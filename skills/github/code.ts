@@ -1,5 +1,5 @@
 import { defineTool } from "skillflow";
-import { linesFrom, resultSchema } from "skillflow/internal";
+import { linesFrom, pick, resultSchema } from "skillflow/internal";
 import * as z from "zod";
 import { inRepository, nextPage, withGitHub } from "./client.ts";
 import { filePath, limit, page, pageSchema, paging, ref, repository, SEARCHED, safePath, safeRef } from "./fields.ts";
@@ -30,9 +30,7 @@ export const codeTools = [
         const response = await rest.search.code({ q, ...paging(input), mediaType: { format: "text-match" } });
         const { items, total_count, incomplete_results } = response.data;
         const found = items.map((item) => ({
-          path: item.path,
-          repository: item.repository.full_name,
-          url: item.html_url,
+          ...pick(item, "path repository:repository.full_name url:html_url"),
           fragments: item.text_matches?.map((match) => match.fragment),
         }));
         return {

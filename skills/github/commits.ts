@@ -132,11 +132,7 @@ const MOST_COMPARED_FILES = 30;
 const SUBJECT_LENGTH = 200;
 
 export function changeOf(file: ChangedFile) {
-  return {
-    path: file.filename,
-    previous_path: file.previous_filename,
-    ...pick(file, "status additions deletions patch"),
-  };
+  return pick(file, "path:filename previous_path:previous_filename status additions deletions patch");
 }
 
 function briefOf({ sha, commit, author, html_url }: Commit) {

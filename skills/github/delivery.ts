@@ -19,16 +19,10 @@ export const deliveryTools = [
       inRepository(input, context, async ({ rest, at }) => {
         const response = await rest.repos.listReleases({ ...at, ...paging(input) });
         const releases = response.data.map((release) => ({
-          id: release.id,
-          tag: release.tag_name,
-          name: release.name,
-          target: release.target_commitish,
+          ...pick(release, "id tag:tag_name name target:target_commitish"),
           draft: release.draft || undefined,
           prerelease: release.prerelease || undefined,
-          author: release.author?.login,
-          published_at: release.published_at,
-          url: release.html_url,
-          notes: release.body,
+          ...pick(release, "author:author?.login published_at url:html_url notes:body"),
         }));
         return { releases, next_page: nextPage(response) };
       }),
@@ -58,10 +52,7 @@ export const deliveryTools = [
         const places = { ...github.at, ...paging({ limit: 5, ...input }) };
         const response = await github.rest.repos.listDeployments({ ...places, ...filters });
         const deployments = response.data.map(async (deployment) => ({
-          ...pick(deployment, "id environment ref sha task"),
-          creator: deployment.creator?.login,
-          description: deployment.description,
-          created_at: deployment.created_at,
+          ...pick(deployment, "id environment ref sha task creator:creator?.login description created_at"),
           status: await latestStatus(github, deployment.id),
         }));
         return { deployments: await Promise.all(deployments), next_page: nextPage(response) };

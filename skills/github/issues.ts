@@ -183,9 +183,7 @@ function briefOf(issue: Issue) {
     author: issue.user?.login,
     labels: issue.labels.map((label) => (typeof label === "string" ? label : label.name)),
     assignees: issue.assignees?.map((user) => user.login),
-    milestone: issue.milestone?.title,
-    ...pick(issue, "comments created_at updated_at"),
-    url: issue.html_url,
+    ...pick(issue, "milestone:milestone?.title comments created_at updated_at url:html_url"),
   };
 }
 

@@ -140,15 +140,10 @@ export const pullTools = [
             return { id, author: user?.login, state, submitted_at, commit: commit_id, body: withoutMarkers(text) };
           }),
           comments: comments.data.map((comment) => ({
-            id: comment.id,
-            author: comment.user?.login,
-            created_at: comment.created_at,
-            path: comment.path,
+            ...pick(comment, "id author:user?.login created_at path"),
             line: comment.line ?? comment.original_line,
             is_outdated: comment.position === null || undefined,
-            reply_to: comment.in_reply_to_id,
-            review_id: comment.pull_request_review_id,
-            url: comment.html_url,
+            ...pick(comment, "reply_to:in_reply_to_id review_id:pull_request_review_id url:html_url"),
             body: withoutMarkers(comment.body),
           })),
           next_page: nextPage(reviews) ?? nextPage(comments),
@@ -166,17 +161,13 @@ function briefOf(pull: PullRequest | PullRequestItem) {
     head: { ref: pull.head.ref, sha: pull.head.sha, repository: pull.head.repo?.full_name },
     base: { ref: pull.base.ref, sha: pull.base.sha },
     labels: pull.labels.map((label) => label.name),
-    created_at: pull.created_at,
-    updated_at: pull.updated_at,
-    url: pull.html_url,
+    ...pick(pull, "created_at updated_at url:html_url"),
   };
 }
 
 function detailsOf(pull: PullRequest) {
   return {
-    ...pick(pull, "mergeable mergeable_state merged_at"),
-    merged_by: pull.merged_by?.login,
-    merge_commit_sha: pull.merge_commit_sha,
+    ...pick(pull, "mergeable mergeable_state merged_at merged_by:merged_by?.login merge_commit_sha"),
     requested_reviewers: pull.requested_reviewers?.map((user) => user.login),
     ...pick(pull, "commits changed_files additions deletions comments review_comments"),
     body: withoutMarkers(pull.body ?? ""),

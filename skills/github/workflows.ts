@@ -53,18 +53,8 @@ export const workflowTools = [
           ? await rest.actions.listWorkflowRuns({ ...query, workflow_id: workflow })
           : await rest.actions.listWorkflowRunsForRepo(query);
         const runs = response.data.workflow_runs.map((run) => ({
-          id: run.id,
-          workflow: run.name,
-          title: run.display_title,
-          status: run.status,
-          conclusion: run.conclusion,
-          branch: run.head_branch,
-          sha: run.head_sha,
-          event: run.event,
-          attempt: run.run_attempt,
-          actor: run.actor?.login,
-          created_at: run.created_at,
-          url: run.html_url,
+          ...pick(run, "id workflow:name title:display_title status conclusion branch:head_branch sha:head_sha event"),
+          ...pick(run, "attempt:run_attempt actor:actor?.login created_at url:html_url"),
         }));
         return { total_count: response.data.total_count, runs, next_page: nextPage(response) };
       }),

@@ -1,5 +1,5 @@
 import { defineTool } from "skillflow";
-import { clip, each, firstOf, lenient, resultSchema } from "skillflow/internal";
+import { clip, each, firstOf, lenient, pick, resultSchema } from "skillflow/internal";
 import * as z from "zod";
 import { flag, limit, page, project, ref, text, timestamp } from "./fields.ts";
 import { inProject, nextPage, pageSchema, paging, READS } from "./service.ts";
@@ -71,9 +71,7 @@ export const commitTools = [
         const { subject: _, ...brief } = briefOf(found);
         return {
           ...brief,
-          message: found.message,
-          parents: found.parent_ids,
-          stats: found.stats,
+          ...pick(found, "message parents:parent_ids stats"),
           files: files.map(changeOf).filter((change) => isBelow(change.path, input.path)),
           next_page: nextPage(files, input),
         };

@@ -34,14 +34,8 @@ export const deliveryTools = [
           answer: z.array(deployment),
         });
         const deployments = found.map((one) => ({
-          id: one.id,
-          environment: one.environment?.name,
-          ...pick(one, "status ref sha"),
-          subject: one.deployable?.commit?.title,
-          by: one.user?.username,
-          job: one.deployable?.id,
-          created_at: one.created_at,
-          finished_at: one.deployable?.finished_at,
+          ...pick(one, "id environment:environment?.name status ref sha subject:deployable?.commit?.title"),
+          ...pick(one, "by:user?.username job:deployable?.id created_at finished_at:deployable?.finished_at"),
         }));
         return { deployments, next_page: nextPage(found, input) };
       }),
@@ -57,14 +51,9 @@ export const deliveryTools = [
       inProject(input, context, async (ask) => {
         const found = await ask({ path: ["releases"], query: paging(input), needs: READS, answer: z.array(release) });
         const releases = found.map((one) => ({
-          tag: one.tag_name,
-          name: one.name,
-          author: one.author?.username,
-          sha: one.commit?.id,
+          ...pick(one, "tag:tag_name name author:author?.username sha:commit?.id"),
           upcoming: one.upcoming_release || undefined,
-          released_at: one.released_at,
-          notes: one.description,
-          url: one._links?.self,
+          ...pick(one, "released_at notes:description url:_links?.self"),
         }));
         return { releases, next_page: nextPage(found, input) };
       }),

@@ -147,10 +147,7 @@ const user = z.object({ username: z.string() });
 
 function briefOf(found: Issue) {
   return {
-    number: found.iid,
-    title: found.title,
-    state: found.state,
-    author: found.author?.username,
+    ...pick(found, "number:iid title state author:author?.username"),
     assignees: found.assignees?.flatMap((one) => (one?.username ? [one.username] : [])),
     labels: found.labels,
     comments: found.user_notes_count,

@@ -104,15 +104,11 @@ const request = z.object({
 
 function briefOf(found: z.infer<typeof request>) {
   return {
-    number: found.iid,
-    title: found.title,
-    state: found.state,
+    ...pick(found, "number:iid title state"),
     draft: found.draft || undefined,
     author: found.author?.username,
     ...pick(found, "source_branch target_branch sha"),
     merge_sha: found.merge_commit_sha ?? found.squash_commit_sha,
-    ...pick(found, "labels created_at updated_at merged_at"),
-    merged_by: found.merge_user?.username,
-    url: found.web_url,
+    ...pick(found, "labels created_at updated_at merged_at merged_by:merge_user?.username url:web_url"),
   };
 }

@@ -61,9 +61,7 @@ export const pipelineTools = [
         const jobs = await ask({ path: [...place, "jobs"], query: paging(paged), needs: READS, answer: z.array(job) });
         return {
           ...briefOf(found),
-          by: found.user?.username,
-          seconds: found.duration,
-          errors: found.yaml_errors,
+          ...pick(found, "by:user?.username seconds:duration errors:yaml_errors"),
           jobs: jobs.map(jobOf).sort((a, b) => Number(b.status === "failed") - Number(a.status === "failed")),
           next_page: nextPage(jobs, paged),
         };
@@ -125,9 +123,6 @@ function jobOf(found: z.infer<typeof job>) {
     ...pick(found, "id name stage status"),
     failure: found.failure_reason,
     may_fail: found.allow_failure || undefined,
-    started_at: found.started_at,
-    finished_at: found.finished_at,
-    seconds: found.duration,
-    url: found.web_url,
+    ...pick(found, "started_at finished_at seconds:duration url:web_url"),
   };
 }

@@ -1,5 +1,5 @@
 import { defineSkill } from "skillflow";
-import { wholePages } from "skillflow/internal";
+import { required, secret, setting, variables, wholePages } from "skillflow/internal";
 import { describeAccess } from "./access.ts";
 import { codeTools } from "./code.ts";
 import { commitTools } from "./commits.ts";
@@ -16,27 +16,19 @@ export default defineSkill({
     "Code, commits, diffs, merge requests, pipelines, job logs, deployments, releases and issues on GitLab.com or self-managed GitLab.",
   category: "git",
   host: "gitlab.com",
-  config: {
-    GITLAB_TOKEN: {
-      description:
+  config: variables({
+    GITLAB_TOKEN: required(
+      secret(
+        "token",
         "An access token of a person, a group or a project, with the scope read_api to read, or api to also write issues and comments.",
-      required: true,
-      env: "GITLAB_TOKEN",
-      format: "token",
-    },
-    GITLAB_URL: {
-      description: "Address of a self-managed GitLab, such as https://gitlab.example.com. Default: https://gitlab.com.",
-      env: "GITLAB_URL",
-      format: "base_url",
-      secret: false,
-    },
-    GITLAB_PROJECT: {
-      description: "Project for calls that give none, as group/name.",
-      env: "GITLAB_PROJECT",
-      format: "text",
-      secret: false,
-    },
-  },
+      ),
+    ),
+    GITLAB_URL: setting(
+      "base_url",
+      "Address of a self-managed GitLab, such as https://gitlab.example.com. Default: https://gitlab.com.",
+    ),
+    GITLAB_PROJECT: setting("text", "Project for calls that give none, as group/name."),
+  }),
   probe: describeAccess,
   tools: [...codeTools, ...commitTools, ...mergeRequestTools, ...pipelineTools, ...deliveryTools, ...issueTools].map(
     (tool) => ({

@@ -1,4 +1,5 @@
 import { defineSkill } from "skillflow";
+import { required, secret, setting, variables } from "skillflow/internal";
 import { describeAccess } from "./access.ts";
 import { alertTools } from "./alerts.ts";
 import { annotationTools } from "./annotations.ts";
@@ -12,23 +13,20 @@ export default defineSkill({
   description:
     "Alerts, alert rules, silences and notification policies of Grafana's own alerting; annotations, dashboards with their queries, data sources.",
   category: "observability",
-  config: {
-    GRAFANA_URL: {
-      description:
+  config: variables({
+    GRAFANA_URL: required(
+      setting(
+        "base_url",
         "Address of Grafana, such as https://example.grafana.net. The skills prometheus and loki can read a data source behind it at /api/datasources/proxy/uid/UID under this address, with this token.",
-      required: true,
-      env: "GRAFANA_URL",
-      format: "base_url",
-      secret: false,
-    },
-    GRAFANA_TOKEN: {
-      description:
+      ),
+    ),
+    GRAFANA_TOKEN: required(
+      secret(
+        "token",
         "A service account's token. Reading needs the Viewer role, list_datasources the permission datasources:read, get_routing alert.notifications:read, and silences alert.silences:create and alert.silences:write.",
-      required: true,
-      env: "GRAFANA_TOKEN",
-      format: "token",
-    },
-  },
+      ),
+    ),
+  }),
   probe: describeAccess,
   tools: [...alertTools, ...annotationTools, ...dashboardTools, ...silenceTools, ...routingTools],
 });

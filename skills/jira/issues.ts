@@ -1,5 +1,5 @@
 import { defineTool } from "skillflow";
-import { clip, each, lenient, resultSchema, withoutMarkers } from "skillflow/internal";
+import { clip, each, lenient, pick, resultSchema, withoutMarkers } from "skillflow/internal";
 import * as z from "zod";
 import { textOf, written } from "./document.ts";
 import { issueKey, type Jira, NOT_SEEN, named, number, person, READS, text, withJira } from "./service.ts";
@@ -171,18 +171,10 @@ export async function search({ ask, isCloud }: Jira, { jql, fields, limit = 20, 
 export function briefOf({ pageOf }: Jira, { key, fields }: Issue) {
   return {
     key,
-    title: fields.summary,
-    type: fields.issuetype?.name,
-    status: fields.status?.name,
-    status_kind: fields.status?.statusCategory?.name,
-    resolution: fields.resolution?.name,
-    priority: fields.priority?.name,
-    assignee: fields.assignee?.displayName,
-    reporter: fields.reporter?.displayName,
-    labels: fields.labels,
-    created_at: fields.created,
-    updated_at: fields.updated,
-    resolved_at: fields.resolutiondate,
+    ...pick(fields, "title:summary type:issuetype?.name status:status?.name status_kind:status?.statusCategory?.name"),
+    ...pick(fields, "resolution:resolution?.name priority:priority?.name assignee:assignee?.displayName"),
+    ...pick(fields, "reporter:reporter?.displayName labels created_at:created updated_at:updated"),
+    ...pick(fields, "resolved_at:resolutiondate"),
     url: pageOf(key),
   };
 }

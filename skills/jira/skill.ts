@@ -1,5 +1,5 @@
 import { defineSkill } from "skillflow";
-import { wholePages } from "skillflow/internal";
+import { required, secret, setting, variables, wholePages } from "skillflow/internal";
 import { describeAccess } from "./access.ts";
 import { changeTools } from "./changes.ts";
 import { issueTools } from "./issues.ts";
@@ -11,34 +11,17 @@ export default defineSkill({
   description:
     "Finds, reads, creates, comments, moves, links, changes and assigns Jira issues, in Jira Cloud or Data Center.",
   category: "tasks",
-  config: {
-    JIRA_BASE_URL: {
-      description: "Address of Jira, such as https://example.atlassian.net.",
-      required: true,
-      env: "JIRA_BASE_URL",
-      format: "base_url",
-      secret: false,
-    },
-    JIRA_API_TOKEN: {
-      description:
+  config: variables({
+    JIRA_BASE_URL: required(setting("base_url", "Address of Jira, such as https://example.atlassian.net.")),
+    JIRA_API_TOKEN: required(
+      secret(
+        "token",
         "An API token of the account below (scopes: read:jira-work, and write:jira-work to write). Without an e-mail address: a personal access token of a Data Center.",
-      required: true,
-      env: "JIRA_API_TOKEN",
-      format: "token",
-    },
-    JIRA_USER_EMAIL: {
-      description: "E-mail address of the account, for Jira Cloud only.",
-      env: "JIRA_USER_EMAIL",
-      format: "email",
-      secret: false,
-    },
-    JIRA_PROJECT: {
-      description: "Key of the project for new issues, if a call gives none.",
-      env: "JIRA_PROJECT",
-      format: "name",
-      secret: false,
-    },
-  },
+      ),
+    ),
+    JIRA_USER_EMAIL: setting("email", "E-mail address of the account, for Jira Cloud only."),
+    JIRA_PROJECT: setting("name", "Key of the project for new issues, if a call gives none."),
+  }),
   probe: describeAccess,
   tools: [...issueTools, ...writeTools, ...changeTools].map(wholePages),
 });

@@ -1,5 +1,5 @@
 import { defineSkill, type defineTool } from "skillflow";
-import { resultSchema } from "skillflow/internal";
+import { resultSchema, setting, variables } from "skillflow/internal";
 import { listFiles } from "./overview.ts";
 import { summarizeSeries } from "./series.ts";
 import { readAlert } from "./survey/alert.ts";
@@ -112,15 +112,12 @@ export default defineSkill({
   name: "Log files",
   description: "Search, count and measure local log, metric and trace files, packed ones too, however large they are",
   category: "observability",
-  config: {
-    LOGS_ROOT: {
-      description:
-        "A directory of log files beside the working directory; also one whose name begins with a dot, or a former run's.",
-      env: "LOGS_ROOT",
-      format: "directory",
-      secret: false,
-    },
-  },
+  config: variables({
+    LOGS_ROOT: setting(
+      "directory",
+      "A directory of log files beside the working directory; also one whose name begins with a dot, or a former run's.",
+    ),
+  }),
   tools: [
     tool(
       "alert",

@@ -137,9 +137,7 @@ export const incidentTools = [
           entries: page.log_entries.map((one) => ({
             at: one.created_at,
             kind: one.type.replace(/_log_entry$/, ""),
-            what: one.summary,
-            by: one.agent?.summary,
-            via: one.channel?.type,
+            ...pick(one, "what:summary by:agent?.summary via:channel?.type"),
           })),
           next_offset: nextOffset(page.log_entries, page, input.offset),
         };
@@ -265,19 +263,11 @@ const change = z.object({
 
 export function briefOf(told: Incident) {
   return {
-    id: told.id,
-    number: told.incident_number,
-    ...pick(told, "title status urgency"),
-    priority: told.priority?.summary,
-    service: told.service?.summary,
-    service_id: told.service?.id,
-    escalation_policy_id: told.escalation_policy?.id,
+    ...pick(told, "id number:incident_number title status urgency priority:priority?.summary"),
+    ...pick(told, "service:service?.summary service_id:service?.id escalation_policy_id:escalation_policy?.id"),
     assigned_to: told.assignments?.map(({ assignee }) => assignee?.summary ?? ""),
     acknowledged_by: told.acknowledgements?.map(({ acknowledger }) => acknowledger?.summary ?? ""),
-    alerts: told.alert_counts?.all,
-    created_at: told.created_at,
-    resolved_at: told.resolved_at,
-    url: told.html_url,
+    ...pick(told, "alerts:alert_counts?.all created_at resolved_at url:html_url"),
   };
 }
 

@@ -40,10 +40,7 @@ interface Occurrence {
 export function eventOf(event: EventDetails) {
   const { user, release, occurrence } = event;
   return {
-    id: event.eventID,
-    issue_id: event.groupID,
-    at: event.dateCreated,
-    ...pick(event, "title culprit location"),
+    ...pick(event, "id:eventID issue_id:groupID at:dateCreated title culprit location"),
     message: messageOf(event),
     exceptions: exceptionsOf(event),
     ...threadOf(event),

@@ -285,9 +285,7 @@ interface Event {
 /** Summarizes an event. Of the user it shows only the id, because personal data is not evidence. */
 function briefOf(event: Event) {
   return {
-    id: event.eventID,
-    at: event.dateCreated,
-    title: event.title,
+    ...pick(event, "id:eventID at:dateCreated title"),
     message: event.message && event.message !== event.title ? event.message : undefined,
     location: event.location,
     culprit: event.culprit,

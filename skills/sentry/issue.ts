@@ -52,18 +52,11 @@ interface Activity {
 
 export function briefOf(issue: Issue) {
   return {
-    id: issue.id,
-    short_id: issue.shortId,
-    title: issue.title,
-    value: issue.metadata.value,
-    ...pick(issue, "culprit level status substatus priority"),
-    category: issue.issueCategory,
+    ...pick(issue, "id short_id:shortId title value:metadata.value culprit level status substatus priority"),
+    ...pick(issue, "category:issueCategory"),
     unhandled: issue.isUnhandled || undefined,
     events: Number(issue.count),
-    users: issue.userCount,
-    first_seen: issue.firstSeen,
-    last_seen: issue.lastSeen,
-    project: issue.project.slug,
+    ...pick(issue, "users:userCount first_seen:firstSeen last_seen:lastSeen project:project.slug"),
     assigned_to: nameOf(issue.assignedTo),
     url: issue.permalink,
   };

@@ -142,15 +142,8 @@ interface Release {
 function releaseOf(release: Release) {
   const { lastDeploy: deploy, lastCommit: commit } = release;
   return {
-    version: release.version,
-    short_version: release.shortVersion,
-    ref: release.ref,
-    created_at: release.dateCreated,
-    released_at: release.dateReleased,
-    first_event: release.firstEvent,
-    last_event: release.lastEvent,
-    new_issues: release.newGroups,
-    commits: release.commitCount,
+    ...pick(release, "version short_version:shortVersion ref created_at:dateCreated released_at:dateReleased"),
+    ...pick(release, "first_event:firstEvent last_event:lastEvent new_issues:newGroups commits:commitCount"),
     last_commit: commit ? { id: commit.id, message: commit.message } : undefined,
     deploys: release.deployCount,
     last_deploy: deploy ? { environment: deploy.environment, finished_at: deploy.dateFinished } : undefined,

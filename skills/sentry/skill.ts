@@ -1,5 +1,5 @@
 import { defineSkill } from "skillflow";
-import { wholePages } from "skillflow/internal";
+import { required, secret, setting, variables, wholePages } from "skillflow/internal";
 import { describeAccess } from "./access.ts";
 import { commentTools } from "./comments.ts";
 import { eventTools } from "./events.ts";
@@ -11,32 +11,20 @@ export default defineSkill({
   name: "Sentry",
   description: "Errors in Sentry: issues, events with stack traces, traces, releases with commits, and projects.",
   category: "observability",
-  config: {
-    SENTRY_AUTH_TOKEN: {
-      description: "A personal token or an internal integration's token, with event:read, org:read and project:read.",
-      required: true,
-      env: "SENTRY_AUTH_TOKEN",
-      format: "token",
-    },
-    SENTRY_BASE_URL: {
-      description: "Address of a self-hosted Sentry. Default: the token's region, or https://sentry.io.",
-      env: "SENTRY_BASE_URL",
-      format: "base_url",
-      secret: false,
-    },
-    SENTRY_ORG: {
-      description: "Slug of the organization. Default: the token's own, or the only one it can see.",
-      env: "SENTRY_ORG",
-      format: "name",
-      secret: false,
-    },
-    SENTRY_PROJECT: {
-      description: "Slug of the project for calls that give none. Default: all projects.",
-      env: "SENTRY_PROJECT",
-      format: "name",
-      secret: false,
-    },
-  },
+  config: variables({
+    SENTRY_AUTH_TOKEN: required(
+      secret(
+        "token",
+        "A personal token or an internal integration's token, with event:read, org:read and project:read.",
+      ),
+    ),
+    SENTRY_BASE_URL: setting(
+      "base_url",
+      "Address of a self-hosted Sentry. Default: the token's region, or https://sentry.io.",
+    ),
+    SENTRY_ORG: setting("name", "Slug of the organization. Default: the token's own, or the only one it can see."),
+    SENTRY_PROJECT: setting("name", "Slug of the project for calls that give none. Default: all projects."),
+  }),
   probe: describeAccess,
   tools: [...issueTools, ...eventTools, ...releaseTools, ...commentTools].map((tool) => ({
     ...wholePages(tool),

@@ -5,6 +5,7 @@ import {
   each,
   isoTime,
   lenient,
+  pick,
   resultSchema,
   type TraceSpan,
   textLike,
@@ -140,9 +141,7 @@ const searchAnswer = answered({
 function briefOf(found: NonNullable<z.infer<typeof searchAnswer>["traces"]>[number]) {
   const sets = found.spanSets ?? [];
   return {
-    trace: found.traceID,
-    service: found.rootServiceName,
-    name: found.rootTraceName,
+    ...pick(found, "trace:traceID service:rootServiceName name:rootTraceName"),
     at: isoTime(milliseconds(found.startTimeUnixNano)),
     duration_ms: found.durationMs,
     services: found.serviceStats,

@@ -1,5 +1,5 @@
 import { defineTool } from "skillflow";
-import { resultSchema, textLike } from "skillflow/internal";
+import { pick, resultSchema, textLike } from "skillflow/internal";
 import * as z from "zod";
 import { type Linear, withLinear } from "../client.ts";
 import { body, cursor, issue, limit, nextCursor, type Page, pageSchema, paging } from "../fields.ts";
@@ -83,12 +83,7 @@ function commentOf(comment: Comment) {
   return {
     id: comment.id,
     author: user?.displayName ?? botActor?.name ?? externalUser?.displayName,
-    created_at: comment.createdAt,
-    edited_at: comment.editedAt,
-    resolved_at: comment.resolvedAt,
-    parent_id: comment.parentId,
-    url: comment.url,
-    body: comment.body,
+    ...pick(comment, "created_at:createdAt edited_at:editedAt resolved_at:resolvedAt parent_id:parentId url body"),
   };
 }
 

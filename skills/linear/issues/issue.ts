@@ -66,17 +66,12 @@ export interface IssueDetails extends Issue {
 
 export function briefOf(issue: Issue) {
   return {
-    ...pick(issue, "id identifier title"),
-    state: issue.state.name,
-    state_type: issue.state.type,
-    priority: issue.priorityLabel,
+    ...pick(issue, "id identifier title state:state.name state_type:state.type priority:priorityLabel"),
     team: `${issue.team.name} (${issue.team.key})`,
     project: issue.project?.name,
     assignee: issue.assignee?.displayName,
     labels: issue.labels.nodes.map(({ name }) => name),
-    created_at: issue.createdAt,
-    updated_at: issue.updatedAt,
-    url: issue.url,
+    ...pick(issue, "created_at:createdAt updated_at:updatedAt url"),
   };
 }
 
@@ -88,13 +83,8 @@ export function detailsOf(issue: IssueDetails) {
   }));
   return {
     ...briefOf(issue),
-    creator: issue.creator?.displayName,
-    due_date: issue.dueDate,
-    estimate: issue.estimate,
-    completed_at: issue.completedAt,
-    canceled_at: issue.canceledAt,
-    branch: issue.branchName,
-    parent: issue.parent,
+    ...pick(issue, "creator:creator?.displayName due_date:dueDate estimate completed_at:completedAt"),
+    ...pick(issue, "canceled_at:canceledAt branch:branchName parent"),
     sub_issues: issue.children.nodes.map(linkOf),
     relations: [...relations, ...inverse],
     links: issue.attachments.nodes.map(({ title, subtitle, url, sourceType }) => ({
