@@ -1,5 +1,15 @@
 import { defineTool } from "skillflow";
-import { clip, each, type Point, pick, resultSchema, seriesSummary, summarise } from "skillflow/internal";
+import {
+  clip,
+  each,
+  type Point,
+  pick,
+  resultSchema,
+  seriesSummary,
+  summarise,
+  TEAM_RANGE,
+  TEAM_SNAPSHOT,
+} from "skillflow/internal";
 import * as z from "zod";
 import {
   checkedId,
@@ -26,10 +36,7 @@ export const availabilityTools = [
     name: "get_monitor_availability",
     description:
       "Measures a monitor's availability, and its response times over the last 24 hours by region: since when it is slow, and whether in all regions. Downtime covers the days given, or the monitor's whole lifetime.",
-    effect: "read",
-    origin: "team",
-    clock: "range",
-    range: { from: "from", to: "to" },
+    ...TEAM_RANGE,
     input_schema: z.strictObject({
       monitor_id: monitorId,
       from: day.describe("YYYY-MM-DD."),
@@ -65,9 +72,7 @@ export const availabilityTools = [
     name: "list_heartbeats",
     description:
       "Lists heartbeats, which expect regular pings from jobs such as backups: state, period, grace time. Only a heartbeat shows a job that stopped running without an error.",
-    effect: "read",
-    origin: "team",
-    clock: "snapshot",
+    ...TEAM_SNAPSHOT,
     input_schema: z.strictObject({ limit, page }),
     output_schema: pageSchema("heartbeats", "id name status team period_seconds:number grace_seconds:number paused_at"),
     handler: (input, context) =>

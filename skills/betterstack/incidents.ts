@@ -1,5 +1,5 @@
 import { defineTool } from "skillflow";
-import { each, lenient, resultSchema } from "skillflow/internal";
+import { each, lenient, RANGE, resultSchema, SNAPSHOT } from "skillflow/internal";
 import * as z from "zod";
 import {
   checkedId,
@@ -28,9 +28,7 @@ export const incidentTools = [
   defineTool({
     name: "list_incidents",
     description: "Lists incidents, newest first: what is or was down.",
-    effect: "read",
-    clock: "range",
-    range: { from: "from", to: "to" },
+    ...RANGE,
     selects: ["monitor_id", "resolved", "acknowledged"],
     input_schema: z.strictObject({
       from: day.optional().describe("YYYY-MM-DD."),
@@ -55,8 +53,7 @@ export const incidentTools = [
     name: "get_incident",
     description:
       "Reads one incident: cause, the response that failed the check, metadata, who acknowledged it and when.",
-    effect: "read",
-    clock: "snapshot",
+    ...SNAPSHOT,
     input_schema: z.strictObject({ incident_id: incidentId }),
     output_schema: resultSchema(
       "id",

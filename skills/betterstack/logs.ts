@@ -1,5 +1,5 @@
 import { defineTool, type ToolContext } from "skillflow";
-import { resultSchema, textLike } from "skillflow/internal";
+import { resultSchema, SNAPSHOT, textLike } from "skillflow/internal";
 import * as z from "zod";
 import { withSql } from "./sql/api.ts";
 import { gate } from "./sql/gate.ts";
@@ -12,8 +12,7 @@ export const logTools = [
     name: "query_logs",
     description:
       "Runs one ClickHouse SELECT on the configured source: FROM logs (recent), history (older), spans or metrics.",
-    effect: "read",
-    clock: "snapshot",
+    ...SNAPSHOT,
     selects: ["sql"],
     echoes: ["source"],
     needs: [

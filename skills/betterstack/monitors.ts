@@ -1,5 +1,5 @@
 import { defineTool } from "skillflow";
-import { each, lenient, pick, resultSchema } from "skillflow/internal";
+import { each, lenient, pick, resultSchema, TEAM_SNAPSHOT } from "skillflow/internal";
 import * as z from "zod";
 import {
   checkedId,
@@ -25,9 +25,7 @@ export const monitorTools = [
   defineTool({
     name: "list_monitors",
     description: "Lists uptime monitors and their states.",
-    effect: "read",
-    origin: "team",
-    clock: "snapshot",
+    ...TEAM_SNAPSHOT,
     selects: ["name", "url"],
     input_schema: z.strictObject({
       name: z.string().min(1).max(200).optional().describe("Exact name."),
@@ -51,9 +49,7 @@ export const monitorTools = [
   defineTool({
     name: "get_monitor",
     description: "Reads one monitor: what it checks, how often, from where, and what counts as an error.",
-    effect: "read",
-    origin: "team",
-    clock: "snapshot",
+    ...TEAM_SNAPSHOT,
     input_schema: z.strictObject({ monitor_id: monitorId }),
     output_schema: resultSchema(
       "id",

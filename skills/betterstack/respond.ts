@@ -1,6 +1,6 @@
 import { defineTool, type ToolContext } from "skillflow";
 import type { Ask } from "skillflow/internal";
-import { callDigest, resultSchema, ServiceFault, textLike } from "skillflow/internal";
+import { callDigest, resultSchema, ServiceFault, textLike, WRITE_ONCE } from "skillflow/internal";
 import * as z from "zod";
 import { checkedId, incidentId } from "./fields.ts";
 import { briefOf, INCIDENT, type Incident, incidentAnswer, listAnswer } from "./incidents.ts";
@@ -16,9 +16,8 @@ export const respondTools = [
   defineTool({
     name: "acknowledge_incident",
     description: "Acknowledges an incident: a person handles it, and its escalation stops.",
-    effect: "write",
+    ...WRITE_ONCE,
     targets: [],
-    idempotent: true,
     input_schema: z.strictObject({
       incident_id: incidentId,
       acknowledged_by: person.optional().describe("E-mail address or name. Default: the token's owner."),
@@ -30,9 +29,8 @@ export const respondTools = [
   defineTool({
     name: "resolve_incident",
     description: "Resolves an incident. Does not change one that is already resolved.",
-    effect: "write",
+    ...WRITE_ONCE,
     targets: [],
-    idempotent: true,
     input_schema: z.strictObject({
       incident_id: incidentId,
       resolved_by: person.optional().describe("E-mail address or name. Default: the token's owner."),

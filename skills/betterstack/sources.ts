@@ -1,5 +1,5 @@
 import { defineTool } from "skillflow";
-import { each } from "skillflow/internal";
+import { each, SNAPSHOT } from "skillflow/internal";
 import * as z from "zod";
 import { flag, idAnswer, limit, nextPage, number, page, pageSchema, pagination, paging, text } from "./fields.ts";
 import { withBetterStack } from "./service.ts";
@@ -9,8 +9,7 @@ export const sourceTools = [
   defineTool({
     name: "list_sources",
     description: "Lists the sources that send logs, and whether query_logs can read them.",
-    effect: "read",
-    clock: "snapshot",
+    ...SNAPSHOT,
     input_schema: z.strictObject({ limit, page }),
     output_schema: pageSchema(
       "sources",

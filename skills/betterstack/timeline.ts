@@ -1,6 +1,6 @@
 import { defineTool } from "skillflow";
 import type { Ask } from "skillflow/internal";
-import { lenient, markerOf, pick, resultSchema, withoutMarkers } from "skillflow/internal";
+import { lenient, markerOf, pick, resultSchema, SNAPSHOT, WRITE_ONCE, withoutMarkers } from "skillflow/internal";
 import * as z from "zod";
 import {
   checkedId,
@@ -43,9 +43,8 @@ export const timelineTools = [
   defineTool({
     name: "add_comment",
     description: "Comments on an incident: your findings with their evidence. Does not page anyone.",
-    effect: "write",
+    ...WRITE_ONCE,
     targets: [],
-    idempotent: true,
     input_schema: z.strictObject({
       incident_id: incidentId,
       text: z.string().min(1).max(10_000).describe("Markdown."),
@@ -65,8 +64,7 @@ export const timelineTools = [
   defineTool({
     name: "list_on_call",
     description: "Lists on-call calendars and who is on call now.",
-    effect: "read",
-    clock: "snapshot",
+    ...SNAPSHOT,
     input_schema: z.strictObject({ limit, page }),
     output_schema: pageSchema("calendars", "id name team is_default:flag on_call:[{ name email }]"),
     handler: (input, context) =>

@@ -1,5 +1,5 @@
 import { defineTool } from "skillflow";
-import { clip, each, isoTime, periodOf, pick, resultSchema } from "skillflow/internal";
+import { clip, each, isoTime, periodOf, pick, resultSchema, TEAM_RANGE, TEAM_SNAPSHOT } from "skillflow/internal";
 import * as z from "zod";
 import { cursor, from, namedOf, number, pairs, secondsOf, text, to, withCloudWatch } from "./service.ts";
 
@@ -12,9 +12,7 @@ export const alarmTools = [
     name: "list_alarms",
     description:
       "Lists alarms in state ALARM, or in another state: why, since when, metric and threshold. Call this first. For earlier state changes: get_alarm_history.",
-    effect: "read",
-    origin: "team",
-    clock: "snapshot",
+    ...TEAM_SNAPSHOT,
     selects: ["state", "name_prefix"],
     input_schema: z.strictObject({
       state: z.enum(["ALARM", "INSUFFICIENT_DATA", "OK"]).optional().describe("Default ALARM."),
@@ -48,10 +46,7 @@ export const alarmTools = [
     name: "get_alarm_history",
     description:
       "Lists the history of one alarm or of all, newest first: state changes with reasons, actions, configuration changes. Shows when a problem began and whether the alarm flaps.",
-    effect: "read",
-    origin: "team",
-    clock: "range",
-    range: { from: "from", to: "to" },
+    ...TEAM_RANGE,
     selects: ["kind"],
     echoes: ["from", "to"],
     input_schema: z.strictObject({

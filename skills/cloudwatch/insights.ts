@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { defineTool, type ToolContext } from "skillflow";
-import { isoTime, lenient, periodOf, resultSchema } from "skillflow/internal";
+import { isoTime, lenient, periodOf, RANGE, resultSchema } from "skillflow/internal";
 import * as z from "zod";
 import { type Act, from, logGroup, number, secondsOf, text, to, withCloudWatch } from "./service.ts";
 
@@ -9,9 +9,7 @@ export const insightTools = [
     name: "query_logs",
     description:
       "Runs a Logs Insights query over log groups and waits for it: `stats count(*) by bin(5m)`, `filter status >= 500 | stats count(*) by path | sort count desc | limit 10`. AWS bills by scanned data: use a short period and few groups. For single lines, filter_log_events is cheaper.",
-    effect: "read",
-    clock: "range",
-    range: { from: "from", to: "to" },
+    ...RANGE,
     selects: ["query"],
     echoes: ["from", "to"],
     input_schema: z.strictObject({

@@ -1,5 +1,5 @@
 import { defineTool } from "skillflow";
-import { clip, each, firstOf, isoTime, periodOf, pick, resultSchema } from "skillflow/internal";
+import { clip, each, firstOf, isoTime, periodOf, pick, RANGE, resultSchema, TEAM_SNAPSHOT } from "skillflow/internal";
 import * as z from "zod";
 import { contains, cursor, from, logGroup, number, text, to, withCloudWatch } from "./service.ts";
 
@@ -10,9 +10,7 @@ export const logTools = [
     name: "list_log_groups",
     description:
       "Lists log groups whose name contains a word, with retention and size. filter_log_events and query_logs need the names.",
-    effect: "read",
-    origin: "team",
-    clock: "snapshot",
+    ...TEAM_SNAPSHOT,
     selects: ["contains"],
     input_schema: z.strictObject({
       contains: contains.describe("Case-sensitive."),
@@ -45,9 +43,7 @@ export const logTools = [
     name: "filter_log_events",
     description:
       'Reads log lines of one group that match a filter, oldest first: `ERROR -timeout`, `"payment failed"`, `{ $.status = 502 }`. Cheap for a word in a short period. To count or group, use query_logs.',
-    effect: "read",
-    clock: "range",
-    range: { from: "from", to: "to" },
+    ...RANGE,
     selects: ["filter", "stream_prefix"],
     echoes: ["from", "to"],
     input_schema: z.strictObject({

@@ -9,6 +9,8 @@ import {
   resultSchema,
   seriesSummary,
   summarise,
+  TEAM_RANGE,
+  TEAM_SNAPSHOT,
   textLike,
 } from "skillflow/internal";
 import * as z from "zod";
@@ -22,9 +24,7 @@ export const metricTools = [
     name: "list_metrics",
     description:
       "Lists metrics that had data in the last three hours: namespace, name and dimensions. get_metric_data needs all dimensions. Give a namespace: an account has thousands of metrics.",
-    effect: "read",
-    origin: "team",
-    clock: "snapshot",
+    ...TEAM_SNAPSHOT,
     selects: ["namespace", "metric", "contains"],
     input_schema: z.strictObject({
       namespace: namespace.optional(),
@@ -74,10 +74,7 @@ export const metricTools = [
     name: "get_metric_data",
     description:
       "Reads a metric over a period: minimum, maximum, average, first and last value, when, and a few points. `expression` instead of a metric: SEARCH('{AWS/Lambda,FunctionName} MetricName=\"Errors\"', 'Sum') or SELECT SUM(Errors) FROM \"AWS/Lambda\" GROUP BY FunctionName (the last three hours). AWS bills per metric.",
-    effect: "read",
-    origin: "team",
-    clock: "range",
-    range: { from: "from", to: "to" },
+    ...TEAM_RANGE,
     selects: ["dimensions", "expression"],
     echoes: ["from", "to"],
     input_schema: z.strictObject({

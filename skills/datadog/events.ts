@@ -1,4 +1,5 @@
 import { defineTool } from "skillflow";
+import { RANGE } from "skillflow/internal";
 import * as z from "zod";
 import { anything, cursorMeta, pageNotes, pageSchema, text, texts, valueAt } from "./answers.ts";
 import { cursor, DEFAULT_LIMIT, from, limit, newestFirst, period, query, to } from "./fields.ts";
@@ -8,9 +9,7 @@ export const eventTools = [
   defineTool({
     name: "list_events",
     description: "Lists events: deployments, alerts, configuration changes, autoscaling.",
-    effect: "read",
-    clock: "range",
-    range: { from: "from", to: "to" },
+    ...RANGE,
     selects: ["query"],
     input_schema: z.strictObject({
       query: query.optional().describe("Such as source:deployment service:checkout."),

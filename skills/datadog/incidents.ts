@@ -1,5 +1,5 @@
 import { defineTool } from "skillflow";
-import { each, lenient, pick, resultSchema, textLike } from "skillflow/internal";
+import { each, lenient, pick, resultSchema, SNAPSHOT, textLike } from "skillflow/internal";
 import * as z from "zod";
 import { anything, number, pageSchema, text, valueAt } from "./answers.ts";
 import { DEFAULT_LIMIT, limit, page } from "./fields.ts";
@@ -15,8 +15,7 @@ export const incidentTools = [
   defineTool({
     name: "list_incidents",
     description: "Lists incidents that people declared, newest first. For alerts: list_monitors.",
-    effect: "read",
-    clock: "snapshot",
+    ...SNAPSHOT,
     selects: ["states", "severities"],
     input_schema: z.strictObject({
       states: z
@@ -57,8 +56,7 @@ export const incidentTools = [
   defineTool({
     name: "get_incident",
     description: "Reads one declared incident: its fields, its timeline, its tasks and their assignees. Two requests.",
-    effect: "read",
-    clock: "snapshot",
+    ...SNAPSHOT,
     input_schema: z.strictObject({
       incident_id: textLike(UUID, 36).describe("`id` from list_incidents, not the number."),
     }),

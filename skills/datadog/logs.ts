@@ -1,5 +1,5 @@
 import { defineTool } from "skillflow";
-import { each, textLike } from "skillflow/internal";
+import { each, RANGE, textLike } from "skillflow/internal";
 import * as z from "zod";
 import { BUCKET, computation, groupBy, interval, measure, measured, metric } from "./aggregation.ts";
 import { anything, cursorMeta, pageNotes, pageSchema, picked, text, texts } from "./answers.ts";
@@ -20,9 +20,7 @@ export const logTools = [
   defineTool({
     name: "search_logs",
     description: "Searches log lines. To count or compare, use aggregate_logs instead.",
-    effect: "read",
-    clock: "range",
-    range: { from: "from", to: "to" },
+    ...RANGE,
     selects: ["query", "indexes"],
     input_schema: z.strictObject({
       query: logQuery,
@@ -72,9 +70,7 @@ export const logTools = [
     name: "aggregate_logs",
     description:
       "Counts or measures logs: in total, by facet, over time, or both. The result is small, no matter how many lines match.",
-    effect: "read",
-    clock: "range",
-    range: { from: "from", to: "to" },
+    ...RANGE,
     selects: ["query", "indexes"],
     echoes: ["measure"],
     input_schema: z.strictObject({

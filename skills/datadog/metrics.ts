@@ -1,5 +1,17 @@
 import { defineTool } from "skillflow";
-import { clip, each, isoTime, lenient, type Point, pick, resultSchema, summarise, textLike } from "skillflow/internal";
+import {
+  clip,
+  each,
+  isoTime,
+  lenient,
+  type Point,
+  pick,
+  resultSchema,
+  summarise,
+  TEAM_RANGE,
+  TEAM_SNAPSHOT,
+  textLike,
+} from "skillflow/internal";
 import * as z from "zod";
 import { number, text, texts } from "./answers.ts";
 import { DEFAULT_LIMIT, from, period, query, seconds, to } from "./fields.ts";
@@ -10,10 +22,7 @@ export const metricTools = [
     name: "query_metrics",
     description:
       "Reads metrics: minimum, maximum, average, last value and points over time of each series. To find a name: find_metrics.",
-    effect: "read",
-    origin: "team",
-    clock: "range",
-    range: { from: "from", to: "to" },
+    ...TEAM_RANGE,
     selects: ["query"],
     echoes: ["from", "to"],
     input_schema: z.strictObject({
@@ -55,9 +64,7 @@ export const metricTools = [
   defineTool({
     name: "find_metrics",
     description: "Finds metrics by a part of their name. Use it before query_metrics if you are not sure of the name.",
-    effect: "read",
-    origin: "team",
-    clock: "snapshot",
+    ...TEAM_SNAPSHOT,
     selects: ["name"],
     input_schema: z.strictObject({
       name: textLike(/^[A-Za-z0-9_.]+$/, 200).describe("Such as checkout or http.request."),
@@ -80,9 +87,7 @@ export const metricTools = [
   defineTool({
     name: "describe_metric",
     description: "Reads a metric's type and unit, and the tags to filter and group by. Two requests.",
-    effect: "read",
-    origin: "team",
-    clock: "snapshot",
+    ...TEAM_SNAPSHOT,
     echoes: ["metric"],
     input_schema: z.strictObject({
       metric: textLike(/^[A-Za-z][A-Za-z0-9_.]*$/, 200),

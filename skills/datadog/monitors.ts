@@ -1,5 +1,5 @@
 import { defineTool } from "skillflow";
-import { each, isoTime, lenient, pick, resultSchema } from "skillflow/internal";
+import { each, isoTime, lenient, pick, resultSchema, TEAM_SNAPSHOT } from "skillflow/internal";
 import * as z from "zod";
 import { anything, number, pageSchema, text, texts } from "./answers.ts";
 import { DEFAULT_LIMIT, limit, monitorId, page, query } from "./fields.ts";
@@ -11,9 +11,7 @@ export const monitorTools = [
   defineTool({
     name: "list_monitors",
     description: "Searches monitors and their states.",
-    effect: "read",
-    origin: "team",
-    clock: "snapshot",
+    ...TEAM_SNAPSHOT,
     selects: ["query"],
     input_schema: z.strictObject({
       query: query.optional().describe('Such as status:alert tag:"service:checkout" or muted:true.'),
@@ -51,9 +49,7 @@ export const monitorTools = [
   defineTool({
     name: "get_monitor",
     description: "Reads one monitor: query, message, thresholds, downtimes, groups that are not OK.",
-    effect: "read",
-    origin: "team",
-    clock: "snapshot",
+    ...TEAM_SNAPSHOT,
     input_schema: z.strictObject({ monitor_id: monitorId }),
     output_schema: resultSchema(
       "id groups",

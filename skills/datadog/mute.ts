@@ -1,5 +1,14 @@
 import { defineTool } from "skillflow";
-import { type Ask, each, lenient, plainMarkerOf, resultSchema, ServiceFault, textLike } from "skillflow/internal";
+import {
+  type Ask,
+  each,
+  lenient,
+  plainMarkerOf,
+  resultSchema,
+  ServiceFault,
+  textLike,
+  WRITE_ONCE,
+} from "skillflow/internal";
 import * as z from "zod";
 import { text } from "./answers.ts";
 import { monitorId } from "./fields.ts";
@@ -12,9 +21,8 @@ export const muteTools = [
   defineTool({
     name: "mute_monitor",
     description: "Silences a monitor, or one scope of it, for a limited time. A repeated call adds no second downtime.",
-    effect: "write",
+    ...WRITE_ONCE,
     targets: [],
-    idempotent: true,
     input_schema: z.strictObject({
       monitor_id: monitorId,
       minutes: z.int().min(5).max(10_080),
@@ -45,9 +53,8 @@ export const muteTools = [
     name: "unmute_monitor",
     description:
       "Ends the downtimes that mute_monitor created for a monitor. Keeps those that people created, and lists them.",
-    effect: "write",
+    ...WRITE_ONCE,
     targets: [],
-    idempotent: true,
     input_schema: z.strictObject({ monitor_id: monitorId }),
     output_schema: resultSchema(
       "ended left",

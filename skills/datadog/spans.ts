@@ -1,5 +1,5 @@
 import { defineTool } from "skillflow";
-import { type Ask, each, resultSchema, textLike } from "skillflow/internal";
+import { type Ask, each, RANGE, resultSchema, TEAM_RANGE, textLike } from "skillflow/internal";
 import * as z from "zod";
 import { BUCKET, computation, groupBy, interval, measure, measured, metric } from "./aggregation.ts";
 import { anything, cursorMeta, pageNotes, pageSchema, picked, text, valueAt } from "./answers.ts";
@@ -14,9 +14,7 @@ export const spanTools = [
     name: "search_spans",
     description:
       "Searches trace spans: which requests failed or were slow, where, and with what error. To count: aggregate_spans.",
-    effect: "read",
-    clock: "range",
-    range: { from: "from", to: "to" },
+    ...RANGE,
     selects: ["query"],
     input_schema: z.strictObject({
       query: query.describe("Such as service:checkout status:error @duration:>1s."),
@@ -47,9 +45,7 @@ export const spanTools = [
     name: "get_trace",
     description:
       "Reads one trace: its spans by start time, with their depth in the call tree. Expensive: 300 requests per hour.",
-    effect: "read",
-    clock: "range",
-    range: { from: "from", to: "to" },
+    ...RANGE,
     echoes: ["trace_id"],
     input_schema: z.strictObject({
       trace_id: z.string().regex(/^[0-9a-f]{1,32}$/),
@@ -84,9 +80,7 @@ export const spanTools = [
     name: "aggregate_spans",
     description:
       "Counts or measures spans: error counts and latencies by service or resource, over time. To see spans: search_spans.",
-    effect: "read",
-    clock: "range",
-    range: { from: "from", to: "to" },
+    ...RANGE,
     selects: ["query"],
     echoes: ["measure"],
     input_schema: z.strictObject({
@@ -120,10 +114,7 @@ export const spanTools = [
     name: "get_dependencies",
     description:
       "Lists what a service calls and what calls it, from its traces. Without service: all services and what each calls.",
-    effect: "read",
-    origin: "team",
-    clock: "range",
-    range: { from: "from", to: "to" },
+    ...TEAM_RANGE,
     selects: ["service"],
     input_schema: z.strictObject({
       env: textLike(/^[A-Za-z0-9_.:/-]+$/, 100).describe("Such as prod."),

@@ -1,5 +1,5 @@
 import { defineTool } from "skillflow";
-import { each, firstOf, lenient, pick, resultSchema } from "skillflow/internal";
+import { each, firstOf, lenient, pick, resultSchema, TEAM_SNAPSHOT } from "skillflow/internal";
 import * as z from "zod";
 import { index, MONITOR, withElasticsearch } from "./service.ts";
 
@@ -8,9 +8,7 @@ export const clusterTools = [
     name: "list_indices",
     description:
       "Lists indices, largest first: health, documents, size. Use it to find names before a search, and to see what fills the disks. Only indices that the key can see.",
-    effect: "read",
-    origin: "team",
-    clock: "snapshot",
+    ...TEAM_SNAPSHOT,
     selects: ["index"],
     input_schema: z.strictObject({
       index: index.optional(),
@@ -52,9 +50,7 @@ export const clusterTools = [
     name: "cluster_health",
     description:
       "Shows the state of the cluster: unassigned shards with the reason for the first, and heap, disk and load of each node, fullest first. Shows whether Elasticsearch itself fails.",
-    effect: "read",
-    origin: "team",
-    clock: "snapshot",
+    ...TEAM_SNAPSHOT,
     input_schema: z.strictObject({}),
     output_schema: resultSchema(
       "status nodes",

@@ -1,5 +1,15 @@
 import { defineTool } from "skillflow";
-import { clip, firstOf, isoTime, lenient, periodOf, resultSchema, timeField } from "skillflow/internal";
+import {
+  clip,
+  firstOf,
+  isoTime,
+  lenient,
+  periodOf,
+  RANGE,
+  resultSchema,
+  TEAM_SNAPSHOT,
+  timeField,
+} from "skillflow/internal";
 import * as z from "zod";
 import { index, READ, withElasticsearch } from "./service.ts";
 
@@ -26,9 +36,7 @@ export const searchTools = [
     name: "search",
     description:
       "Reads the documents of a period, newest first. To count or group, use count: its result is small. Field names: list_fields. Index names: list_indices.",
-    effect: "read",
-    clock: "range",
-    range: { from: "from", to: "to" },
+    ...RANGE,
     selects: ["query"],
     echoes: ["from", "to"],
     input_schema: z.strictObject({
@@ -87,9 +95,7 @@ export const searchTools = [
     name: "count",
     description:
       "Counts the documents of a period: in total, by the values of a field, over time, or both. Cheap, no matter how many match. To count by a text field, use its .keyword.",
-    effect: "read",
-    clock: "range",
-    range: { from: "from", to: "to" },
+    ...RANGE,
     selects: ["query"],
     echoes: ["from", "to"],
     input_schema: z.strictObject({
@@ -149,9 +155,7 @@ export const searchTools = [
     name: "list_fields",
     description:
       "Lists the fields of indices with their types, and whether you can count and sort by them. Cheap. Use it before a query on unknown fields.",
-    effect: "read",
-    origin: "team",
-    clock: "snapshot",
+    ...TEAM_SNAPSHOT,
     selects: ["contains"],
     input_schema: z.strictObject({
       index,

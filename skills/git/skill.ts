@@ -1,5 +1,5 @@
 import { defineSkill, defineTool } from "skillflow";
-import { resultSchema, setting, variables } from "skillflow/internal";
+import { resultSchema, setting, TEAM_SNAPSHOT, variables } from "skillflow/internal";
 import * as z from "zod";
 import { readFileAt, showBlame } from "./contents.ts";
 import { lacksRepository } from "./repository.ts";
@@ -116,9 +116,7 @@ export default defineSkill({
     defineTool({
       name: "diff",
       description: "Shows the difference between two commits",
-      effect: "read",
-      origin: "team",
-      clock: "snapshot",
+      ...TEAM_SNAPSHOT,
       selects: ["path"],
       input_schema: z.strictObject({ repository, from, to, path: path.optional(), ...patch }),
       output_schema: resultSchema("diff truncated", `from to range diff ${changed} ${cutShort}`),
@@ -127,9 +125,7 @@ export default defineSkill({
     defineTool({
       name: "changed_files",
       description: "Lists files changed between two commits, with line counts, and the commits between them",
-      effect: "read",
-      origin: "team",
-      clock: "snapshot",
+      ...TEAM_SNAPSHOT,
       selects: ["path"],
       input_schema: z.strictObject({ repository, from, to, path: path.optional(), limit: limitOf(300, 100) }),
       output_schema: resultSchema("files commits", `from to range ${changed} commits:[text] ${cutShort}`),
@@ -138,9 +134,7 @@ export default defineSkill({
     defineTool({
       name: "blame",
       description: "Tells which commit last changed each line of a file",
-      effect: "read",
-      origin: "team",
-      clock: "snapshot",
+      ...TEAM_SNAPSHOT,
       echoes: ["path"],
       input_schema: z.strictObject({
         repository,
@@ -158,9 +152,7 @@ export default defineSkill({
     defineTool({
       name: "read_file",
       description: "Reads a file as it was at a commit, with line numbers",
-      effect: "read",
-      origin: "team",
-      clock: "snapshot",
+      ...TEAM_SNAPSHOT,
       echoes: ["path"],
       input_schema: z.strictObject({
         repository,
@@ -175,9 +167,7 @@ export default defineSkill({
     defineTool({
       name: "refs",
       description: "Lists branches and tags, newest first, with their commits",
-      effect: "read",
-      origin: "team",
-      clock: "snapshot",
+      ...TEAM_SNAPSHOT,
       input_schema: z.strictObject({ repository, limit: limitOf(200, 40) }),
       output_schema: resultSchema("refs", `head refs:[{ name kind id date }] ${cutShort}`),
       handler: showRefs,

@@ -1,5 +1,5 @@
 import { defineTool } from "skillflow";
-import { linesFrom, pick, resultSchema } from "skillflow/internal";
+import { LASTING, linesFrom, pick, resultSchema, SNAPSHOT } from "skillflow/internal";
 import * as z from "zod";
 import { inRepository, nextPage, withGitHub } from "./client.ts";
 import { filePath, limit, page, pageSchema, paging, ref, repository, SEARCHED, safePath, safeRef } from "./fields.ts";
@@ -10,8 +10,7 @@ export const codeTools = [
     name: "search_code",
     description:
       "Finds files on default branches by content, with the matching fragments. Limit: 10 calls per minute. For a known file: get_file.",
-    effect: "read",
-    clock: "snapshot",
+    ...SNAPSHOT,
     selects: ["query"],
     input_schema: z.strictObject({
       query: z
@@ -44,8 +43,7 @@ export const codeTools = [
   defineTool({
     name: "get_file",
     description: "Reads the lines of a text file, or lists a folder. Continue at `next_line`.",
-    effect: "read",
-    clock: "none",
+    ...LASTING,
     echoes: ["path", "start_line"],
     input_schema: z.strictObject({
       repository,

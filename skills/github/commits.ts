@@ -1,5 +1,5 @@
 import { defineTool } from "skillflow";
-import { clip, pick, resultSchema } from "skillflow/internal";
+import { clip, LASTING, pick, resultSchema, TEAM_SNAPSHOT } from "skillflow/internal";
 import * as z from "zod";
 import { type ChangedFile, type Commit, inRepository, nextPage } from "./client.ts";
 import {
@@ -48,9 +48,8 @@ export const commitTools = [
   defineTool({
     name: "get_commit",
     description: "Reads one commit: full message and the patch of each file.",
-    effect: "read",
+    ...LASTING,
     origin: "team",
-    clock: "none",
     input_schema: z.strictObject({ repository, ref, limit, page }),
     output_schema: resultSchema(
       "sha message",
@@ -75,9 +74,8 @@ export const commitTools = [
   defineTool({
     name: "compare_commits",
     description: "Reads the commits and files between two refs. Files are only on page 1.",
-    effect: "read",
+    ...LASTING,
     origin: "team",
-    clock: "none",
     input_schema: z.strictObject({
       repository,
       base: ref.describe("The older version."),
@@ -110,9 +108,7 @@ export const commitTools = [
   defineTool({
     name: "list_refs",
     description: "Lists tags or branches with their commits, in GitHub's order. For release dates: list_releases.",
-    effect: "read",
-    origin: "team",
-    clock: "snapshot",
+    ...TEAM_SNAPSHOT,
     selects: ["kind"],
     input_schema: z.strictObject({ repository, kind: z.enum(["tag", "branch"]), limit, page }),
     output_schema: pageSchema("refs", "name sha protected:flag"),

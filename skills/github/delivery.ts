@@ -1,5 +1,5 @@
 import { defineTool } from "skillflow";
-import { pick } from "skillflow/internal";
+import { pick, SNAPSHOT, TEAM_SNAPSHOT } from "skillflow/internal";
 import * as z from "zod";
 import { inRepository, nextPage, type RepositoryClient } from "./client.ts";
 import { limit, page, pageSchema, paging, ref, repository, safeRef } from "./fields.ts";
@@ -8,8 +8,7 @@ export const deliveryTools = [
   defineTool({
     name: "list_releases",
     description: "Lists releases, newest first, with their notes.",
-    effect: "read",
-    clock: "snapshot",
+    ...SNAPSHOT,
     input_schema: z.strictObject({ repository, limit, page }),
     output_schema: pageSchema(
       "releases",
@@ -30,9 +29,7 @@ export const deliveryTools = [
   defineTool({
     name: "list_deployments",
     description: "Lists deployments, newest first, each with its latest status. One request per item.",
-    effect: "read",
-    origin: "team",
-    clock: "snapshot",
+    ...TEAM_SNAPSHOT,
     selects: ["environment", "ref"],
     input_schema: z.strictObject({
       repository,

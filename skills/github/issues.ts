@@ -1,5 +1,5 @@
 import { defineTool } from "skillflow";
-import { clip, markerOf, pick, resultSchema, withoutMarkers } from "skillflow/internal";
+import { clip, markerOf, pick, resultSchema, SNAPSHOT, WRITE_ONCE, withoutMarkers } from "skillflow/internal";
 import * as z from "zod";
 import { type Issue, inRepository, nextPage, type RepositoryClient, withGitHub } from "./client.ts";
 import { isHttpFailure } from "./failure.ts";
@@ -26,8 +26,7 @@ export const issueTools = [
   defineTool({
     name: "search_issues",
     description: "Finds issues or pull requests by words and qualifiers. Limit: 30 calls per minute.",
-    effect: "read",
-    clock: "snapshot",
+    ...SNAPSHOT,
     selects: ["query", "type", "state"],
     input_schema: z.strictObject({
       query: z
@@ -64,8 +63,7 @@ export const issueTools = [
   defineTool({
     name: "get_issue",
     description: "Reads one issue, or the description of a pull request, with its full text.",
-    effect: "read",
-    clock: "snapshot",
+    ...SNAPSHOT,
     echoes: ["number"],
     input_schema: z.strictObject({ repository, number: issueNumber }),
     output_schema: resultSchema("number", `${ISSUE} closed_at body`),
@@ -94,9 +92,8 @@ export const issueTools = [
   defineTool({
     name: "create_issue",
     description: "Creates an issue. Search for an existing one first.",
-    effect: "write",
+    ...WRITE_ONCE,
     targets: ["repository"],
-    idempotent: true,
     input_schema: z.strictObject({
       repository,
       title,
@@ -119,9 +116,8 @@ export const issueTools = [
   defineTool({
     name: "update_issue",
     description: "Changes an issue: only the fields given. `labels` and `assignees` replace what is there.",
-    effect: "write",
+    ...WRITE_ONCE,
     targets: ["repository"],
-    idempotent: true,
     input_schema: z.strictObject({
       repository,
       number: issueNumber,
@@ -144,9 +140,8 @@ export const issueTools = [
   defineTool({
     name: "add_comment",
     description: "Comments on an issue or pull request.",
-    effect: "write",
+    ...WRITE_ONCE,
     targets: ["repository"],
-    idempotent: true,
     input_schema: z.strictObject({ repository, number: issueNumber, body: body.min(1) }),
     output_schema: writtenSchema("id", "id:any url created_at"),
     handler: (input, context) =>
@@ -163,9 +158,8 @@ export const issueTools = [
   defineTool({
     name: "add_labels",
     description: "Adds labels to an issue or pull request and keeps the existing ones.",
-    effect: "write",
+    ...WRITE_ONCE,
     targets: ["repository"],
-    idempotent: true,
     input_schema: z.strictObject({ repository, number: issueNumber, labels: labels.min(1) }),
     output_schema: resultSchema("number labels", "number:number labels:[text]"),
     handler: (input, context) =>

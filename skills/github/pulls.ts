@@ -1,5 +1,5 @@
 import { defineTool } from "skillflow";
-import { pick, resultSchema, textLike, withoutMarkers } from "skillflow/internal";
+import { pick, resultSchema, SNAPSHOT, textLike, WRITE_ONCE, withoutMarkers } from "skillflow/internal";
 import * as z from "zod";
 import { inRepository, nextPage, type PullRequest, type PullRequestItem, type RepositoryClient } from "./client.ts";
 import { changeOf } from "./commits.ts";
@@ -27,9 +27,8 @@ export const pullTools = [
   defineTool({
     name: "create_pr",
     description: "Opens a pull request for a pushed branch, or returns the existing open one.",
-    effect: "write",
+    ...WRITE_ONCE,
     targets: ["repository"],
-    idempotent: true,
     input_schema: z.strictObject({
       repository,
       title,
@@ -62,8 +61,7 @@ export const pullTools = [
   defineTool({
     name: "get_pr",
     description: "Reads a pull request: state, branches, mergeability, size and text. For its patches: get_pr_diff.",
-    effect: "read",
-    clock: "snapshot",
+    ...SNAPSHOT,
     echoes: ["number"],
     input_schema: z.strictObject({ repository, number: pullNumber }),
     output_schema: resultSchema(
@@ -80,8 +78,7 @@ export const pullTools = [
   defineTool({
     name: "get_pr_diff",
     description: "Reads a pull request's changes by file. With `path`: more of one file's patch.",
-    effect: "read",
-    clock: "snapshot",
+    ...SNAPSHOT,
     selects: ["path"],
     input_schema: z.strictObject({ repository, number: pullNumber, path: filePath.optional(), limit, page }),
     output_schema: pageSchema("files", CHANGE),
@@ -97,8 +94,7 @@ export const pullTools = [
     name: "list_prs",
     description:
       "Lists pull requests by state and branch, newest first. To find them by words or author: search_issues.",
-    effect: "read",
-    clock: "snapshot",
+    ...SNAPSHOT,
     selects: ["state", "base"],
     input_schema: z.strictObject({
       repository,
@@ -122,8 +118,7 @@ export const pullTools = [
     name: "list_pr_reviews",
     description:
       "Reads a pull request's reviews and the comments on its lines. Two requests. For the other comments: list_comments.",
-    effect: "read",
-    clock: "snapshot",
+    ...SNAPSHOT,
     input_schema: z.strictObject({ repository, number: pullNumber, limit, page }),
     output_schema: resultSchema(
       "reviews comments",

@@ -3,9 +3,11 @@ import {
   endOfStream,
   type JobLogInput,
   jobLogInput,
+  LASTING,
   pick,
   readJobLog,
   resultSchema,
+  SNAPSHOT,
   textLike,
 } from "skillflow/internal";
 import * as z from "zod";
@@ -17,8 +19,7 @@ export const workflowTools = [
   defineTool({
     name: "list_workflow_runs",
     description: "Lists GitHub Actions runs with their results, newest first. For one commit and all apps: get_checks.",
-    effect: "read",
-    clock: "snapshot",
+    ...SNAPSHOT,
     selects: ["workflow", "branch", "status", "event", "head_sha"],
     input_schema: z.strictObject({
       repository,
@@ -63,8 +64,7 @@ export const workflowTools = [
     name: "get_workflow_run_logs",
     description:
       "Reads what explains the failure in the logs of a run's failed jobs: a download each. More of one: get_job_log.",
-    effect: "read",
-    clock: "none",
+    ...LASTING,
     echoes: ["run_id"],
     input_schema: z.strictObject({
       repository,
@@ -98,8 +98,7 @@ export const workflowTools = [
     name: "get_job_log",
     description:
       "Reads one job's log, without colors and timestamps: reduced to head, failed step, rare errors and tail; or by `search`, or from `offset`.",
-    effect: "read",
-    clock: "none",
+    ...LASTING,
     selects: ["search"],
     echoes: ["id"],
     input_schema: z.strictObject({
@@ -124,8 +123,7 @@ export const workflowTools = [
     name: "get_checks",
     description:
       "Reads the CI results of one commit: checks and statuses of all apps. For the log of one: get_job_log.",
-    effect: "read",
-    clock: "snapshot",
+    ...SNAPSHOT,
     input_schema: z.strictObject({ repository, ref, limit, page }),
     output_schema: resultSchema(
       "checks statuses",

@@ -1,5 +1,5 @@
 import { defineTool } from "skillflow";
-import { clip, linesFrom, resultSchema } from "skillflow/internal";
+import { clip, LASTING, linesFrom, resultSchema, SNAPSHOT } from "skillflow/internal";
 import * as z from "zod";
 import { amount, limit, page, project, ref, text } from "./fields.ts";
 import { inProject, nextPage, pageSchema, paging, READS } from "./service.ts";
@@ -9,8 +9,7 @@ export const codeTools = [
     name: "search_code",
     description:
       "Finds lines of code by words, with their location and the surrounding lines: where an error message or a setting comes from. GitLab without advanced search reads all files: give a whole word. For a known file: get_file.",
-    effect: "read",
-    clock: "snapshot",
+    ...SNAPSHOT,
     selects: ["search"],
     input_schema: z.strictObject({
       project,
@@ -38,8 +37,7 @@ export const codeTools = [
     name: "get_file",
     description:
       "Reads the lines of a text file at a branch, tag or commit: the code that a stack trace names, as deployed. Continue at `next_line`. For its last changes: list_commits with its path.",
-    effect: "read",
-    clock: "none",
+    ...LASTING,
     echoes: ["path", "ref", "start_line"],
     input_schema: z.strictObject({
       project,

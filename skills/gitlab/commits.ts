@@ -1,5 +1,5 @@
 import { defineTool } from "skillflow";
-import { clip, each, firstOf, lenient, pick, resultSchema } from "skillflow/internal";
+import { clip, each, firstOf, LASTING, lenient, pick, resultSchema } from "skillflow/internal";
 import * as z from "zod";
 import { flag, limit, page, project, ref, text, timestamp } from "./fields.ts";
 import { inProject, nextPage, pageSchema, paging, READS } from "./service.ts";
@@ -42,9 +42,8 @@ export const commitTools = [
     name: "get_commit",
     description:
       "Reads one commit: full message and the patch of each file. Large patches are cut: give `path` for one file.",
-    effect: "read",
+    ...LASTING,
     origin: "team",
-    clock: "none",
     selects: ["path"],
     input_schema: z.strictObject({
       project,
@@ -80,9 +79,8 @@ export const commitTools = [
   defineTool({
     name: "compare",
     description: "Reads the commits and the patches between two versions: what a release or a deployment changed.",
-    effect: "read",
+    ...LASTING,
     origin: "team",
-    clock: "none",
     selects: ["path"],
     input_schema: z.strictObject({
       project,

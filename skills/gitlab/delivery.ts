@@ -1,5 +1,5 @@
 import { defineTool } from "skillflow";
-import { each, lenient, pick } from "skillflow/internal";
+import { each, lenient, pick, SNAPSHOT, TEAM_SNAPSHOT } from "skillflow/internal";
 import * as z from "zod";
 import { flag, limit, page, person, project, text } from "./fields.ts";
 import { inProject, nextPage, pageSchema, paging, READS } from "./service.ts";
@@ -9,9 +9,7 @@ export const deliveryTools = [
     name: "list_deployments",
     description:
       "Lists deployments, last changed first: environment, commit, state, time. Shows what was deployed before the first symptom. Compare two shas of one environment.",
-    effect: "read",
-    origin: "team",
-    clock: "snapshot",
+    ...TEAM_SNAPSHOT,
     selects: ["environment", "status"],
     input_schema: z.strictObject({
       project,
@@ -43,8 +41,7 @@ export const deliveryTools = [
   defineTool({
     name: "list_releases",
     description: "Lists releases, newest first, with their notes. For what was deployed where: list_deployments.",
-    effect: "read",
-    clock: "snapshot",
+    ...SNAPSHOT,
     input_schema: z.strictObject({ project, limit: limit.describe("Default 20."), page }),
     output_schema: pageSchema("releases", "tag name author sha upcoming:flag released_at notes url"),
     handler: (input, context) =>

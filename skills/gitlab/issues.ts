@@ -1,5 +1,15 @@
 import { defineTool } from "skillflow";
-import { type Ask, each, lenient, markerOf, pick, resultSchema, withoutMarkers } from "skillflow/internal";
+import {
+  type Ask,
+  each,
+  lenient,
+  markerOf,
+  pick,
+  resultSchema,
+  SNAPSHOT,
+  WRITE_ONCE,
+  withoutMarkers,
+} from "skillflow/internal";
 import * as z from "zod";
 import { amount, flag, limit, number, page, person, project, text } from "./fields.ts";
 import { inProject, nextPage, pageSchema, paging, READS, WRITES, withoutActions } from "./service.ts";
@@ -14,8 +24,7 @@ export const issueTools = [
     name: "search_issues",
     description:
       "Finds issues by words in title and text, labels and state, last changed first. Shows whether a problem is known. For one with its comments: get_issue.",
-    effect: "read",
-    clock: "snapshot",
+    ...SNAPSHOT,
     selects: ["search", "state", "labels"],
     input_schema: z.strictObject({
       project,
@@ -47,8 +56,7 @@ export const issueTools = [
   defineTool({
     name: "get_issue",
     description: "Reads one issue: its full text, and its comments, newest first.",
-    effect: "read",
-    clock: "snapshot",
+    ...SNAPSHOT,
     echoes: ["number"],
     input_schema: z.strictObject({ project, number, limit: limit.describe("Number of comments. Default 20."), page }),
     output_schema: resultSchema("number notes", `${ISSUE} text notes:[{ id:number author at text }] next_page:number`),
@@ -73,9 +81,8 @@ export const issueTools = [
   defineTool({
     name: "create_issue",
     description: "Creates an issue. Search for an existing one first. A repeated call creates no second one.",
-    effect: "write",
+    ...WRITE_ONCE,
     targets: ["project"],
-    idempotent: true,
     input_schema: z.strictObject({
       project,
       title: z.string().min(1).max(255),
@@ -101,9 +108,8 @@ export const issueTools = [
   defineTool({
     name: "add_comment",
     description: "Comments on an issue or a merge request. A repeated call adds no second comment.",
-    effect: "write",
+    ...WRITE_ONCE,
     targets: ["project"],
-    idempotent: true,
     input_schema: z.strictObject({
       project,
       on: z.enum(["issue", "merge_request"]).optional().describe("Default issue."),

@@ -1,5 +1,5 @@
 import { defineTool } from "skillflow";
-import { each, lenient, pick, resultSchema } from "skillflow/internal";
+import { each, lenient, pick, resultSchema, SNAPSHOT } from "skillflow/internal";
 import * as z from "zod";
 import { CHANGE, changeOf, diff } from "./commits.ts";
 import { flag, limit, number, page, person, project, ref, text, timestamp } from "./fields.ts";
@@ -13,8 +13,7 @@ export const mergeRequestTools = [
     name: "list_merge_requests",
     description:
       "Lists merge requests by state, words or branch, last changed first. For recent merges: `state: merged` with `updated_after`. For patches: get_merge_request_diffs.",
-    effect: "read",
-    clock: "snapshot",
+    ...SNAPSHOT,
     selects: ["state", "search", "target_branch", "updated_after"],
     input_schema: z.strictObject({
       project,
@@ -42,8 +41,7 @@ export const mergeRequestTools = [
     name: "get_merge_request",
     description:
       "Reads one merge request: its text, state, pipeline, and whether it can be merged. For its patches: get_merge_request_diffs.",
-    effect: "read",
-    clock: "snapshot",
+    ...SNAPSHOT,
     echoes: ["number"],
     input_schema: z.strictObject({ project, number }),
     output_schema: resultSchema(
@@ -66,8 +64,7 @@ export const mergeRequestTools = [
   defineTool({
     name: "get_merge_request_diffs",
     description: "Reads the patches of a merge request, file by file. For one merged commit: get_commit.",
-    effect: "read",
-    clock: "snapshot",
+    ...SNAPSHOT,
     input_schema: z.strictObject({
       project,
       number,

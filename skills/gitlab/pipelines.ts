@@ -1,5 +1,14 @@
 import { defineTool, type JsonObject } from "skillflow";
-import { each, jobLogInput, jobLogShape, pick, readJobLog, resultSchema } from "skillflow/internal";
+import {
+  each,
+  jobLogInput,
+  jobLogShape,
+  LASTING,
+  pick,
+  readJobLog,
+  resultSchema,
+  TEAM_SNAPSHOT,
+} from "skillflow/internal";
 import * as z from "zod";
 import { amount, flag, limit, number, page, person, project, ref, text } from "./fields.ts";
 import { inProject, nextPage, pageSchema, paging, READS } from "./service.ts";
@@ -13,9 +22,7 @@ export const pipelineTools = [
     name: "list_pipelines",
     description:
       "Lists pipelines with their results, newest first. To see why one failed: get_pipeline, then get_job_log.",
-    effect: "read",
-    origin: "team",
-    clock: "snapshot",
+    ...TEAM_SNAPSHOT,
     selects: ["ref", "status", "sha"],
     input_schema: z.strictObject({
       project,
@@ -47,9 +54,7 @@ export const pipelineTools = [
     name: "get_pipeline",
     description:
       "Reads one pipeline with its jobs, failed ones first, each with a short failure reason. For the output of a job: get_job_log.",
-    effect: "read",
-    origin: "team",
-    clock: "snapshot",
+    ...TEAM_SNAPSHOT,
     echoes: ["id"],
     input_schema: z.strictObject({ project, pipeline: number.describe("Its id."), page }),
     output_schema: resultSchema("id jobs", `${PIPELINE} by seconds:number errors jobs:[{ ${JOB} }] next_page:number`),
@@ -71,8 +76,7 @@ export const pipelineTools = [
     name: "get_job_log",
     description:
       "Reads one job's log, without colors: reduced to head, failed step, rare errors and tail; or by `search`, or from `offset`.",
-    effect: "read",
-    clock: "none",
+    ...LASTING,
     selects: ["search"],
     echoes: ["id"],
     input_schema: z.strictObject({

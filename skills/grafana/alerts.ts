@@ -1,5 +1,5 @@
 import { defineTool } from "skillflow";
-import { clip, each, firstOf, lenient, resultSchema } from "skillflow/internal";
+import { clip, each, firstOf, lenient, resultSchema, TEAM_SNAPSHOT } from "skillflow/internal";
 import * as z from "zod";
 import { ALERTMANAGER, contains, holds, labels, NO_ALERTING, number, ownOf, text, withGrafana } from "./service.ts";
 
@@ -13,9 +13,7 @@ export const alertTools = [
     name: "list_alerts",
     description:
       "Lists alerts that are firing now, longest first: labels, measured values, start time, whether a silence suppresses them, dashboard and panel. Call this first. For the query of an alert, and rules that fail or lack data: list_rules.",
-    effect: "read",
-    origin: "team",
-    clock: "snapshot",
+    ...TEAM_SNAPSHOT,
     selects: ["contains", "silenced"],
     input_schema: z.strictObject({
       contains: contains.describe("In the labels or annotations. Case-insensitive."),
@@ -70,9 +68,7 @@ export const alertTools = [
     name: "list_rules",
     description:
       "Lists alert rules, firing first, then those that fail or lack data: the query, how long it must hold, and how many instances are in which state. Give `contains`: there may be hundreds of rules. For firing alerts, list_alerts is cheaper.",
-    effect: "read",
-    origin: "team",
-    clock: "snapshot",
+    ...TEAM_SNAPSHOT,
     selects: ["contains", "state", "health"],
     input_schema: z.strictObject({
       contains: contains.describe("In the name, folder, query, labels or annotations."),

@@ -1,5 +1,5 @@
 import { defineTool } from "skillflow";
-import { each, isoTime, lenient, periodOf, resultSchema } from "skillflow/internal";
+import { each, isoTime, lenient, periodOf, resultSchema, TEAM_RANGE } from "skillflow/internal";
 import * as z from "zod";
 import { from, number, text, to, uid, withGrafana } from "./service.ts";
 
@@ -8,10 +8,7 @@ export const annotationTools = [
     name: "list_annotations",
     description:
       "Lists the annotations of a period, newest first: deploys and notes from people or pipelines, and alert state changes. Shows what changed before the first symptom in one cheap call.",
-    effect: "read",
-    origin: "team",
-    clock: "range",
-    range: { from: "from", to: "to" },
+    ...TEAM_RANGE,
     selects: ["type", "tags", "dashboard"],
     echoes: ["from", "to"],
     input_schema: z.strictObject({

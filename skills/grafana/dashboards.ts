@@ -1,5 +1,5 @@
 import { defineTool } from "skillflow";
-import { clip, each, firstOf, lenient, resultSchema } from "skillflow/internal";
+import { clip, each, firstOf, lenient, resultSchema, TEAM_SNAPSHOT } from "skillflow/internal";
 import * as z from "zod";
 import { contains, holds, number, text, uid, withGrafana } from "./service.ts";
 
@@ -8,9 +8,7 @@ export const dashboardTools = [
     name: "search_dashboards",
     description:
       "Finds dashboards by words in their title or by tag: uid, title, folder, tags, URL. A large Grafana has thousands: give a word. For the content of one: get_dashboard.",
-    effect: "read",
-    origin: "team",
-    clock: "snapshot",
+    ...TEAM_SNAPSHOT,
     selects: ["query", "tag"],
     input_schema: z.strictObject({
       query: z.string().min(1).max(200).optional().describe("Part of the title, such as checkout."),
@@ -46,9 +44,7 @@ export const dashboardTools = [
     name: "get_dashboard",
     description:
       "Reads one dashboard: its panels with their queries and data sources, and its variables. Returns no values: run the queries with the skills prometheus, loki or elasticsearch. For a large dashboard, give `contains`.",
-    effect: "read",
-    origin: "team",
-    clock: "snapshot",
+    ...TEAM_SNAPSHOT,
     selects: ["panel", "contains"],
     input_schema: z.strictObject({
       dashboard: uid.describe("Uid of the dashboard, from search_dashboards or an alert."),
@@ -92,9 +88,7 @@ export const dashboardTools = [
     name: "list_datasources",
     description:
       "Lists data sources: name, kind, uid, address. Shows which Prometheus, Loki or database a panel or an alert reads. To read their data, use the skill for that kind.",
-    effect: "read",
-    origin: "team",
-    clock: "snapshot",
+    ...TEAM_SNAPSHOT,
     selects: ["contains"],
     input_schema: z.strictObject({ contains: contains.describe("In the name, kind or address.") }),
     output_schema: resultSchema(

@@ -1,5 +1,5 @@
 import { defineTool } from "skillflow";
-import { firstOf, lenient, resultSchema } from "skillflow/internal";
+import { firstOf, lenient, resultSchema, TEAM_SNAPSHOT } from "skillflow/internal";
 import * as z from "zod";
 import { contains, holds, NO_ALERTING, text, withGrafana } from "./service.ts";
 
@@ -8,9 +8,7 @@ export const routingTools = [
     name: "get_routing",
     description:
       "Shows whom Grafana notifies: contact points with their kinds, and the policies that route labels to them, with their wait times and mute timings. With an alert's `labels`, only the policies that match it: who was notified, or why no one was. For silences: list_silences.",
-    effect: "read",
-    origin: "team",
-    clock: "snapshot",
+    ...TEAM_SNAPSHOT,
     selects: ["labels", "contains"],
     input_schema: z.strictObject({
       labels: z

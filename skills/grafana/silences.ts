@@ -1,5 +1,15 @@
 import { defineTool } from "skillflow";
-import { each, firstOf, plainMarkerOf, resultSchema, ServiceFault, textLike, withoutMarkers } from "skillflow/internal";
+import {
+  each,
+  firstOf,
+  plainMarkerOf,
+  resultSchema,
+  ServiceFault,
+  TEAM_SNAPSHOT,
+  textLike,
+  WRITE_ONCE,
+  withoutMarkers,
+} from "skillflow/internal";
 import * as z from "zod";
 import { ALERTMANAGER, NO_ALERTING, text, withGrafana } from "./service.ts";
 
@@ -11,9 +21,7 @@ export const silenceTools = [
     name: "list_silences",
     description:
       "Lists active and pending silences: their labels, end time, author and reason. Shows whether an alert without a notification was silenced.",
-    effect: "read",
-    origin: "team",
-    clock: "snapshot",
+    ...TEAM_SNAPSHOT,
     selects: ["expired"],
     input_schema: z.strictObject({
       expired: z.boolean().optional().describe("Include expired silences. Default false."),
@@ -37,9 +45,8 @@ export const silenceTools = [
     name: "silence_alerts",
     description:
       "Suppresses notifications of the alerts that have all the given labels, for a limited time. The alerts keep firing, and list_alerts still lists them. A repeated call adds no second silence.",
-    effect: "write",
+    ...WRITE_ONCE,
     targets: [],
-    idempotent: true,
     input_schema: z.strictObject({
       labels: z
         .array(z.strictObject({ name: z.string().min(1).max(200), value: z.string().min(1).max(500) }))
@@ -77,9 +84,8 @@ export const silenceTools = [
   defineTool({
     name: "end_silence",
     description: "Ends a silence that silence_alerts created. Does not change one that people created.",
-    effect: "write",
+    ...WRITE_ONCE,
     targets: [],
-    idempotent: true,
     input_schema: z.strictObject({
       silence_id: textLike(/^[A-Za-z0-9-]+$/, 40),
     }),

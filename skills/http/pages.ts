@@ -1,5 +1,5 @@
 import { defineTool, SkillflowError, type ToolContext } from "skillflow";
-import { clip, resultSchema, trim } from "skillflow/internal";
+import { clip, resultSchema, SNAPSHOT, trim } from "skillflow/internal";
 import * as z from "zod";
 import { getPage, type Page } from "./request.ts";
 
@@ -16,10 +16,9 @@ export const pageTools = [
     name: "check",
     description:
       "Checks up to ten addresses in parallel: status, time, redirects, or why there was no response (DNS, connection, certificate, timeout of 20 seconds). Call this first. To read a page: get.",
-    effect: "read",
+    ...SNAPSHOT,
     reads: "private",
     live: true,
-    clock: "snapshot",
     input_schema: z.strictObject({ urls: z.array(address).min(1).max(10) }),
     output_schema: resultSchema("checks answering", `checks:[{ ${CHECK} }] answering:number`),
     handler: async ({ urls }, context) => {
@@ -32,10 +31,9 @@ export const pageTools = [
     name: "get",
     description:
       "Reads one page of a listed host by GET: status, time, some headers and the text, for any status. Use it for health and version pages and status APIs. Up to 12,000 characters per call: `contains` keeps the lines with a word, `offset` reads on. To see whether a host is up: check.",
-    effect: "read",
+    ...SNAPSHOT,
     reads: "private",
     live: true,
-    clock: "snapshot",
     selects: ["contains"],
     input_schema: z.strictObject({
       url: address,

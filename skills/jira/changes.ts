@@ -1,5 +1,5 @@
 import { defineTool } from "skillflow";
-import { lenient, resultSchema, textLike } from "skillflow/internal";
+import { lenient, resultSchema, textLike, WRITE_ONCE } from "skillflow/internal";
 import * as z from "zod";
 import { briefOf, ISSUE, readIssue } from "./issues.ts";
 import { isNamed, isSame, issueKey, type Jira, myself, type person, READS, WRITES, withJira } from "./service.ts";
@@ -12,9 +12,8 @@ export const changeTools = [
     name: "update_issue",
     description:
       "Changes an issue's title or priority, and adds or removes labels. Other fields stay. It cannot change the text: use add_comment. To change the status: transition_issue. To assign it: assign_issue. Values that are already set are not written again.",
-    effect: "write",
+    ...WRITE_ONCE,
     targets: [],
-    idempotent: true,
     input_schema: z.strictObject({
       issue: issueKey,
       title: z.string().min(1).max(255).optional(),
@@ -52,9 +51,8 @@ export const changeTools = [
     name: "assign_issue",
     description:
       "Assigns an issue to a person by name or e-mail address, to `me`, or to `nobody`. For a name that matches none or several, the error lists the candidates. Assigning the current assignee again changes nothing.",
-    effect: "write",
+    ...WRITE_ONCE,
     targets: [],
-    idempotent: true,
     input_schema: z.strictObject({ issue: issueKey, to: z.string().min(1).max(200) }),
     output_schema: CHANGED,
     handler: ({ issue, to }, context) =>

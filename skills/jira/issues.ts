@@ -1,5 +1,5 @@
 import { defineTool } from "skillflow";
-import { clip, each, lenient, pick, resultSchema, withoutMarkers } from "skillflow/internal";
+import { clip, each, lenient, pick, resultSchema, SNAPSHOT, withoutMarkers } from "skillflow/internal";
 import * as z from "zod";
 import { textOf, written } from "./document.ts";
 import { issueKey, type Jira, NOT_SEEN, named, number, person, READS, text, withJira } from "./service.ts";
@@ -12,8 +12,7 @@ export const issueTools = [
     name: "search_issues",
     description:
       'Finds issues by JQL: `project = OPS AND text ~ "timeout" AND statusCategory != Done ORDER BY updated DESC`. Restrict the project or the period: Jira Cloud refuses an unbounded search. For one with its comments: get_issue.',
-    effect: "read",
-    clock: "snapshot",
+    ...SNAPSHOT,
     selects: ["jql"],
     input_schema: z.strictObject({
       jql: z.string().min(1).max(2000),
@@ -42,8 +41,7 @@ export const issueTools = [
     name: "get_issue",
     description:
       "Reads one issue: its full text, its links, the statuses that it can move to, and its comments, newest first.",
-    effect: "read",
-    clock: "snapshot",
+    ...SNAPSHOT,
     input_schema: z.strictObject({
       issue: issueKey,
       limit: z.int().min(1).max(50).optional().describe("Number of comments. Default 20."),

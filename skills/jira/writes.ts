@@ -1,5 +1,5 @@
 import { defineTool } from "skillflow";
-import { plainMarkerOf, resultSchema, textLike } from "skillflow/internal";
+import { plainMarkerOf, resultSchema, textLike, WRITE_ONCE } from "skillflow/internal";
 import * as z from "zod";
 import { documentOf, markupOf, textOf } from "./document.ts";
 import {
@@ -21,9 +21,8 @@ export const writeTools = [
   defineTool({
     name: "create_issue",
     description: "Creates an issue. Search for an existing one first. A repeated call creates no second one.",
-    effect: "write",
+    ...WRITE_ONCE,
     targets: ["project"],
-    idempotent: true,
     settled_by: { project: "JIRA_PROJECT" },
     input_schema: z.strictObject({
       project: textLike(/^[A-Z][A-Z0-9_]+$/, 40)
@@ -66,9 +65,8 @@ export const writeTools = [
   defineTool({
     name: "add_comment",
     description: "Comments on an issue, as plain text with code between ```. A repeated call adds no second comment.",
-    effect: "write",
+    ...WRITE_ONCE,
     targets: [],
-    idempotent: true,
     input_schema: z.strictObject({ issue: issueKey, text: z.string().min(1).max(30_000) }),
     output_schema: resultSchema("id", "id created_at existing:flag"),
     handler: (input, context) =>
@@ -94,9 +92,8 @@ export const writeTools = [
     name: "transition_issue",
     description:
       "Moves an issue to another status from `can_move_to` of get_issue. For an unknown name, the error lists the possible ones. Does nothing if the issue already has the status.",
-    effect: "write",
+    ...WRITE_ONCE,
     targets: [],
-    idempotent: true,
     input_schema: z.strictObject({ issue: issueKey, to: name }),
     output_schema: resultSchema("key status", `${ISSUE} existing:flag`),
     handler: (input, context) =>
@@ -119,9 +116,8 @@ export const writeTools = [
     name: "link_issues",
     description:
       "Links two issues: `issue` relates to, blocks, duplicates or causes `other`. For an unknown kind, the error lists the existing ones. A repeated call adds no second link.",
-    effect: "write",
+    ...WRITE_ONCE,
     targets: [],
-    idempotent: true,
     input_schema: z.strictObject({
       issue: issueKey,
       other: issueKey,

@@ -1,5 +1,5 @@
 import { defineTool } from "skillflow";
-import { clip, each, firstOf, resultSchema } from "skillflow/internal";
+import { clip, each, firstOf, resultSchema, TEAM_SNAPSHOT } from "skillflow/internal";
 import * as z from "zod";
 import { name, namespace, number, text } from "./fields.ts";
 import { listOf, PAGE, pathOf, unreadNote, withKubernetes } from "./service.ts";
@@ -9,9 +9,7 @@ export const eventTools = [
     name: "list_events",
     description:
       "Lists warning events of the cluster, newest first: failed scheduling, probes, mounts, image pulls, evictions, kills. Events are kept for about an hour. For one object, give `object`. For all types, set warnings_only to false.",
-    effect: "read",
-    origin: "team",
-    clock: "snapshot",
+    ...TEAM_SNAPSHOT,
     selects: ["namespace", "object", "warnings_only"],
     input_schema: z.strictObject({
       namespace,

@@ -1,5 +1,5 @@
 import { defineTool } from "skillflow";
-import { firstOf, isoTime, resultSchema } from "skillflow/internal";
+import { firstOf, isoTime, resultSchema, TEAM_SNAPSHOT } from "skillflow/internal";
 import * as z from "zod";
 import { name, namespace, text } from "./fields.ts";
 import { listOf, METADATA_LIST, PAGE, pathOf, unreadNote, withKubernetes } from "./service.ts";
@@ -9,9 +9,7 @@ export const helmTools = [
     name: "list_helm_releases",
     description:
       "Lists Helm releases from the labels of Helm's secrets: last version, status, time, and earlier versions. Failed and pending ones come first. Shows when a release was deployed or rolled back. Does not read charts or values.",
-    effect: "read",
-    origin: "team",
-    clock: "snapshot",
+    ...TEAM_SNAPSHOT,
     selects: ["namespace", "release"],
     input_schema: z.strictObject({
       namespace,

@@ -1,5 +1,5 @@
 import { defineTool } from "skillflow";
-import { type Ask, clip, each, firstOf, lenient, resultSchema, textLike } from "skillflow/internal";
+import { type Ask, clip, each, firstOf, lenient, resultSchema, TEAM_SNAPSHOT, textLike } from "skillflow/internal";
 import { stringify } from "yaml";
 import * as z from "zod";
 import { name, namespace, selector, text } from "./fields.ts";
@@ -15,9 +15,7 @@ export const kindTools = [
     name: "list_kinds",
     description:
       "Lists the kinds of objects in the cluster, including those of operators such as Argo CD, Flux or cert-manager, for use with list_objects and get_object. If you know the kind, call those directly.",
-    effect: "read",
-    origin: "team",
-    clock: "snapshot",
+    ...TEAM_SNAPSHOT,
     selects: ["contains"],
     input_schema: z.strictObject({
       contains: z.string().min(1).max(100).optional().describe("In the kind or its group: argoproj, autoscal."),
@@ -47,9 +45,7 @@ export const kindTools = [
     name: "list_objects",
     description:
       "Lists objects of any kind with the columns that kubectl shows: jobs, autoscalers, volume claims, ingresses, certificates, Argo CD's applications (sync, health), Flux's kustomizations. For pods and workloads, list_pods and list_workloads show more.",
-    effect: "read",
-    origin: "team",
-    clock: "snapshot",
+    ...TEAM_SNAPSHOT,
     selects: ["namespace", "selector", "contains"],
     echoes: ["kind"],
     input_schema: z.strictObject({
@@ -89,9 +85,7 @@ export const kindTools = [
     name: "get_object",
     description:
       "Reads one object of any kind as YAML, status first: why a job, claim, autoscaler, certificate or Argo CD application is in its state. Hides the contents of Secrets and ConfigMaps, values of environment variables, and passwords. Up to 12,000 characters: read part of a large object with `part`.",
-    effect: "read",
-    origin: "team",
-    clock: "snapshot",
+    ...TEAM_SNAPSHOT,
     selects: ["part"],
     echoes: ["kind"],
     input_schema: z.strictObject({

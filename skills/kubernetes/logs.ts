@@ -1,5 +1,5 @@
 import { defineTool } from "skillflow";
-import { type Ask, clip, firstOf, lastLines, resultSchema, ServiceFault } from "skillflow/internal";
+import { type Ask, clip, firstOf, lastLines, resultSchema, ServiceFault, SNAPSHOT } from "skillflow/internal";
 import * as z from "zod";
 import { name, namespace, selector } from "./fields.ts";
 import { listOf, oneNamespace, pathOf, withKubernetes } from "./service.ts";
@@ -18,8 +18,7 @@ export const logTools = [
     name: "get_logs",
     description:
       "Reads the end of a container's log, oldest line first; `previous` reads that of its last run, before it crashed. Up to 500 lines a call. Logs of deleted pods are not available here: use the log store.",
-    effect: "read",
-    clock: "snapshot",
+    ...SNAPSHOT,
     selects: ["contains"],
     input_schema: z.strictObject({
       pod: name,
@@ -45,8 +44,7 @@ export const logTools = [
     name: "search_logs",
     description:
       "Reads the end of the logs of every container of one pod, or of all pods with a selector, side by side in order of time: which of them wrote the first error. `previous` reads their last runs. One request a container, twelve at most; of one container get_logs is cheaper and goes back further.",
-    effect: "read",
-    clock: "snapshot",
+    ...SNAPSHOT,
     selects: ["pod", "selector", "contains"],
     input_schema: z.strictObject({
       namespace,

@@ -1,5 +1,5 @@
 import { defineTool } from "skillflow";
-import { firstOf, resultSchema } from "skillflow/internal";
+import { firstOf, resultSchema, TEAM_SNAPSHOT } from "skillflow/internal";
 import * as z from "zod";
 import { selector, text } from "./fields.ts";
 import { listOf, PAGE, pathOf, unreadNote, withKubernetes } from "./service.ts";
@@ -9,9 +9,7 @@ export const nodeTools = [
     name: "list_nodes",
     description:
       "Lists nodes, unhealthy ones first: not ready, under memory, disk or process pressure, or closed for new pods; with capacity, version and zone. Use it if pods wait for a node or disappear from one.",
-    effect: "read",
-    origin: "team",
-    clock: "snapshot",
+    ...TEAM_SNAPSHOT,
     selects: ["selector"],
     input_schema: z.strictObject({ selector, limit: z.int().min(1).max(100).optional().describe("Default 30.") }),
     output_schema: resultSchema("nodes", "nodes:[any] unwell:number matching:number left_out:number note"),

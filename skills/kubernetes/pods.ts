@@ -1,5 +1,5 @@
 import { defineTool } from "skillflow";
-import { clip, each, firstOf, resultSchema } from "skillflow/internal";
+import { clip, each, firstOf, resultSchema, TEAM_SNAPSHOT } from "skillflow/internal";
 import * as z from "zod";
 import { name, namespace, number, selector, text } from "./fields.ts";
 import { listOf, oneNamespace, PAGE, pathOf, unreadNote, withKubernetes } from "./service.ts";
@@ -9,9 +9,7 @@ export const podTools = [
     name: "list_pods",
     description:
       "Lists pods, unhealthy ones first: phase, readiness, restarts, why one waits or ended (CrashLoopBackOff, OOMKilled), node, images. Call this first. For one pod: get_pod. For the cause: list_events, get_logs.",
-    effect: "read",
-    origin: "team",
-    clock: "snapshot",
+    ...TEAM_SNAPSHOT,
     selects: ["namespace", "selector", "only_unwell"],
     input_schema: z.strictObject({
       namespace,
@@ -54,9 +52,7 @@ export const podTools = [
     name: "get_pod",
     description:
       "Reads one pod: conditions, and for each container its state, last termination, restarts, image, requests and limits. Hides the values of environment variables.",
-    effect: "read",
-    origin: "team",
-    clock: "snapshot",
+    ...TEAM_SNAPSHOT,
     echoes: ["name", "namespace"],
     input_schema: z.strictObject({ pod: name, namespace }),
     output_schema: resultSchema("name containers", "name namespace conditions:[any] containers:[any]"),

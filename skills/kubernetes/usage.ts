@@ -1,5 +1,5 @@
 import { defineTool } from "skillflow";
-import { type Ask, each, firstOf, resultSchema, ServiceFault } from "skillflow/internal";
+import { type Ask, each, firstOf, resultSchema, ServiceFault, TEAM_SNAPSHOT } from "skillflow/internal";
 import * as z from "zod";
 import { namespace, selector, text } from "./fields.ts";
 import { amountOf, bytesText, coresText, percentOf } from "./quantities.ts";
@@ -14,9 +14,7 @@ export const usageTools = [
     name: "top_pods",
     description:
       "Measures the CPU and memory that pods use now, with the percentage of each container's limit, nearest to a limit first: which one is throttled or about to be killed. Uses the metrics server's last sample, about a minute old. For values over time, use Prometheus.",
-    effect: "read",
-    origin: "team",
-    clock: "snapshot",
+    ...TEAM_SNAPSHOT,
     selects: ["namespace", "selector"],
     input_schema: z.strictObject({
       namespace,
@@ -61,9 +59,7 @@ export const usageTools = [
     name: "top_nodes",
     description:
       "Measures the CPU and memory that nodes use now, as a percentage of what pods can allocate, fullest first. For pressure that a node reports: list_nodes. For the pods that fill a node: top_pods.",
-    effect: "read",
-    origin: "team",
-    clock: "snapshot",
+    ...TEAM_SNAPSHOT,
     selects: ["selector"],
     input_schema: z.strictObject({
       selector,

@@ -1,5 +1,5 @@
 import { defineTool } from "skillflow";
-import { each, firstOf, resultSchema } from "skillflow/internal";
+import { each, firstOf, resultSchema, TEAM_SNAPSHOT } from "skillflow/internal";
 import * as z from "zod";
 import { name, namespace, number, selector, text } from "./fields.ts";
 import { listOf, oneNamespace, PAGE, pathOf, unreadNote, withKubernetes } from "./service.ts";
@@ -11,9 +11,7 @@ export const workloadTools = [
     name: "list_workloads",
     description:
       "Lists deployments, or stateful or daemon sets, those not fully available first: desired, ready and updated pods, images, why a rollout is stuck. For the changes of a rollout: rollout_history.",
-    effect: "read",
-    origin: "team",
-    clock: "snapshot",
+    ...TEAM_SNAPSHOT,
     selects: ["kind", "namespace", "selector"],
     input_schema: z.strictObject({
       kind: z.enum(KINDS).optional().describe("Default deployments."),
@@ -46,9 +44,7 @@ export const workloadTools = [
     name: "rollout_history",
     description:
       "Lists a deployment's revisions, newest first: creation time, images, pods, recorded cause. Shows what changed before an incident, and what a rollback would restore.",
-    effect: "read",
-    origin: "team",
-    clock: "snapshot",
+    ...TEAM_SNAPSHOT,
     echoes: ["deployment"],
     input_schema: z.strictObject({ deployment: name, namespace }),
     output_schema: resultSchema("revisions", "deployment revisions:[any] left_out:number note"),

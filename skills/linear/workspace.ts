@@ -1,4 +1,5 @@
 import { defineTool, type ToolContext } from "skillflow";
+import { SNAPSHOT } from "skillflow/internal";
 import * as z from "zod";
 import { withLinear } from "./client.ts";
 import { cursor, limit, nextCursor, type Page, pageSchema, paging, team } from "./fields.ts";
@@ -10,8 +11,7 @@ export const workspaceTools = [
   defineTool({
     name: "list_teams",
     description: "Lists the teams that the key can see, with their keys.",
-    effect: "read",
-    clock: "snapshot",
+    ...SNAPSHOT,
     selects: ["name"],
     input_schema: z.strictObject({ name, limit, cursor }),
     output_schema: pageSchema("teams", "id key name description"),
@@ -20,8 +20,7 @@ export const workspaceTools = [
   defineTool({
     name: "list_labels",
     description: "Lists issue labels of the workspace and the teams. A label group is not a label.",
-    effect: "read",
-    clock: "snapshot",
+    ...SNAPSHOT,
     selects: ["team", "name"],
     input_schema: z.strictObject({ team: team.optional().describe("Name, key or id."), name, limit, cursor }),
     output_schema: pageSchema("labels", "id name description is_group:flag parent team"),
@@ -33,8 +32,7 @@ export const workspaceTools = [
   defineTool({
     name: "list_states",
     description: "Lists workflow states. Each team has its own.",
-    effect: "read",
-    clock: "snapshot",
+    ...SNAPSHOT,
     selects: ["team", "name"],
     input_schema: z.strictObject({ team: team.optional().describe("Name, key or id."), name, limit, cursor }),
     output_schema: pageSchema("states", "id name type description team"),
@@ -46,8 +44,7 @@ export const workspaceTools = [
   defineTool({
     name: "list_projects",
     description: "Lists projects with their status, lead and dates.",
-    effect: "read",
-    clock: "snapshot",
+    ...SNAPSHOT,
     selects: ["team", "name"],
     input_schema: z.strictObject({ team: team.optional().describe("Name, key or id."), name, limit, cursor }),
     output_schema: pageSchema(
@@ -64,8 +61,7 @@ export const workspaceTools = [
     name: "list_users",
     description:
       "Lists active people: who an assignee or author is. To assign an issue, give the name in update_issue directly.",
-    effect: "read",
-    clock: "snapshot",
+    ...SNAPSHOT,
     selects: ["name"],
     input_schema: z.strictObject({ name, limit, cursor }),
     output_schema: pageSchema("users", "id name display_name email title timezone status is_me:flag"),

@@ -6,6 +6,7 @@ import {
   lenient,
   type Period,
   periodOf,
+  RANGE,
   resultSchema,
   seriesSummary,
   summarise,
@@ -22,9 +23,7 @@ export const countTools = [
     name: "count_logs",
     description:
       "Evaluates LogQL that returns numbers, over a period: minimum, maximum, average, first and last value of each series with times, and a few points. The result is small, but Loki reads all matching lines. For lines, use search_logs.",
-    effect: "read",
-    clock: "range",
-    range: { from: "from", to: "to" },
+    ...RANGE,
     selects: ["query"],
     echoes: ["from", "to"],
     input_schema: z.strictObject({
@@ -76,9 +75,7 @@ export const countTools = [
     name: "list_patterns",
     description:
       "Lists the line patterns that Loki detected for a selector, most frequent first, with counts and times: what a service logs, and which kind of line is new. Cheap: reads no lines. If patterns are disabled, use count_logs with filters.",
-    effect: "read",
-    clock: "range",
-    range: { from: "from", to: "to" },
+    ...RANGE,
     selects: ["selector", "contains"],
     echoes: ["from", "to"],
     input_schema: z.strictObject({

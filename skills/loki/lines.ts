@@ -1,5 +1,5 @@
 import { defineTool } from "skillflow";
-import { clip, isoTime, periodOf, resultSchema } from "skillflow/internal";
+import { clip, isoTime, periodOf, RANGE, resultSchema } from "skillflow/internal";
 import * as z from "zod";
 import { from, isoNanoseconds, nanoseconds, query, to } from "./fields.ts";
 import { API, answered, labels, NEEDS, readOf, stats, withLoki } from "./service.ts";
@@ -12,9 +12,7 @@ export const lineTools = [
     name: "search_logs",
     description:
       "Reads log lines by LogQL, newest first. Expensive for long periods: count with count_logs and list the kinds of lines with list_patterns first, then read a few lines of a short period.",
-    effect: "read",
-    clock: "range",
-    range: { from: "from", to: "to" },
+    ...RANGE,
     selects: ["query"],
     echoes: ["from", "to"],
     input_schema: z.strictObject({

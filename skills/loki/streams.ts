@@ -1,5 +1,5 @@
 import { defineTool } from "skillflow";
-import { firstOf, periodOf, resultSchema, textLike } from "skillflow/internal";
+import { firstOf, periodOf, resultSchema, TEAM_RANGE, textLike } from "skillflow/internal";
 import * as z from "zod";
 import { from, nanoseconds, selector, to } from "./fields.ts";
 import { API, answered, labels, NEEDS, withLoki } from "./service.ts";
@@ -14,10 +14,7 @@ export const streamTools = [
     name: "list_labels",
     description:
       "Lists the labels of streams, or with `label` the values of one label: which apps, namespaces and levels exist. Call this first. Fields inside lines are not labels: filter them with | json.",
-    effect: "read",
-    origin: "team",
-    clock: "range",
-    range: { from: "from", to: "to" },
+    ...TEAM_RANGE,
     selects: ["selector", "contains"],
     input_schema: z.strictObject({
       label: textLike(/^[A-Za-z_][A-Za-z0-9_]*$/, 200)
@@ -48,10 +45,7 @@ export const streamTools = [
     name: "list_streams",
     description:
       "Lists the streams that match a selector, by their labels, and how many streams, lines and bytes a query would read. Reads no lines. Does not count the newest minutes.",
-    effect: "read",
-    origin: "team",
-    clock: "range",
-    range: { from: "from", to: "to" },
+    ...TEAM_RANGE,
     selects: ["selector"],
     input_schema: z.strictObject({
       selector,

@@ -1,5 +1,5 @@
 import { defineTool, type JsonObject, NothingDone, refusalOf, type ToolContext } from "skillflow";
-import { resultSchema, trim } from "skillflow/internal";
+import { LASTING, resultSchema, trim } from "skillflow/internal";
 import * as z from "zod";
 import type { Channel, Send } from "./channel.ts";
 import { consoleChannel } from "./channels/console.ts";
@@ -57,8 +57,7 @@ export const notificationTools = [
   defineTool({
     name: "channels",
     description: "Lists the channels, whether each can be used, and what it lacks otherwise. Sends nothing.",
-    effect: "read",
-    clock: "none",
+    ...LASTING,
     input_schema: z.strictObject({}),
     output_schema: resultSchema("channels", "channels:[{ channel state reason }]"),
     handler: async (_input, context) => {

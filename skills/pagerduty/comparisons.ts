@@ -1,5 +1,5 @@
 import { defineTool } from "skillflow";
-import { each, lenient, pick, resultSchema } from "skillflow/internal";
+import { each, lenient, pick, resultSchema, SNAPSHOT, TEAM_SNAPSHOT } from "skillflow/internal";
 import * as z from "zod";
 import { id, incidentId, limit, number, READS, reference, text, withPagerDuty } from "./service.ts";
 
@@ -13,8 +13,7 @@ export const comparisonTools = [
     name: "list_past_incidents",
     description:
       "Lists incidents of the same service in the last six months that PagerDuty considers similar to this one, with a score. To see how the best match was resolved, read its notes with get_incident. Without AIOps: list_incidents with `statuses: [resolved]` and the service.",
-    effect: "read",
-    clock: "snapshot",
+    ...SNAPSHOT,
     input_schema: z.strictObject({ incident: incidentId, limit: limit.describe("Default 5.") }),
     output_schema: resultSchema("incidents", `incidents:[{ ${LIKE} score:number }] total:number note`),
     handler: (input, context) =>
@@ -40,8 +39,7 @@ export const comparisonTools = [
     name: "list_related_incidents",
     description:
       "Lists up to 20 incidents of other services that PagerDuty considers related to this one, with the reason: a common cause, or a service that this one depends on. For all incidents open at the same time: list_incidents.",
-    effect: "read",
-    clock: "snapshot",
+    ...SNAPSHOT,
     input_schema: z.strictObject({ incident: incidentId }),
     output_schema: resultSchema("incidents", `incidents:[{ ${LIKE} status service why:[text] }] note`),
     handler: (input, context) =>
@@ -70,9 +68,7 @@ export const comparisonTools = [
     name: "get_escalation_policy",
     description:
       "Reads whom an escalation policy calls, in which order and after how many minutes: why no one was notified yet, or who is next. For who is on call in a schedule now: list_on_call.",
-    effect: "read",
-    origin: "team",
-    clock: "snapshot",
+    ...TEAM_SNAPSHOT,
     echoes: ["id"],
     input_schema: z.strictObject({
       escalation_policy: id.describe("Id of the policy, from list_services or an incident."),

@@ -7,7 +7,10 @@ import {
   momentOf,
   periodOf,
   pick,
+  RANGE,
   resultSchema,
+  SNAPSHOT,
+  TEAM_RANGE,
   withoutMarkers,
 } from "skillflow/internal";
 import * as z from "zod";
@@ -39,9 +42,7 @@ export const incidentTools = [
     name: "list_incidents",
     description:
       "Lists incidents, newest first: title, service, urgency, assignee. By default, open ones of the last month: change it with `statuses` and `from`. Call this first. For one with its notes: get_incident.",
-    effect: "read",
-    clock: "range",
-    range: { from: "from", to: "to" },
+    ...RANGE,
     selects: ["statuses", "service", "urgency"],
     input_schema: z.strictObject({
       statuses: z
@@ -86,8 +87,7 @@ export const incidentTools = [
     name: "get_incident",
     description:
       "Reads one incident with the notes of responders, newest first. For monitor data: list_alerts. For who was called and when: get_timeline. For earlier deployments: list_changes.",
-    effect: "read",
-    clock: "snapshot",
+    ...SNAPSHOT,
     input_schema: z.strictObject({ incident: incidentId }),
     output_schema: resultSchema(
       "id notes",
@@ -147,8 +147,7 @@ export const incidentTools = [
     name: "list_alerts",
     description:
       "Lists the alerts that monitors sent for an incident, newest first: severity, summary and details, such as the query and the value. Grouped incidents have hundreds: set `limit`.",
-    effect: "read",
-    clock: "snapshot",
+    ...SNAPSHOT,
     input_schema: z.strictObject({ incident: incidentId, limit: limit.describe("Default 10."), offset }),
     output_schema: resultSchema("alerts", `alerts:[{ id status severity summary at from details }] ${PAGED}`),
     handler: (input, context) =>
@@ -173,10 +172,7 @@ export const incidentTools = [
     name: "list_changes",
     description:
       "Lists changes that pipelines reported to PagerDuty, newest first: those that it considers related to an incident, or all of a period. Shows deployments before the first symptom, if pipelines report them.",
-    effect: "read",
-    origin: "team",
-    clock: "range",
-    range: { from: "from", to: "to" },
+    ...TEAM_RANGE,
     input_schema: z.strictObject({
       incident: incidentId.optional(),
       from,

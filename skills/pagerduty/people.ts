@@ -1,5 +1,5 @@
 import { defineTool } from "skillflow";
-import { each, lenient, pick, resultSchema } from "skillflow/internal";
+import { each, lenient, pick, resultSchema, TEAM_SNAPSHOT } from "skillflow/internal";
 import * as z from "zod";
 import { id, limit, nextOffset, number, offset, paged, reference, text, withPagerDuty } from "./service.ts";
 
@@ -8,9 +8,7 @@ export const peopleTools = [
     name: "list_on_call",
     description:
       "Lists who is on call now, by escalation policy and level. Give the policy of a service or an incident: an account has dozens.",
-    effect: "read",
-    origin: "team",
-    clock: "snapshot",
+    ...TEAM_SNAPSHOT,
     selects: ["escalation_policy"],
     input_schema: z.strictObject({
       escalation_policy: id.optional().describe("Id of the policy, from list_services or an incident."),
@@ -53,9 +51,7 @@ export const peopleTools = [
     name: "list_services",
     description:
       "Lists services by name: id, state (critical: an incident is open; maintenance, disabled: no one is called), escalation policy, team, last incident. list_incidents and list_on_call need the ids.",
-    effect: "read",
-    origin: "team",
-    clock: "snapshot",
+    ...TEAM_SNAPSHOT,
     selects: ["query"],
     input_schema: z.strictObject({
       query: z.string().min(1).max(100).optional().describe("Part of the name."),

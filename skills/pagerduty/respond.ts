@@ -1,5 +1,5 @@
 import { defineTool } from "skillflow";
-import { type Ask, plainMarkerOf, resultSchema } from "skillflow/internal";
+import { type Ask, plainMarkerOf, resultSchema, WRITE_ONCE } from "skillflow/internal";
 import * as z from "zod";
 import { briefOf, INCIDENT, type Incident, incidentAnswer, notesAnswer } from "./incidents.ts";
 import { incidentId, READS, withPagerDuty } from "./service.ts";
@@ -13,9 +13,8 @@ export const respondTools = [
     name: "acknowledge_incident",
     description:
       "Acknowledges an incident: a person handles it, and its escalation stops. Does not reopen a resolved incident.",
-    effect: "write",
+    ...WRITE_ONCE,
     targets: [],
-    idempotent: true,
     input_schema: z.strictObject({ incident: incidentId }),
     output_schema: SETTLED,
     handler: ({ incident }, context) =>
@@ -31,9 +30,8 @@ export const respondTools = [
     name: "resolve_incident",
     description:
       "Resolves an incident for all responders: no one is called for it anymore. Only if measurements show that it is over. Put findings in add_note.",
-    effect: "write",
+    ...WRITE_ONCE,
     targets: [],
-    idempotent: true,
     input_schema: z.strictObject({
       incident: incidentId,
       resolution: z.string().min(1).max(1000).optional().describe("What resolved it. Stored in the timeline."),
@@ -50,9 +48,8 @@ export const respondTools = [
     name: "add_note",
     description:
       "Adds a note to an incident: your findings with their evidence, as plain text. Does not notify anyone. A repeated call adds no second note.",
-    effect: "write",
+    ...WRITE_ONCE,
     targets: [],
-    idempotent: true,
     input_schema: z.strictObject({ incident: incidentId, text: z.string().min(1).max(20_000) }),
     output_schema: resultSchema("id", "id created_at existing:flag"),
     handler: (input, context) =>

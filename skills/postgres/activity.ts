@@ -1,5 +1,5 @@
 import { defineTool } from "skillflow";
-import { clip, resultSchema } from "skillflow/internal";
+import { clip, resultSchema, TEAM_SNAPSHOT } from "skillflow/internal";
 import * as z from "zod";
 import { withPostgres } from "./session.ts";
 import { withoutValues } from "./tokens.ts";
@@ -11,10 +11,8 @@ export const activityTools = [
     name: "list_queries",
     description:
       "Lists running statements, longest first: text without values, what they wait for, how long their transaction is open. Counts connections by state and shows their limit. Call this first for a slow database. For who blocks whom: list_locks.",
-    effect: "read",
-    origin: "team",
+    ...TEAM_SNAPSHOT,
     reads: "private",
-    clock: "snapshot",
     selects: ["min_seconds"],
     input_schema: z.strictObject({
       min_seconds: z
@@ -51,10 +49,8 @@ export const activityTools = [
     name: "list_locks",
     description:
       "Lists sessions that wait for a lock and those that hold it, longest wait first, with both statements without values. Empty if no session waits. For statements that are slow without a lock: list_queries.",
-    effect: "read",
-    origin: "team",
+    ...TEAM_SNAPSHOT,
     reads: "private",
-    clock: "snapshot",
     input_schema: z.strictObject({ limit: limit.describe("Default 15.") }),
     output_schema: resultSchema("waits", "waits:[any] matching:number left_out:number note"),
     handler: (input, context) =>
@@ -75,10 +71,8 @@ export const activityTools = [
     name: "top_statements",
     description:
       "Lists the statements that took the most time since the statistics began, from pg_stat_statements: calls, mean, rows, blocks read. Shows what to optimize. For what runs now: list_queries.",
-    effect: "read",
-    origin: "team",
+    ...TEAM_SNAPSHOT,
     reads: "private",
-    clock: "snapshot",
     input_schema: z.strictObject({
       sort: z.enum(["total_time", "mean_time", "calls"]).optional().describe("Default total_time."),
       limit: limit.describe("Default 10."),

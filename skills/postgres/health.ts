@@ -1,5 +1,5 @@
 import { defineTool } from "skillflow";
-import { resultSchema } from "skillflow/internal";
+import { resultSchema, TEAM_SNAPSHOT } from "skillflow/internal";
 import * as z from "zod";
 import { withPostgres } from "./session.ts";
 
@@ -8,10 +8,8 @@ export const healthTools = [
     name: "check_health",
     description:
       "Shows the health of the database in one cheap call: cache hit rate, deadlocks, rollbacks, temporary files, connections, oldest transaction, how close transaction ids and sequences are to running out, broken indexes. Totals are since `statistics_since`. For what runs now: list_queries.",
-    effect: "read",
-    origin: "team",
+    ...TEAM_SNAPSHOT,
     reads: "private",
-    clock: "snapshot",
     input_schema: z.strictObject({}),
     output_schema: resultSchema(
       "database sequences_near_end",
@@ -31,10 +29,8 @@ export const healthTools = [
     name: "list_replication",
     description:
       "Lists this server's replicas with their lag in bytes and seconds, its slots with the amount of log they retain (a lost replica fills the disk), and, on a replica, its own lag. Use it for stale reads and disks that fill.",
-    effect: "read",
-    origin: "team",
+    ...TEAM_SNAPSHOT,
     reads: "private",
-    clock: "snapshot",
     input_schema: z.strictObject({}),
     output_schema: resultSchema(
       "is_replica replicas slots",
@@ -61,10 +57,8 @@ export const healthTools = [
     name: "list_indexes",
     description:
       "Lists indexes that cost more than they help, largest first: unused since the statistics began, duplicates, or broken. For all indexes of one table: describe_table.",
-    effect: "read",
-    origin: "team",
+    ...TEAM_SNAPSHOT,
     reads: "private",
-    clock: "snapshot",
     selects: ["contains"],
     input_schema: z.strictObject({
       contains: z.string().min(1).max(100).optional().describe("In schema.table."),

@@ -1,5 +1,5 @@
 import { defineTool } from "skillflow";
-import { resultSchema } from "skillflow/internal";
+import { resultSchema, SNAPSHOT, TEAM_SNAPSHOT } from "skillflow/internal";
 import * as z from "zod";
 import { admit } from "./gate.ts";
 import { hide, withHiding } from "./hidden.ts";
@@ -12,9 +12,8 @@ export const queryTools = [
     name: "query",
     description:
       "Runs one SELECT (or WITH, VALUES, TABLE) in a read-only transaction, for at most 15 seconds. Expensive on large tables without an index: call explain first. For tables and columns: list_tables, describe_table.",
-    effect: "read",
+    ...SNAPSHOT,
     reads: "private",
-    clock: "snapshot",
     selects: ["sql"],
     input_schema: z.strictObject({
       sql: sql.describe(
@@ -50,10 +49,8 @@ export const queryTools = [
     name: "explain",
     description:
       "Shows the plan of a statement without running it: indexes, expected rows and cost. Also for INSERT, UPDATE and DELETE. Use it before an expensive query, and for a slow one from list_queries.",
-    effect: "read",
-    origin: "team",
+    ...TEAM_SNAPSHOT,
     reads: "private",
-    clock: "snapshot",
     input_schema: z.strictObject({ sql: sql.describe("Without EXPLAIN.") }),
     output_schema: resultSchema("plan", "plan:[text] left_out:number"),
     handler: (input, context) =>

@@ -1,5 +1,5 @@
 import { defineTool } from "skillflow";
-import { resultSchema } from "skillflow/internal";
+import { resultSchema, TEAM_SNAPSHOT } from "skillflow/internal";
 import * as z from "zod";
 import { isHidden, rulesOf } from "./hidden.ts";
 import { withPostgres } from "./session.ts";
@@ -9,10 +9,8 @@ export const tableTools = [
     name: "list_tables",
     description:
       "Lists tables, largest first: size, estimated rows, dead rows that wait for vacuum (bloat), last vacuum and analyze, reads with and without an index since the statistics began. Cheap. For columns and indexes: describe_table.",
-    effect: "read",
-    origin: "team",
+    ...TEAM_SNAPSHOT,
     reads: "private",
-    clock: "snapshot",
     selects: ["contains"],
     input_schema: z.strictObject({
       contains: z.string().min(1).max(100).optional().describe("In schema.table."),
@@ -40,10 +38,8 @@ export const tableTools = [
     name: "describe_table",
     description:
       "Reads one table: columns with types, indexes with size and number of uses, constraints, row-level security. Use it before you write a query, or to see which index is missing.",
-    effect: "read",
-    origin: "team",
+    ...TEAM_SNAPSHOT,
     reads: "private",
-    clock: "snapshot",
     echoes: ["table"],
     input_schema: z.strictObject({ table: z.string().min(1).max(130).describe("table, or schema.table.") }),
     output_schema: resultSchema(

@@ -1,5 +1,5 @@
 import { defineTool } from "skillflow";
-import { each, firstOf, resultSchema } from "skillflow/internal";
+import { each, firstOf, resultSchema, TEAM_SNAPSHOT } from "skillflow/internal";
 import * as z from "zod";
 import { contains, limit } from "./fields.ts";
 import { answered, labels, text, withPrometheus } from "./service.ts";
@@ -15,9 +15,7 @@ export const alertTools = [
     name: "list_alerts",
     description:
       "Lists firing and pending alerts, oldest first: labels, annotations, start time, value. Call this first. Does not show Alertmanager's silences. For the query of an alert: list_rules.",
-    effect: "read",
-    origin: "team",
-    clock: "snapshot",
+    ...TEAM_SNAPSHOT,
     selects: ["state", "contains"],
     input_schema: z.strictObject({
       state: z.enum(["firing", "pending"]).optional().describe("Default: both."),
@@ -58,9 +56,7 @@ export const alertTools = [
     name: "list_rules",
     description:
       "Lists alerting rules, firing first: the PromQL, how long it must hold, whether its evaluation fails. Give `contains`: a server has hundreds of rules. For firing alerts: list_alerts.",
-    effect: "read",
-    origin: "team",
-    clock: "snapshot",
+    ...TEAM_SNAPSHOT,
     selects: ["contains", "state"],
     input_schema: z.strictObject({
       contains: contains.describe("In the name, query, labels or annotations."),

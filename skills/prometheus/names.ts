@@ -1,5 +1,5 @@
 import { defineTool } from "skillflow";
-import { firstOf, periodOf, resultSchema, textLike } from "skillflow/internal";
+import { firstOf, periodOf, resultSchema, TEAM_RANGE, textLike } from "skillflow/internal";
 import * as z from "zod";
 import { contains, from, limit, seconds, selector, to } from "./fields.ts";
 import { answered, labels, NEEDS, remarksOf, text, withPrometheus } from "./service.ts";
@@ -9,10 +9,7 @@ export const nameTools = [
     name: "list_metrics",
     description:
       "Finds metrics by words in their names, with type and help. Use it before you write a query, unless you know the name.",
-    effect: "read",
-    origin: "team",
-    clock: "range",
-    range: { from: "from", to: "to" },
+    ...TEAM_RANGE,
     selects: ["contains", "selector"],
     input_schema: z.strictObject({
       contains: z.string().min(1).max(100).describe("In the name. Case-insensitive: http, 5xx, queue."),
@@ -57,10 +54,7 @@ export const nameTools = [
     name: "list_labels",
     description:
       "Lists the labels of the series that match a selector, or with `label` the values of one label: which services, instances and codes exist. The result is small. For complete series: list_series.",
-    effect: "read",
-    origin: "team",
-    clock: "range",
-    range: { from: "from", to: "to" },
+    ...TEAM_RANGE,
     selects: ["selector", "contains"],
     input_schema: z.strictObject({
       label: textLike(/^[A-Za-z_][A-Za-z0-9_]*$/, 200)
@@ -98,10 +92,7 @@ export const nameTools = [
     name: "list_series",
     description:
       "Lists the series that match a selector, by their labels, and how many values each label has: why a query is expensive or matches nothing. Give a narrow selector. For values over time: query_range.",
-    effect: "read",
-    origin: "team",
-    clock: "range",
-    range: { from: "from", to: "to" },
+    ...TEAM_RANGE,
     selects: ["selector"],
     input_schema: z.strictObject({
       selector: z.string().min(1).max(1000).describe('Such as http_requests_total{job="checkout"}.'),

@@ -8,6 +8,7 @@ import {
   resultSchema,
   seriesSummary,
   summarise,
+  TEAM_RANGE,
   timeField,
 } from "skillflow/internal";
 import * as z from "zod";
@@ -58,10 +59,7 @@ export const queryTools = [
     name: "query_range",
     description:
       "Evaluates PromQL over a period: minimum, maximum, average, first and last value of each series with times, and a few points. For one moment, query is cheaper. The cost grows with the number of series times the period, so aggregate first: sum by (…).",
-    effect: "read",
-    origin: "team",
-    clock: "range",
-    range: { from: "from", to: "to" },
+    ...TEAM_RANGE,
     selects: ["query"],
     echoes: ["from", "to"],
     input_schema: z.strictObject({

@@ -1,5 +1,5 @@
 import { defineTool } from "skillflow";
-import { each, firstOf, lenient, resultSchema } from "skillflow/internal";
+import { each, firstOf, lenient, resultSchema, TEAM_SNAPSHOT } from "skillflow/internal";
 import * as z from "zod";
 import { contains, limit } from "./fields.ts";
 import { answered, labels, NEEDS, text, withPrometheus } from "./service.ts";
@@ -13,9 +13,7 @@ export const targetTools = [
     name: "list_targets",
     description:
       "Lists scrape targets, failing ones first, with the error of the last scrape, and counts them by job. Distinguishes missing data from zero. Shows nothing about a service that is up but slow: use query.",
-    effect: "read",
-    origin: "team",
-    clock: "snapshot",
+    ...TEAM_SNAPSHOT,
     selects: ["health", "contains"],
     input_schema: z.strictObject({
       health: z.enum(["up", "down", "unknown"]).optional().describe("Default: all, failing first."),

@@ -1,5 +1,5 @@
 import { defineTool } from "skillflow";
-import { markerOf, resultSchema } from "skillflow/internal";
+import { markerOf, resultSchema, WRITE_ONCE } from "skillflow/internal";
 import * as z from "zod";
 import { issue, organization } from "./fields.ts";
 import { type Sentry, withSentry } from "./service.ts";
@@ -8,9 +8,8 @@ export const commentTools = [
   defineTool({
     name: "add_comment",
     description: "Comments on an issue.",
-    effect: "write",
+    ...WRITE_ONCE,
     targets: ["organization"],
-    idempotent: true,
     input_schema: z.strictObject({ organization, issue, text: z.string().min(1).max(20_000).describe("Markdown.") }),
     output_schema: resultSchema("id", "id created_at existing:flag"),
     handler: (input, context) =>

@@ -1,5 +1,5 @@
 import { defineTool } from "skillflow";
-import { pick, resultSchema, textLike } from "skillflow/internal";
+import { LASTING, pick, resultSchema, SNAPSHOT, textLike } from "skillflow/internal";
 import * as z from "zod";
 import { type EventDetails, eventOf, tagsOf } from "./event.ts";
 import * as fields from "./fields.ts";
@@ -69,8 +69,7 @@ export const eventTools = [
     name: "get_event",
     description:
       "Reads one event by its id, such as one from a log or a person: the same as get_latest_event, with its issue.",
-    effect: "read",
-    clock: "none",
+    ...LASTING,
     echoes: ["id"],
     input_schema: z.strictObject({
       organization: fields.organization,
@@ -88,8 +87,7 @@ export const eventTools = [
     name: "get_issue_tag",
     description:
       "Counts the values of one tag over an issue's events: which release, host, browser or customer is affected.",
-    effect: "read",
-    clock: "snapshot",
+    ...SNAPSHOT,
     selects: ["environment"],
     echoes: ["tag"],
     input_schema: z.strictObject({
@@ -119,8 +117,7 @@ export const eventTools = [
     name: "get_trace",
     description:
       "Reads one trace: its longest spans and its errors, across projects. Two expensive requests. Get the id from an event.",
-    effect: "read",
-    clock: "none",
+    ...LASTING,
     echoes: ["trace_id"],
     input_schema: z.strictObject({
       organization: fields.organization,

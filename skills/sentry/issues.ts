@@ -1,5 +1,5 @@
 import { defineTool } from "skillflow";
-import { pick, resultSchema } from "skillflow/internal";
+import { pick, resultSchema, SNAPSHOT, WRITE_ONCE } from "skillflow/internal";
 import * as z from "zod";
 import * as fields from "./fields.ts";
 import { briefOf, detailsOf, type Issue, type IssueDetails } from "./issue.ts";
@@ -47,8 +47,7 @@ export const issueTools = [
   defineTool({
     name: "get_issue",
     description: "Reads one issue: counts, first and last seen, releases, tags, assignment, activity, comments.",
-    effect: "read",
-    clock: "snapshot",
+    ...SNAPSHOT,
     selects: ["environment"],
     input_schema: z.strictObject({ ...pick(fields, "organization issue environment") }),
     output_schema: resultSchema(
@@ -66,9 +65,8 @@ export const issueTools = [
   defineTool({
     name: "update_issue",
     description: "Changes only the given fields of an issue.",
-    effect: "write",
+    ...WRITE_ONCE,
     targets: ["organization"],
-    idempotent: true,
     input_schema: z.strictObject({
       organization: fields.organization,
       issue: fields.issue,

@@ -1,5 +1,5 @@
 import { defineTool } from "skillflow";
-import { clip, pick, resultSchema, ServiceFault } from "skillflow/internal";
+import { clip, pick, resultSchema, ServiceFault, SNAPSHOT } from "skillflow/internal";
 import * as z from "zod";
 import * as fields from "./fields.ts";
 import { projectParameter, type Sentry, withSentry } from "./service.ts";
@@ -14,8 +14,7 @@ export const releaseTools = [
   defineTool({
     name: "list_releases",
     description: "Lists releases, newest first: creation and deployment times, number of new issues.",
-    effect: "read",
-    clock: "snapshot",
+    ...SNAPSHOT,
     selects: ["project", "environment", "query"],
     input_schema: z.strictObject({
       ...pick(fields, "organization project environment"),
@@ -44,8 +43,7 @@ export const releaseTools = [
     name: "get_release",
     description:
       "Reads one release with its commits. Two requests. For the commit that caused an issue: get_suspect_commits.",
-    effect: "read",
-    clock: "snapshot",
+    ...SNAPSHOT,
     echoes: ["version"],
     input_schema: z.strictObject({
       organization: fields.organization,
@@ -79,8 +77,7 @@ export const releaseTools = [
     name: "get_suspect_commits",
     description:
       "Lists the commits that Sentry suspects for an issue, from its latest event. Three requests. For all commits of a release: get_release.",
-    effect: "read",
-    clock: "snapshot",
+    ...SNAPSHOT,
     input_schema: z.strictObject({ organization: fields.organization, issue: fields.issue }),
     output_schema: resultSchema("event suspects", `event suspects:[{ ${COMMIT} kind:any score:any }] note`),
     handler: (input, context) =>
@@ -98,8 +95,7 @@ export const releaseTools = [
   defineTool({
     name: "list_projects",
     description: "Lists projects with their platforms, teams and environments.",
-    effect: "read",
-    clock: "snapshot",
+    ...SNAPSHOT,
     selects: ["query"],
     echoes: ["organization"],
     input_schema: z.strictObject({

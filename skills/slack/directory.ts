@@ -1,5 +1,5 @@
 import { defineTool } from "skillflow";
-import { each, resultSchema, textLike, trim } from "skillflow/internal";
+import { each, resultSchema, SNAPSHOT, textLike, trim } from "skillflow/internal";
 import * as z from "zod";
 import { explaining } from "./failure.ts";
 import { cursor } from "./fields.ts";
@@ -16,9 +16,8 @@ export const directoryTools = [
   defineTool({
     name: "list_channels",
     description: "Lists channels that the bot can see, with topic and membership. Searches 200 channels per call.",
-    effect: "read",
+    ...SNAPSHOT,
     reads: "private",
-    clock: "snapshot",
     selects: ["name"],
     needs: ["SLACK_BOT_TOKEN"],
     input_schema: z.strictObject({ name, cursor }),
@@ -50,9 +49,8 @@ export const directoryTools = [
     name: "list_users",
     description:
       "Lists people and bots: who a user id is. With an e-mail address, it requests only that person. Searches 200 people per call.",
-    effect: "read",
+    ...SNAPSHOT,
     reads: "private",
-    clock: "snapshot",
     selects: ["name", "email"],
     needs: ["SLACK_BOT_TOKEN"],
     input_schema: z.strictObject({

@@ -1,5 +1,5 @@
 import { defineTool, type ToolContext } from "skillflow";
-import { resultSchema, textLike } from "skillflow/internal";
+import { resultSchema, textLike, WRITE_ONCE } from "skillflow/internal";
 import * as z from "zod";
 import { blocks, renderBlocks } from "./blocks.ts";
 import { explaining, isCode } from "./failure.ts";
@@ -66,9 +66,8 @@ export const messageTools = [
     name: "update_message",
     description:
       "Replaces a message that this bot posted, to update its state instead of posting another. Notifies no one.",
-    effect: "write",
+    ...WRITE_ONCE,
     targets: ["channel"],
-    idempotent: true,
     needs: BOT,
     input_schema: z.strictObject({
       text,
@@ -113,9 +112,8 @@ export const messageTools = [
   defineTool({
     name: "add_reaction",
     description: "Adds an emoji to a message, such as eyes while a person investigates. Quieter than a reply.",
-    effect: "write",
+    ...WRITE_ONCE,
     targets: ["channel"],
-    idempotent: true,
     needs: BOT,
     input_schema: z.strictObject({
       channel: z.string().regex(/^[CGD][A-Z0-9]{5,20}$/),

@@ -1,5 +1,5 @@
 import { defineTool, type ToolContext } from "skillflow";
-import { each, resultSchema, textLike, trim } from "skillflow/internal";
+import { each, resultSchema, SNAPSHOT, textLike, trim } from "skillflow/internal";
 import * as z from "zod";
 import { explaining } from "./failure.ts";
 import { channel, channelOf, cursor, DEFAULT_LIMIT, isId, limit, timestamp } from "./fields.ts";
@@ -64,9 +64,8 @@ export const readingTools = [
     name: "search_messages",
     description:
       "Finds messages by words in everything that the user of SLACK_USER_TOKEN can see. For one known channel: read_channel.",
-    effect: "read",
+    ...SNAPSHOT,
     reads: "private",
-    clock: "snapshot",
     selects: ["query"],
     needs: ["SLACK_USER_TOKEN"],
     input_schema: z.strictObject({

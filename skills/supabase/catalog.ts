@@ -1,5 +1,5 @@
 import { defineTool, type ToolContext } from "skillflow";
-import { resultSchema, trim } from "skillflow/internal";
+import { resultSchema, SNAPSHOT, trim } from "skillflow/internal";
 import * as z from "zod";
 import type { ApiTable } from "./api.ts";
 import { nearNames, withSupabase } from "./client.ts";
@@ -9,9 +9,8 @@ export const catalogTools = [
   defineTool({
     name: "list_tables",
     description: "Lists the readable tables and views, which of them are writable, and the callable functions.",
-    effect: "read",
+    ...SNAPSHOT,
     reads: "private",
-    clock: "snapshot",
     selects: ["contains"],
     echoes: ["schema"],
     settled_by: { schema: "SUPABASE_SCHEMA" },
@@ -46,9 +45,8 @@ export const catalogTools = [
   defineTool({
     name: "describe_table",
     description: "Describes a table or view: its columns, their types, defaults, keys and the tables they refer to.",
-    effect: "read",
+    ...SNAPSHOT,
     reads: "private",
-    clock: "snapshot",
     echoes: ["table"],
     input_schema: z.strictObject({ table }),
     output_schema: resultSchema(

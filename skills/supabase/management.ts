@@ -6,9 +6,11 @@ import {
   each,
   firstOf,
   lenient,
+  RANGE,
   requiredKey,
   resultSchema,
   type Service,
+  SNAPSHOT,
   textLike,
   withService,
 } from "skillflow/internal";
@@ -35,10 +37,8 @@ export const managementTools = [
     name: "service_logs",
     description:
       "Reads the logs of one of the project's services, newest first, for at most 24 hours. Default: the last hour.",
-    effect: "read",
+    ...RANGE,
     reads: "private",
-    clock: "range",
-    range: { from: "from", to: "to" },
     selects: ["contains"],
     echoes: ["service", "from", "to"],
     needs: NEEDS,
@@ -71,9 +71,8 @@ export const managementTools = [
   defineTool({
     name: "list_migrations",
     description: "Lists the database's migrations, newest first: what changed in its tables. The version shows when.",
-    effect: "read",
+    ...SNAPSHOT,
     reads: "private",
-    clock: "snapshot",
     needs: NEEDS,
     input_schema: z.strictObject({ limit: z.int().min(1).max(200).optional().describe("Default 30.") }),
     output_schema: resultSchema("total migrations", "total:number migrations:[{ version name }] left_out:number"),
@@ -90,9 +89,8 @@ export const managementTools = [
     name: "list_advisories",
     description:
       "Lists the current findings of Supabase's advisor, worst first. Performance: missing indexes and slow policies. Security: tables without row-level security and exposed functions. The list is long: set level first.",
-    effect: "read",
+    ...SNAPSHOT,
     reads: "private",
-    clock: "snapshot",
     selects: ["kind", "level", "contains"],
     needs: NEEDS,
     input_schema: z.strictObject({

@@ -1,5 +1,5 @@
 import { defineTool } from "skillflow";
-import { resultSchema } from "skillflow/internal";
+import { resultSchema, SNAPSHOT } from "skillflow/internal";
 import * as z from "zod";
 import { onTable } from "./client.ts";
 import { readable, table } from "./places.ts";
@@ -22,9 +22,8 @@ export const readingTools = [
     name: "query",
     description:
       "Reads rows of one table or view, with chosen columns, conditions and order, one page at a time. To count: count or group.",
-    effect: "read",
+    ...SNAPSHOT,
     reads: "private",
-    clock: "snapshot",
     selects: ["where", "any_of"],
     input_schema: z.strictObject({
       table,
@@ -70,9 +69,8 @@ export const readingTools = [
   defineTool({
     name: "count",
     description: "Counts the rows of a table or view that match conditions, without reading them.",
-    effect: "read",
+    ...SNAPSHOT,
     reads: "private",
-    clock: "snapshot",
     selects: ["where", "any_of"],
     echoes: ["method"],
     input_schema: z.strictObject({

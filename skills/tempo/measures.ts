@@ -1,5 +1,14 @@
 import { defineTool } from "skillflow";
-import { firstOf, isoTime, periodOf, resultSchema, seriesSummary, summarise, textLike } from "skillflow/internal";
+import {
+  firstOf,
+  isoTime,
+  periodOf,
+  RANGE,
+  resultSchema,
+  seriesSummary,
+  summarise,
+  textLike,
+} from "skillflow/internal";
 import * as z from "zod";
 import {
   answered,
@@ -20,9 +29,7 @@ export const measureTools = [
     name: "measure_spans",
     description:
       "Evaluates TraceQL that returns numbers, over a period: rates, errors and latencies by service or route, with the peak, first and last value and a few points of each series. Expensive over long periods. Call this first to see which service fails and since when.",
-    effect: "read",
-    clock: "range",
-    range: { from: "from", to: "to" },
+    ...RANGE,
     selects: ["query"],
     echoes: ["from", "to"],
     input_schema: z.strictObject({
@@ -76,9 +83,7 @@ export const measureTools = [
     name: "list_attributes",
     description:
       "Lists the attributes of spans, or with `attribute` the values of one: which services, routes, versions and status codes exist. Cheap. Use it before you write a query.",
-    effect: "read",
-    clock: "range",
-    range: { from: "from", to: "to" },
+    ...RANGE,
     selects: ["query", "contains"],
     input_schema: z.strictObject({
       attribute: textLike(/^[A-Za-z.][A-Za-z0-9_.:-]*$/, 200)

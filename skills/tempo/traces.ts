@@ -4,8 +4,10 @@ import {
   describeTrace,
   each,
   isoTime,
+  LASTING,
   lenient,
   pick,
+  RANGE,
   resultSchema,
   type TraceSpan,
   textLike,
@@ -35,9 +37,7 @@ export const traceTools = [
     name: "search_traces",
     description:
       "Finds traces by TraceQL, with the matching spans: failed or slow requests of a service. Returns an arbitrary selection of the matches: narrow the period. For counts and latencies over time: measure_spans. For one trace: get_trace.",
-    effect: "read",
-    clock: "range",
-    range: { from: "from", to: "to" },
+    ...RANGE,
     selects: ["query"],
     input_schema: z.strictObject({
       query: query.describe('{resource.service.name="checkout" && status=error}, or && span:duration>2s.'),
@@ -67,8 +67,7 @@ export const traceTools = [
     name: "get_trace",
     description:
       "Reads one trace as a tree: where the time went (each span's own time, summed by service), what failed, and when. For a large trace: the failed and the longest spans with their ancestors.",
-    effect: "read",
-    clock: "none",
+    ...LASTING,
     selects: ["attributes"],
     echoes: ["trace"],
     input_schema: z.strictObject({

@@ -1,5 +1,5 @@
 import { defineTool } from "skillflow";
-import { pick, resultSchema, textLike } from "skillflow/internal";
+import { pick, resultSchema, SNAPSHOT, textLike, WRITE_ONCE } from "skillflow/internal";
 import * as z from "zod";
 import { type Linear, withLinear } from "../client.ts";
 import { body, cursor, issue, limit, nextCursor, type Page, pageSchema, paging } from "../fields.ts";
@@ -10,8 +10,7 @@ export const commentTools = [
   defineTool({
     name: "list_comments",
     description: "Reads the comments of an issue, newest first. `parent_id` is the comment that a reply belongs to.",
-    effect: "read",
-    clock: "snapshot",
+    ...SNAPSHOT,
     input_schema: z.strictObject({ issue, limit, cursor }),
     output_schema: pageSchema("comments", "id author created_at edited_at resolved_at parent_id url body"),
     handler: (input, context) =>
@@ -26,9 +25,8 @@ export const commentTools = [
   defineTool({
     name: "add_comment",
     description: "Comments on an issue, or replies to a comment.",
-    effect: "write",
+    ...WRITE_ONCE,
     targets: [],
-    idempotent: true,
     input_schema: z.strictObject({
       issue,
       body: body.min(1),

@@ -1,5 +1,5 @@
 import { defineTool } from "skillflow";
-import { clip, resultSchema, textLike } from "skillflow/internal";
+import { clip, resultSchema, SNAPSHOT, textLike } from "skillflow/internal";
 import * as z from "zod";
 import { type Linear, withLinear } from "../client.ts";
 import * as fields from "../fields.ts";
@@ -15,8 +15,7 @@ export const issueTools = [
   defineTool({
     name: "search_issues",
     description: "Finds issues by words and filters, or lists the latest that match the filters.",
-    effect: "read",
-    clock: "snapshot",
+    ...SNAPSHOT,
     selects: ["query", "team", "state", "status", "label", "project", "assignee", "created_after", "updated_after"],
     input_schema: z.strictObject({
       query: z.string().min(1).max(200).optional().describe("Words. Without it: the latest that match."),
@@ -44,8 +43,7 @@ export const issueTools = [
   defineTool({
     name: "get_issue",
     description: "Reads one issue: its full text, parent, sub-issues, relations and links.",
-    effect: "read",
-    clock: "snapshot",
+    ...SNAPSHOT,
     input_schema: z.strictObject({ issue: fields.issue }),
     output_schema: resultSchema("id identifier", ISSUE_DETAILS),
     handler: ({ issue: id }, context) =>

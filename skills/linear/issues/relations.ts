@@ -1,5 +1,5 @@
 import { defineTool } from "skillflow";
-import { resultSchema, textLike } from "skillflow/internal";
+import { resultSchema, textLike, WRITE_ONCE } from "skillflow/internal";
 import * as z from "zod";
 import { type Linear, withLinear } from "../client.ts";
 import { issue } from "../fields.ts";
@@ -11,9 +11,8 @@ export const relationTools = [
     name: "relate_issues",
     description:
       "Relates two issues, or marks one as a duplicate of the other, which closes it. For a sub-issue, set `parent` instead.",
-    effect: "write",
+    ...WRITE_ONCE,
     targets: [],
-    idempotent: true,
     input_schema: z.strictObject({
       issue,
       is: z.enum(["related", "blocks", "blocked_by", "duplicate_of"]).describe("Relation of `issue` to `other`."),
@@ -37,9 +36,8 @@ export const relationTools = [
     name: "attach_link",
     description:
       "Attaches a link to an issue: a run, a report, an error page. Each address once. For remarks, add a comment.",
-    effect: "write",
+    ...WRITE_ONCE,
     targets: [],
-    idempotent: true,
     input_schema: z.strictObject({
       issue,
       url: textLike(/^https?:\/\/[^\s<>"]+$/, 1000),

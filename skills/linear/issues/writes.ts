@@ -1,6 +1,6 @@
 import type { LinearDocument } from "@linear/sdk";
 import { defineTool } from "skillflow";
-import { resultSchema } from "skillflow/internal";
+import { resultSchema, WRITE_ONCE } from "skillflow/internal";
 import * as z from "zod";
 import { type Linear, withLinear } from "../client.ts";
 import { findDestination } from "../destination.ts";
@@ -13,9 +13,8 @@ export const issueWriteTools = [
   defineTool({
     name: "create_issue",
     description: "Creates an issue. Search for an existing one first.",
-    effect: "write",
+    ...WRITE_ONCE,
     targets: ["team"],
-    idempotent: true,
     input_schema: z.strictObject({
       team: fields.team.optional().describe("Name, key or id. Default: the configured one."),
       title: fields.title,
@@ -49,9 +48,8 @@ export const issueWriteTools = [
   defineTool({
     name: "update_issue",
     description: "Changes only the given fields of an issue. `labels` replaces all labels.",
-    effect: "write",
+    ...WRITE_ONCE,
     targets: ["team"],
-    idempotent: true,
     input_schema: z.strictObject({
       issue: fields.issue,
       title: fields.title.optional(),

@@ -1,5 +1,5 @@
 import { defineTool, type Json } from "skillflow";
-import { resultSchema } from "skillflow/internal";
+import { resultSchema, SNAPSHOT } from "skillflow/internal";
 import * as z from "zod";
 import { onTable, type Supabase } from "../client.ts";
 import { Refusal } from "../failure.ts";
@@ -17,9 +17,8 @@ export const groupingTools = [
     name: "group",
     description:
       "Counts or measures rows by the values of columns, largest group first. Use it instead of reading rows to count them.",
-    effect: "read",
+    ...SNAPSHOT,
     reads: "private",
-    clock: "snapshot",
     selects: ["where", "any_of"],
     input_schema: z.strictObject({
       table,
