@@ -1,4 +1,3 @@
-import { defineTool } from "skillflow";
 import {
   clip,
   each,
@@ -24,7 +23,7 @@ import {
   paging,
   text,
 } from "./fields.ts";
-import { withBetterStack } from "./service.ts";
+import { betterstackTool } from "./service.ts";
 
 const day = z
   .string()
@@ -32,7 +31,7 @@ const day = z
   .optional();
 
 export const availabilityTools = [
-  defineTool({
+  betterstackTool({
     name: "get_monitor_availability",
     description:
       "Measures a monitor's availability, and its response times over the last 24 hours by region: since when it is slow, and whether in all regions. Downtime covers the days given, or the monitor's whole lifetime.",
@@ -48,47 +47,45 @@ export const availabilityTools = [
       `availability_percent:number downtime_seconds:number incidents:number longest_incident_seconds:number
         average_incident_seconds:number response_ms:[{ region ${seriesSummary} slowest_part:any }] note`,
     ),
-    handler: (input, context) =>
-      withBetterStack(context, async (ask) => {
-        const path = ["v2", "monitors", checkedId(input.monitor_id)];
-        const query = { from: input.from, to: input.to };
-        const { data } = await ask({ path: [...path, "sla"], query, answer: z.object({ data: availability }) });
-        const { data: times } = await ask({ path: [...path, "response-times"], answer: z.object({ data: responses }) });
-        const told = data.attributes;
-        return {
-          ...pick(told, "availability_percent:availability downtime_seconds:total_downtime"),
-          ...pick(told, "incidents:number_of_incidents longest_incident_seconds:longest_incident"),
-          ...pick(told, "average_incident_seconds:average_incident"),
-          response_ms: times.attributes.regions.map(({ region, response_times }) => ({
-            region,
-            ...summarise(response_times.map(pointOf), input.points ?? 24),
-            slowest_part: partsOf(response_times),
-          })),
-          note: times.attributes.regions.length === 0 ? "No check got a response in the last 24 hours." : undefined,
-        };
-      }),
+    work: async (ask, input) => {
+      const path = ["v2", "monitors", checkedId(input.monitor_id)];
+      const query = { from: input.from, to: input.to };
+      const { data } = await ask({ path: [...path, "sla"], query, answer: z.object({ data: availability }) });
+      const { data: times } = await ask({ path: [...path, "response-times"], answer: z.object({ data: responses }) });
+      const told = data.attributes;
+      return {
+        ...pick(told, "availability_percent:availability downtime_seconds:total_downtime"),
+        ...pick(told, "incidents:number_of_incidents longest_incident_seconds:longest_incident"),
+        ...pick(told, "average_incident_seconds:average_incident"),
+        response_ms: times.attributes.regions.map(({ region, response_times }) => ({
+          region,
+          ...summarise(response_times.map(pointOf), input.points ?? 24),
+          slowest_part: partsOf(response_times),
+        })),
+        note: times.attributes.regions.length === 0 ? "No check got a response in the last 24 hours." : undefined,
+      };
+    },
   }),
-  defineTool({
+  betterstackTool({
     name: "list_heartbeats",
     description:
       "Lists heartbeats, which expect regular pings from jobs such as backups: state, period, grace time. Only a heartbeat shows a job that stopped running without an error.",
     ...TEAM_SNAPSHOT,
     input_schema: z.strictObject({ limit, page }),
     output_schema: pageSchema("heartbeats", "id name status team period_seconds:number grace_seconds:number paused_at"),
-    handler: (input, context) =>
-      withBetterStack(context, async (ask) => {
-        const answer = await ask({
-          path: ["v2", "heartbeats"],
-          query: paging(input),
-          answer: z.object({ data: z.array(heartbeat), pagination }),
-        });
-        const heartbeats = answer.data.map(({ id, attributes: own }) => ({
-          ...{ id, name: own.name && clip(own.name, 200), status: own.status, team: own.team_name },
-          ...{ period_seconds: own.period, grace_seconds: own.grace },
-          paused_at: own.paused_at,
-        }));
-        return { heartbeats, next_page: nextPage(answer) };
-      }),
+    work: async (ask, input) => {
+      const answer = await ask({
+        path: ["v2", "heartbeats"],
+        query: paging(input),
+        answer: z.object({ data: z.array(heartbeat), pagination }),
+      });
+      const heartbeats = answer.data.map(({ id, attributes: own }) => ({
+        ...{ id, name: own.name && clip(own.name, 200), status: own.status, team: own.team_name },
+        ...{ period_seconds: own.period, grace_seconds: own.grace },
+        paused_at: own.paused_at,
+      }));
+      return { heartbeats, next_page: nextPage(answer) };
+    },
   }),
 ];
 

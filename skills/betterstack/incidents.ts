@@ -1,4 +1,3 @@
-import { defineTool } from "skillflow";
 import { each, lenient, RANGE, resultSchema, SNAPSHOT } from "skillflow/internal";
 import * as z from "zod";
 import {
@@ -17,7 +16,7 @@ import {
   texts,
   withoutLogin,
 } from "./fields.ts";
-import { withBetterStack } from "./service.ts";
+import { betterstackTool } from "./service.ts";
 
 const day = z.string().regex(/^\d{4}-\d{2}-\d{2}$/);
 
@@ -25,7 +24,7 @@ export const INCIDENT = `id name cause status team monitor_id monitored_url star
   regions:[text] url`;
 
 export const incidentTools = [
-  defineTool({
+  betterstackTool({
     name: "list_incidents",
     description: "Lists incidents, newest first: what is or was down.",
     ...RANGE,
@@ -40,16 +39,15 @@ export const incidentTools = [
       page,
     }),
     output_schema: pageSchema("incidents", INCIDENT),
-    handler: (input, context) =>
-      withBetterStack(context, async (ask) => {
-        const { limit: _, page: __, monitor_id, ...filters } = input;
-        const of = monitor_id === undefined ? {} : { monitor_id: checkedId(monitor_id) };
-        const query = { ...filters, ...of, ...paging(input) };
-        const answer = await ask({ path: ["v3", "incidents"], query, answer: listAnswer });
-        return { incidents: answer.data.map(briefOf), next_page: nextPage(answer) };
-      }),
+    work: async (ask, input) => {
+      const { limit: _, page: __, monitor_id, ...filters } = input;
+      const of = monitor_id === undefined ? {} : { monitor_id: checkedId(monitor_id) };
+      const query = { ...filters, ...of, ...paging(input) };
+      const answer = await ask({ path: ["v3", "incidents"], query, answer: listAnswer });
+      return { incidents: answer.data.map(briefOf), next_page: nextPage(answer) };
+    },
   }),
-  defineTool({
+  betterstackTool({
     name: "get_incident",
     description:
       "Reads one incident: cause, the response that failed the check, metadata, who acknowledged it and when.",
@@ -60,12 +58,11 @@ export const incidentTools = [
       `${INCIDENT} http_method response_content response_options screenshot_url origin_url notified_by:[text]
         metadata:{}`,
     ),
-    handler: (input, context) =>
-      withBetterStack(context, async (ask) => {
-        const path = ["v3", "incidents", checkedId(input.incident_id)];
-        const { data } = await ask({ path, answer: incidentAnswer });
-        return wholeOf(data);
-      }),
+    work: async (ask, input) => {
+      const path = ["v3", "incidents", checkedId(input.incident_id)];
+      const { data } = await ask({ path, answer: incidentAnswer });
+      return wholeOf(data);
+    },
   }),
 ];
 

@@ -1,4 +1,3 @@
-import { defineTool } from "skillflow";
 import { each, lenient, pick, resultSchema, TEAM_SNAPSHOT } from "skillflow/internal";
 import * as z from "zod";
 import {
@@ -17,12 +16,12 @@ import {
   texts,
   withoutLogin,
 } from "./fields.ts";
-import { withBetterStack } from "./service.ts";
+import { betterstackTool } from "./service.ts";
 
 const MONITOR = "id name type status team monitored_url last_checked_at paused_at url";
 
 export const monitorTools = [
-  defineTool({
+  betterstackTool({
     name: "list_monitors",
     description: "Lists uptime monitors and their states.",
     ...TEAM_SNAPSHOT,
@@ -34,19 +33,18 @@ export const monitorTools = [
       page,
     }),
     output_schema: pageSchema("monitors", MONITOR),
-    handler: (input, context) =>
-      withBetterStack(context, async (ask) => {
-        const filters = { pronounceable_name: input.name, url: input.url };
-        const query = { ...filters, ...paging(input) };
-        const answer = await ask({
-          path: ["v2", "monitors"],
-          query,
-          answer: z.object({ data: z.array(monitor), pagination }),
-        });
-        return { monitors: answer.data.map(briefOf), next_page: nextPage(answer) };
-      }),
+    work: async (ask, input) => {
+      const filters = { pronounceable_name: input.name, url: input.url };
+      const query = { ...filters, ...paging(input) };
+      const answer = await ask({
+        path: ["v2", "monitors"],
+        query,
+        answer: z.object({ data: z.array(monitor), pagination }),
+      });
+      return { monitors: answer.data.map(briefOf), next_page: nextPage(answer) };
+    },
   }),
-  defineTool({
+  betterstackTool({
     name: "get_monitor",
     description: "Reads one monitor: what it checks, how often, from where, and what counts as an error.",
     ...TEAM_SNAPSHOT,
@@ -58,13 +56,12 @@ export const monitorTools = [
         ssl_expiration:number domain_expiration:number port regions:[text] policy_id:any maintenance_from
         maintenance_to maintenance_timezone maintenance_days:[text]`,
     ),
-    handler: (input, context) =>
-      withBetterStack(context, async (ask) => {
-        const path = ["v2", "monitors", checkedId(input.monitor_id)];
-        const { data } = await ask({ path, answer: z.object({ data: monitor }) });
-        const { url: _, pronounceable_name: __, monitor_type: ___, team_name: ____, ...settings } = data.attributes;
-        return { ...settings, ...briefOf(data) };
-      }),
+    work: async (ask, input) => {
+      const path = ["v2", "monitors", checkedId(input.monitor_id)];
+      const { data } = await ask({ path, answer: z.object({ data: monitor }) });
+      const { url: _, pronounceable_name: __, monitor_type: ___, team_name: ____, ...settings } = data.attributes;
+      return { ...settings, ...briefOf(data) };
+    },
   }),
 ];
 

@@ -1,10 +1,10 @@
-import { defineTool, type ToolContext } from "skillflow";
+import type { ToolContext } from "skillflow";
 import type { Ask } from "skillflow/internal";
 import { callDigest, resultSchema, ServiceFault, textLike, WRITE_ONCE } from "skillflow/internal";
 import * as z from "zod";
 import { checkedId, incidentId } from "./fields.ts";
 import { briefOf, INCIDENT, type Incident, incidentAnswer, listAnswer } from "./incidents.ts";
-import { withBetterStack } from "./service.ts";
+import { betterstackTool } from "./service.ts";
 
 const person = z.string().min(1).max(200);
 
@@ -13,7 +13,7 @@ const way = (what: string, absent: boolean) => z.boolean().optional().describe(`
 const SETTLED = resultSchema("id", `${INCIDENT} existing:flag`);
 
 export const respondTools = [
-  defineTool({
+  betterstackTool({
     name: "acknowledge_incident",
     description: "Acknowledges an incident: a person handles it, and its escalation stops.",
     ...WRITE_ONCE,
@@ -23,10 +23,9 @@ export const respondTools = [
       acknowledged_by: person.optional().describe("E-mail address or name. Default: the token's owner."),
     }),
     output_schema: SETTLED,
-    handler: ({ incident_id, ...body }, context) =>
-      withBetterStack(context, (ask) => settle(ask, { id: incident_id, verb: "acknowledge", body })),
+    work: (ask, { incident_id, ...body }) => settle(ask, { id: incident_id, verb: "acknowledge", body }),
   }),
-  defineTool({
+  betterstackTool({
     name: "resolve_incident",
     description: "Resolves an incident. Does not change one that is already resolved.",
     ...WRITE_ONCE,
@@ -36,10 +35,9 @@ export const respondTools = [
       resolved_by: person.optional().describe("E-mail address or name. Default: the token's owner."),
     }),
     output_schema: SETTLED,
-    handler: ({ incident_id, ...body }, context) =>
-      withBetterStack(context, (ask) => settle(ask, { id: incident_id, verb: "resolve", body })),
+    work: (ask, { incident_id, ...body }) => settle(ask, { id: incident_id, verb: "resolve", body }),
   }),
-  defineTool({
+  betterstackTool({
     name: "create_incident",
     description: "Reports an incident and notifies the person on call.",
     effect: "write",
@@ -60,16 +58,15 @@ export const respondTools = [
       push: way("Push notification.", true),
     }),
     output_schema: SETTLED,
-    handler: (input, context) =>
-      withBetterStack(context, async (ask) => {
-        const marker = callMark(context, input);
-        const known = await findIncident(ask, marker);
-        if (known) return { ...unmarked(known, marker), existing: true };
-        const ways = { call: false, sms: false, email: true, push: true };
-        const body = { ...ways, ...input, summary: `${input.summary} ${marker}` };
-        const { data } = await ask({ path: ["v3", "incidents"], body, answer: incidentAnswer });
-        return unmarked(data, marker);
-      }),
+    work: async (ask, input, context) => {
+      const marker = callMark(context, input);
+      const known = await findIncident(ask, marker);
+      if (known) return { ...unmarked(known, marker), existing: true };
+      const ways = { call: false, sms: false, email: true, push: true };
+      const body = { ...ways, ...input, summary: `${input.summary} ${marker}` };
+      const { data } = await ask({ path: ["v3", "incidents"], body, answer: incidentAnswer });
+      return unmarked(data, marker);
+    },
   }),
 ];
 

@@ -1,5 +1,5 @@
 import type { ToolContext } from "skillflow";
-import { type Ask, authorization, requiredKey, type Service, withService } from "skillflow/internal";
+import { type Ask, authorization, requiredKey, type Service, toolsWith, withService } from "skillflow/internal";
 
 /**
  * Runs a tool's work on one of Better Stack's REST APIs. A request with a body counts as a write, and paths are below
@@ -26,3 +26,7 @@ export function withBetterStack(
     }),
   );
 }
+
+export const betterstackTool = toolsWith((context, work: (ask: Ask) => Promise<unknown>) =>
+  withBetterStack(context, work),
+);

@@ -1,4 +1,3 @@
-import { defineTool } from "skillflow";
 import type { Ask } from "skillflow/internal";
 import { lenient, markerOf, pick, resultSchema, SNAPSHOT, WRITE_ONCE, withoutMarkers } from "skillflow/internal";
 import * as z from "zod";
@@ -14,14 +13,14 @@ import {
   paging,
   text,
 } from "./fields.ts";
-import { withBetterStack } from "./service.ts";
+import { betterstackTool } from "./service.ts";
 
 /** Tools for an incident's timeline and the on-call calendars. */
 
 const MOST_ITEMS = 50;
 
 export const timelineTools = [
-  defineTool({
+  betterstackTool({
     name: "get_timeline",
     description:
       "Reads an incident's timeline, oldest first: who was called and when, escalations, comments. For its details: get_incident.",
@@ -29,18 +28,17 @@ export const timelineTools = [
     clock: "range",
     input_schema: z.strictObject({ incident_id: incidentId }),
     output_schema: resultSchema("items", "items:[{ at kind title text by }] earlier_left_out:number"),
-    handler: (input, context) =>
-      withBetterStack(context, async (ask) => {
-        const path = ["v3", "incidents", checkedId(input.incident_id), "timeline"];
-        const { data } = await ask({ path, answer: z.object({ data: z.array(item) }) });
-        const items = data.map(({ attributes }) => attributes).sort((a, b) => Date.parse(a.at) - Date.parse(b.at));
-        return {
-          items: items.slice(-MOST_ITEMS).map(itemOf),
-          earlier_left_out: Math.max(0, items.length - MOST_ITEMS) || undefined,
-        };
-      }),
+    work: async (ask, input) => {
+      const path = ["v3", "incidents", checkedId(input.incident_id), "timeline"];
+      const { data } = await ask({ path, answer: z.object({ data: z.array(item) }) });
+      const items = data.map(({ attributes }) => attributes).sort((a, b) => Date.parse(a.at) - Date.parse(b.at));
+      return {
+        items: items.slice(-MOST_ITEMS).map(itemOf),
+        earlier_left_out: Math.max(0, items.length - MOST_ITEMS) || undefined,
+      };
+    },
   }),
-  defineTool({
+  betterstackTool({
     name: "add_comment",
     description: "Comments on an incident: your findings with their evidence. Does not page anyone.",
     ...WRITE_ONCE,
@@ -50,38 +48,36 @@ export const timelineTools = [
       text: z.string().min(1).max(10_000).describe("Markdown."),
     }),
     output_schema: resultSchema("id", "id created_at existing:flag"),
-    handler: (input, context) =>
-      withBetterStack(context, async (ask) => {
-        const path = ["v2", "incidents", checkedId(input.incident_id), "comments"];
-        const marker = markerOf(context, input);
-        const earlier = await findComment(ask, path, marker);
-        if (earlier) return { ...writtenOf(earlier), existing: true };
-        const body = { content: `${input.text}\n\n${marker}` };
-        const { data } = await ask({ path, body, answer: z.object({ data: comment }) });
-        return writtenOf(data);
-      }),
+    work: async (ask, input, context) => {
+      const path = ["v2", "incidents", checkedId(input.incident_id), "comments"];
+      const marker = markerOf(context, input);
+      const earlier = await findComment(ask, path, marker);
+      if (earlier) return { ...writtenOf(earlier), existing: true };
+      const body = { content: `${input.text}\n\n${marker}` };
+      const { data } = await ask({ path, body, answer: z.object({ data: comment }) });
+      return writtenOf(data);
+    },
   }),
-  defineTool({
+  betterstackTool({
     name: "list_on_call",
     description: "Lists on-call calendars and who is on call now.",
     ...SNAPSHOT,
     input_schema: z.strictObject({ limit, page }),
     output_schema: pageSchema("calendars", "id name team is_default:flag on_call:[{ name email }]"),
-    handler: (input, context) =>
-      withBetterStack(context, async (ask) => {
-        const answer = await ask({ path: ["v2", "on-calls"], query: paging(input), answer: calendarsAnswer });
-        const people = new Map(answer.included?.map(({ id, attributes }) => [id, attributes]));
-        const calendars = answer.data.map(({ id, attributes, relationships }) => ({
-          id,
-          ...pick(attributes, "name team:team_name is_default:default_calendar"),
-          on_call: (relationships?.on_call_users?.data ?? []).map(({ id: person, meta }) => {
-            const known = people.get(person);
-            const name = [known?.first_name, known?.last_name].filter((part) => part).join(" ");
-            return { name: name || undefined, email: known?.email ?? meta?.email };
-          }),
-        }));
-        return { calendars, next_page: nextPage(answer) };
-      }),
+    work: async (ask, input) => {
+      const answer = await ask({ path: ["v2", "on-calls"], query: paging(input), answer: calendarsAnswer });
+      const people = new Map(answer.included?.map(({ id, attributes }) => [id, attributes]));
+      const calendars = answer.data.map(({ id, attributes, relationships }) => ({
+        id,
+        ...pick(attributes, "name team:team_name is_default:default_calendar"),
+        on_call: (relationships?.on_call_users?.data ?? []).map(({ id: person, meta }) => {
+          const known = people.get(person);
+          const name = [known?.first_name, known?.last_name].filter((part) => part).join(" ");
+          return { name: name || undefined, email: known?.email ?? meta?.email };
+        }),
+      }));
+      return { calendars, next_page: nextPage(answer) };
+    },
   }),
 ];
 

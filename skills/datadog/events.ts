@@ -1,12 +1,11 @@
-import { defineTool } from "skillflow";
 import { RANGE } from "skillflow/internal";
 import * as z from "zod";
 import { anything, cursorMeta, pageNotes, pageSchema, text, texts, valueAt } from "./answers.ts";
 import { cursor, DEFAULT_LIMIT, from, limit, newestFirst, period, query, to } from "./fields.ts";
-import { withDatadog } from "./service.ts";
+import { datadogTool } from "./service.ts";
 
 export const eventTools = [
-  defineTool({
+  datadogTool({
     name: "list_events",
     description: "Lists events: deployments, alerts, configuration changes, autoscaling.",
     ...RANGE,
@@ -23,34 +22,33 @@ export const eventTools = [
       "events",
       "id timestamp title:any message status:any service:any monitor_id:any tags:[text]",
     ),
-    handler: (input, context) =>
-      withDatadog(context, async (ask) => {
-        const span = period(input, context.now());
-        const { data, meta } = await ask({
-          path: ["api", "v2", "events"],
-          query: {
-            "filter[query]": input.query,
-            "filter[from]": span.from,
-            "filter[to]": span.to,
-            sort: input.newest_first === false ? "timestamp" : "-timestamp",
-            "page[limit]": input.limit ?? DEFAULT_LIMIT,
-            "page[cursor]": input.cursor,
-          },
-          needs: "events_read",
-          answer: eventsAnswer,
-        });
-        const events = (data ?? []).map(({ id, attributes }) => ({
-          id,
-          timestamp: attributes?.timestamp,
-          title: valueAt(attributes?.attributes, "title"),
-          message: attributes?.message,
-          status: valueAt(attributes?.attributes, "status"),
-          service: valueAt(attributes?.attributes, "service"),
-          monitor_id: valueAt(attributes?.attributes, "monitor.id") ?? valueAt(attributes?.attributes, "monitor_id"),
-          tags: attributes?.tags?.slice(0, MOST_TAGS),
-        }));
-        return { events, ...pageNotes(meta) };
-      }),
+    work: async (ask, input, context) => {
+      const span = period(input, context.now());
+      const { data, meta } = await ask({
+        path: ["api", "v2", "events"],
+        query: {
+          "filter[query]": input.query,
+          "filter[from]": span.from,
+          "filter[to]": span.to,
+          sort: input.newest_first === false ? "timestamp" : "-timestamp",
+          "page[limit]": input.limit ?? DEFAULT_LIMIT,
+          "page[cursor]": input.cursor,
+        },
+        needs: "events_read",
+        answer: eventsAnswer,
+      });
+      const events = (data ?? []).map(({ id, attributes }) => ({
+        id,
+        timestamp: attributes?.timestamp,
+        title: valueAt(attributes?.attributes, "title"),
+        message: attributes?.message,
+        status: valueAt(attributes?.attributes, "status"),
+        service: valueAt(attributes?.attributes, "service"),
+        monitor_id: valueAt(attributes?.attributes, "monitor.id") ?? valueAt(attributes?.attributes, "monitor_id"),
+        tags: attributes?.tags?.slice(0, MOST_TAGS),
+      }));
+      return { events, ...pageNotes(meta) };
+    },
   }),
 ];
 

@@ -1,9 +1,8 @@
-import { defineTool } from "skillflow";
 import { each, lenient, pick, resultSchema, SNAPSHOT, textLike } from "skillflow/internal";
 import * as z from "zod";
 import { anything, number, pageSchema, text, valueAt } from "./answers.ts";
 import { DEFAULT_LIMIT, limit, page } from "./fields.ts";
-import { pageUrl, withDatadog } from "./service.ts";
+import { datadogTool, pageUrl } from "./service.ts";
 
 const PERMISSION = "incident_read";
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
@@ -12,7 +11,7 @@ const INCIDENT = `id public_id:number title state:any severity:any created detec
   customer_impact_scope customer_impact_start customer_impact_end services:any teams:any root_cause:any summary:any url`;
 
 export const incidentTools = [
-  defineTool({
+  datadogTool({
     name: "list_incidents",
     description: "Lists incidents that people declared, newest first. For alerts: list_monitors.",
     ...SNAPSHOT,
@@ -33,27 +32,26 @@ export const incidentTools = [
       page,
     }),
     output_schema: pageSchema("incidents", INCIDENT, "total_count:number"),
-    handler: (input, context) =>
-      withDatadog(context, async (ask) => {
-        const size = input.limit ?? DEFAULT_LIMIT;
-        const offset = ((input.page ?? 1) - 1) * size;
-        const { data } = await ask({
-          path: ["api", "v2", "incidents", "search"],
-          query: { query: incidentQuery(input), sort: "-created", "page[size]": size, "page[offset]": offset },
-          needs: PERMISSION,
-          answer: incidentsAnswer,
-        });
-        const { incidents, total } = data.attributes;
-        const listed = (incidents ?? []).map(({ data: incident }) => ({
-          id: incident.id,
-          ...incidentBrief(incident.attributes),
-          url: pageUrl(context.config, `incidents/${incident.attributes.public_id ?? ""}`),
-        }));
-        const more = offset + listed.length < (total ?? 0) && listed.length > 0;
-        return { total_count: total, incidents: listed, next_page: more ? (input.page ?? 1) + 1 : undefined };
-      }),
+    work: async (ask, input, context) => {
+      const size = input.limit ?? DEFAULT_LIMIT;
+      const offset = ((input.page ?? 1) - 1) * size;
+      const { data } = await ask({
+        path: ["api", "v2", "incidents", "search"],
+        query: { query: incidentQuery(input), sort: "-created", "page[size]": size, "page[offset]": offset },
+        needs: PERMISSION,
+        answer: incidentsAnswer,
+      });
+      const { incidents, total } = data.attributes;
+      const listed = (incidents ?? []).map(({ data: incident }) => ({
+        id: incident.id,
+        ...incidentBrief(incident.attributes),
+        url: pageUrl(context.config, `incidents/${incident.attributes.public_id ?? ""}`),
+      }));
+      const more = offset + listed.length < (total ?? 0) && listed.length > 0;
+      return { total_count: total, incidents: listed, next_page: more ? (input.page ?? 1) + 1 : undefined };
+    },
   }),
-  defineTool({
+  datadogTool({
     name: "get_incident",
     description: "Reads one declared incident: its fields, its timeline, its tasks and their assignees. Two requests.",
     ...SNAPSHOT,
@@ -65,25 +63,24 @@ export const incidentTools = [
       `${INCIDENT} timeline:[{ at what }] people:[text] tasks:[{ task done_at due assignees:[any] }]
         tasks_left_out:number`,
     ),
-    handler: ({ incident_id }, context) =>
-      withDatadog(context, async (ask) => {
-        const path = ["api", "v2", "incidents", incident_id];
-        const about = await ask({ path, query: { include: "users" }, needs: PERMISSION, answer: incidentAnswer });
-        const todos = await ask({ path: [...path, "relationships", "todos"], needs: PERMISSION, answer: todosAnswer });
-        const { id, attributes } = about.data;
-        return {
-          id,
-          ...incidentBrief(attributes),
-          timeline: timelineOf(attributes),
-          people: about.included?.flatMap((one) => one.attributes?.name ?? one.attributes?.handle ?? []),
-          tasks: todos.data.slice(0, MOST_TASKS).map(({ attributes: todo }) => ({
-            ...pick(todo, "task:content done_at:completed due:due_date"),
-            assignees: todo.assignees?.map((one) => valueAt(one, "name") ?? valueAt(one, "handle") ?? one),
-          })),
-          tasks_left_out: Math.max(0, todos.data.length - MOST_TASKS) || undefined,
-          url: pageUrl(context.config, `incidents/${attributes.public_id ?? ""}`),
-        };
-      }),
+    work: async (ask, { incident_id }, context) => {
+      const path = ["api", "v2", "incidents", incident_id];
+      const about = await ask({ path, query: { include: "users" }, needs: PERMISSION, answer: incidentAnswer });
+      const todos = await ask({ path: [...path, "relationships", "todos"], needs: PERMISSION, answer: todosAnswer });
+      const { id, attributes } = about.data;
+      return {
+        id,
+        ...incidentBrief(attributes),
+        timeline: timelineOf(attributes),
+        people: about.included?.flatMap((one) => one.attributes?.name ?? one.attributes?.handle ?? []),
+        tasks: todos.data.slice(0, MOST_TASKS).map(({ attributes: todo }) => ({
+          ...pick(todo, "task:content done_at:completed due:due_date"),
+          assignees: todo.assignees?.map((one) => valueAt(one, "name") ?? valueAt(one, "handle") ?? one),
+        })),
+        tasks_left_out: Math.max(0, todos.data.length - MOST_TASKS) || undefined,
+        url: pageUrl(context.config, `incidents/${attributes.public_id ?? ""}`),
+      };
+    },
   }),
 ];
 

@@ -1,10 +1,9 @@
-import { defineTool } from "skillflow";
 import { each, RANGE, textLike } from "skillflow/internal";
 import * as z from "zod";
 import { BUCKET, computation, groupBy, interval, measure, measured, metric } from "./aggregation.ts";
 import { anything, cursorMeta, pageNotes, pageSchema, picked, text, texts } from "./answers.ts";
 import { cursor, DEFAULT_LIMIT, from, limit, newestFirst, period, query, to } from "./fields.ts";
-import { withDatadog } from "./service.ts";
+import { datadogTool } from "./service.ts";
 
 const PERMISSION = "logs_read_data";
 
@@ -17,7 +16,7 @@ const indexes = z
   .optional();
 
 export const logTools = [
-  defineTool({
+  datadogTool({
     name: "search_logs",
     description: "Searches log lines. To count or compare, use aggregate_logs instead.",
     ...RANGE,
@@ -37,36 +36,35 @@ export const logTools = [
       cursor,
     }),
     output_schema: pageSchema("logs", "id timestamp status service host message fields:{} tags:[text]"),
-    handler: (input, context) =>
-      withDatadog(context, async (ask) => {
-        const { data, meta } = await ask({
-          path: ["api", "v2", "logs", "events", "search"],
-          body: {
-            filter: {
-              query: input.query,
-              ...period(input, context.now()),
-              ...(input.indexes ? { indexes: input.indexes } : {}),
-            },
-            sort: input.newest_first === false ? "timestamp" : "-timestamp",
-            page: { limit: input.limit ?? DEFAULT_LIMIT, ...(input.cursor ? { cursor: input.cursor } : {}) },
+    work: async (ask, input, context) => {
+      const { data, meta } = await ask({
+        path: ["api", "v2", "logs", "events", "search"],
+        body: {
+          filter: {
+            query: input.query,
+            ...period(input, context.now()),
+            ...(input.indexes ? { indexes: input.indexes } : {}),
           },
-          needs: PERMISSION,
-          answer: logsAnswer,
-        });
-        const logs = (data ?? []).map(({ id, attributes }) => ({
-          id,
-          timestamp: attributes?.timestamp,
-          status: attributes?.status,
-          service: attributes?.service,
-          host: attributes?.host,
-          message: attributes?.message,
-          fields: picked(attributes?.attributes, input.fields),
-          tags: attributes?.tags?.slice(0, MOST_TAGS),
-        }));
-        return { logs, ...pageNotes(meta) };
-      }),
+          sort: input.newest_first === false ? "timestamp" : "-timestamp",
+          page: { limit: input.limit ?? DEFAULT_LIMIT, ...(input.cursor ? { cursor: input.cursor } : {}) },
+        },
+        needs: PERMISSION,
+        answer: logsAnswer,
+      });
+      const logs = (data ?? []).map(({ id, attributes }) => ({
+        id,
+        timestamp: attributes?.timestamp,
+        status: attributes?.status,
+        service: attributes?.service,
+        host: attributes?.host,
+        message: attributes?.message,
+        fields: picked(attributes?.attributes, input.fields),
+        tags: attributes?.tags?.slice(0, MOST_TAGS),
+      }));
+      return { logs, ...pageNotes(meta) };
+    },
   }),
-  defineTool({
+  datadogTool({
     name: "aggregate_logs",
     description:
       "Counts or measures logs: in total, by facet, over time, or both. The result is small, no matter how many lines match.",
@@ -86,25 +84,24 @@ export const logTools = [
       cursor,
     }),
     output_schema: pageSchema("buckets", BUCKET, "measure"),
-    handler: (input, context) =>
-      withDatadog(context, async (ask) => {
-        const { data, meta } = await ask({
-          path: ["api", "v2", "logs", "analytics", "aggregate"],
-          body: {
-            filter: {
-              query: input.query,
-              ...period(input, context.now()),
-              ...(input.indexes ? { indexes: input.indexes } : {}),
-            },
-            ...computation(input),
-            ...(input.cursor ? { page: { cursor: input.cursor } } : {}),
+    work: async (ask, input, context) => {
+      const { data, meta } = await ask({
+        path: ["api", "v2", "logs", "analytics", "aggregate"],
+        body: {
+          filter: {
+            query: input.query,
+            ...period(input, context.now()),
+            ...(input.indexes ? { indexes: input.indexes } : {}),
           },
-          needs: PERMISSION,
-          answer: bucketsAnswer,
-        });
-        const buckets = (data?.buckets ?? []).map(({ by, computes }) => ({ by, ...measured(computes?.["c0"]) }));
-        return { measure: input.measure ?? "count", buckets, ...pageNotes(meta) };
-      }),
+          ...computation(input),
+          ...(input.cursor ? { page: { cursor: input.cursor } } : {}),
+        },
+        needs: PERMISSION,
+        answer: bucketsAnswer,
+      });
+      const buckets = (data?.buckets ?? []).map(({ by, computes }) => ({ by, ...measured(computes?.["c0"]) }));
+      return { measure: input.measure ?? "count", buckets, ...pageNotes(meta) };
+    },
   }),
 ];
 

@@ -1,4 +1,3 @@
-import { defineTool } from "skillflow";
 import {
   clip,
   each,
@@ -15,10 +14,10 @@ import {
 import * as z from "zod";
 import { number, text, texts } from "./answers.ts";
 import { DEFAULT_LIMIT, from, period, query, seconds, to } from "./fields.ts";
-import { withDatadog } from "./service.ts";
+import { datadogTool } from "./service.ts";
 
 export const metricTools = [
-  defineTool({
+  datadogTool({
     name: "query_metrics",
     description:
       "Reads metrics: minimum, maximum, average, last value and points over time of each series. To find a name: find_metrics.",
@@ -37,31 +36,30 @@ export const metricTools = [
       `from to series:[{ metric scope expression unit interval_seconds:number count:number min:number max:number
         avg:number last:{ at value:number } points:[[any]] }] series_total:number note`,
     ),
-    handler: (input, context) =>
-      withDatadog(context, async (ask) => {
-        const span = period(input, context.now());
-        const bounds = { from: seconds(span.from), to: seconds(span.to) };
-        if (bounds.from >= bounds.to) throw new Error("The period is empty: from must be before to.");
-        const answer = await ask({
-          path: ["api", "v1", "query"],
-          query: { ...bounds, query: input.query },
-          needs: "timeseries_query",
-          answer: seriesAnswer,
-        });
-        // Datadog reports an invalid query with status 200.
-        if (answer.error) throw new Error(`Datadog rejected the query: ${clip(answer.error, 500)}`);
-        const series = (answer.series ?? []).map((one) => briefOf(one, input.points ?? MOST_POINTS));
-        const highest = series.sort((a, b) => (b.max ?? -Infinity) - (a.max ?? -Infinity));
-        return {
-          from: isoTime(bounds.from * 1000),
-          to: isoTime(bounds.to * 1000),
-          series: highest.slice(0, input.limit ?? DEFAULT_LIMIT),
-          series_total: series.length,
-          note: series.length === 0 ? "No data. Check the metric's name, its tags and the period." : undefined,
-        };
-      }),
+    work: async (ask, input, context) => {
+      const span = period(input, context.now());
+      const bounds = { from: seconds(span.from), to: seconds(span.to) };
+      if (bounds.from >= bounds.to) throw new Error("The period is empty: from must be before to.");
+      const answer = await ask({
+        path: ["api", "v1", "query"],
+        query: { ...bounds, query: input.query },
+        needs: "timeseries_query",
+        answer: seriesAnswer,
+      });
+      // Datadog reports an invalid query with status 200.
+      if (answer.error) throw new Error(`Datadog rejected the query: ${clip(answer.error, 500)}`);
+      const series = (answer.series ?? []).map((one) => briefOf(one, input.points ?? MOST_POINTS));
+      const highest = series.sort((a, b) => (b.max ?? -Infinity) - (a.max ?? -Infinity));
+      return {
+        from: isoTime(bounds.from * 1000),
+        to: isoTime(bounds.to * 1000),
+        series: highest.slice(0, input.limit ?? DEFAULT_LIMIT),
+        series_total: series.length,
+        note: series.length === 0 ? "No data. Check the metric's name, its tags and the period." : undefined,
+      };
+    },
   }),
-  defineTool({
+  datadogTool({
     name: "find_metrics",
     description: "Finds metrics by a part of their name. Use it before query_metrics if you are not sure of the name.",
     ...TEAM_SNAPSHOT,
@@ -71,20 +69,19 @@ export const metricTools = [
       limit: z.int().min(1).max(200).optional().describe("Default 50."),
     }),
     output_schema: resultSchema("total metrics", "total:number metrics:[text] left_out:number"),
-    handler: (input, context) =>
-      withDatadog(context, async (ask) => {
-        const { results } = await ask({
-          path: ["api", "v1", "search"],
-          query: { q: `metrics:${input.name}` },
-          needs: "metrics_read",
-          answer: z.object({ results: z.object({ metrics: z.array(z.string()) }) }),
-        });
-        const shown = results.metrics.slice(0, input.limit ?? 50);
-        const total = results.metrics.length;
-        return { total, metrics: shown, left_out: total > shown.length ? total - shown.length : undefined };
-      }),
+    work: async (ask, input) => {
+      const { results } = await ask({
+        path: ["api", "v1", "search"],
+        query: { q: `metrics:${input.name}` },
+        needs: "metrics_read",
+        answer: z.object({ results: z.object({ metrics: z.array(z.string()) }) }),
+      });
+      const shown = results.metrics.slice(0, input.limit ?? 50);
+      const total = results.metrics.length;
+      return { total, metrics: shown, left_out: total > shown.length ? total - shown.length : undefined };
+    },
   }),
-  defineTool({
+  datadogTool({
     name: "describe_metric",
     description: "Reads a metric's type and unit, and the tags to filter and group by. Two requests.",
     ...TEAM_SNAPSHOT,
@@ -96,13 +93,12 @@ export const metricTools = [
       "metric tags",
       "metric type unit per_unit description tags:{} tags_total:number left_out",
     ),
-    handler: ({ metric }, context) =>
-      withDatadog(context, async (ask) => {
-        const needs = "metrics_read";
-        const about = await ask({ path: ["api", "v1", "metrics", metric], needs, answer: metricAnswer });
-        const { data } = await ask({ path: ["api", "v2", "metrics", metric, "all-tags"], needs, answer: tagsAnswer });
-        return { metric, ...about, ...tagsOf(data.attributes?.tags ?? []) };
-      }),
+    work: async (ask, { metric }) => {
+      const needs = "metrics_read";
+      const about = await ask({ path: ["api", "v1", "metrics", metric], needs, answer: metricAnswer });
+      const { data } = await ask({ path: ["api", "v2", "metrics", metric, "all-tags"], needs, answer: tagsAnswer });
+      return { metric, ...about, ...tagsOf(data.attributes?.tags ?? []) };
+    },
   }),
 ];
 

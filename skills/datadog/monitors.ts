@@ -1,14 +1,13 @@
-import { defineTool } from "skillflow";
 import { each, isoTime, lenient, pick, resultSchema, TEAM_SNAPSHOT } from "skillflow/internal";
 import * as z from "zod";
 import { anything, number, pageSchema, text, texts } from "./answers.ts";
 import { DEFAULT_LIMIT, limit, monitorId, page, query } from "./fields.ts";
-import { pageUrl, withDatadog } from "./service.ts";
+import { datadogTool, pageUrl } from "./service.ts";
 
 const PERMISSION = "monitors_read";
 
 export const monitorTools = [
-  defineTool({
+  datadogTool({
     name: "list_monitors",
     description: "Searches monitors and their states.",
     ...TEAM_SNAPSHOT,
@@ -23,30 +22,29 @@ export const monitorTools = [
       "id:number name status type query priority:number tags:[text] last_triggered_at muted_until url",
       "total_count:number by_status:{}",
     ),
-    handler: (input, context) =>
-      withDatadog(context, async (ask) => {
-        const at = (input.page ?? 1) - 1;
-        const { monitors, metadata, counts } = await ask({
-          path: ["api", "v1", "monitor", "search"],
-          query: { query: input.query, page: at, per_page: input.limit ?? DEFAULT_LIMIT },
-          needs: PERMISSION,
-          answer: searchAnswer,
-        });
-        return {
-          total_count: metadata?.total_count,
-          by_status: Object.fromEntries((counts?.status ?? []).map(({ name, count }) => [name, count])),
-          monitors: (monitors ?? []).map((monitor) => ({
-            ...pick(monitor, "id name status type query priority"),
-            tags: monitor.tags?.slice(0, MOST_TAGS),
-            last_triggered_at: secondsTime(monitor.last_triggered_ts),
-            muted_until: secondsTime(monitor.muted_until_ts),
-            url: pageUrl(context.config, `monitors/${monitor.id}`),
-          })),
-          next_page: at + 1 < (metadata?.page_count ?? 0) ? at + 2 : undefined,
-        };
-      }),
+    work: async (ask, input, context) => {
+      const at = (input.page ?? 1) - 1;
+      const { monitors, metadata, counts } = await ask({
+        path: ["api", "v1", "monitor", "search"],
+        query: { query: input.query, page: at, per_page: input.limit ?? DEFAULT_LIMIT },
+        needs: PERMISSION,
+        answer: searchAnswer,
+      });
+      return {
+        total_count: metadata?.total_count,
+        by_status: Object.fromEntries((counts?.status ?? []).map(({ name, count }) => [name, count])),
+        monitors: (monitors ?? []).map((monitor) => ({
+          ...pick(monitor, "id name status type query priority"),
+          tags: monitor.tags?.slice(0, MOST_TAGS),
+          last_triggered_at: secondsTime(monitor.last_triggered_ts),
+          muted_until: secondsTime(monitor.muted_until_ts),
+          url: pageUrl(context.config, `monitors/${monitor.id}`),
+        })),
+        next_page: at + 1 < (metadata?.page_count ?? 0) ? at + 2 : undefined,
+      };
+    },
   }),
-  defineTool({
+  datadogTool({
     name: "get_monitor",
     description: "Reads one monitor: query, message, thresholds, downtimes, groups that are not OK.",
     ...TEAM_SNAPSHOT,
@@ -57,26 +55,25 @@ export const monitorTools = [
         modified thresholds:any creator groups_total:number groups_not_ok:number groups:[{ name status
         last_triggered_at }] downtimes:[{ id:number scope:any start end }] url`,
     ),
-    handler: (input, context) =>
-      withDatadog(context, async (ask) => {
-        const monitor = await ask({
-          path: ["api", "v1", "monitor", `${wholeNumber(input.monitor_id)}`],
-          query: { group_states: "all", with_downtimes: true },
-          needs: PERMISSION,
-          answer: monitorAnswer,
-        });
-        const { state, options, creator, matching_downtimes, ...rest } = monitor;
-        return {
-          ...rest,
-          thresholds: options?.["thresholds"],
-          creator: creator?.handle,
-          ...unhealthyGroups(state?.groups ?? {}),
-          downtimes: matching_downtimes
-            ?.slice(0, 10)
-            .map(({ id, scope, start, end }) => ({ id, scope, start: secondsTime(start), end: secondsTime(end) })),
-          url: pageUrl(context.config, `monitors/${monitor.id}`),
-        };
-      }),
+    work: async (ask, input, context) => {
+      const monitor = await ask({
+        path: ["api", "v1", "monitor", `${wholeNumber(input.monitor_id)}`],
+        query: { group_states: "all", with_downtimes: true },
+        needs: PERMISSION,
+        answer: monitorAnswer,
+      });
+      const { state, options, creator, matching_downtimes, ...rest } = monitor;
+      return {
+        ...rest,
+        thresholds: options?.["thresholds"],
+        creator: creator?.handle,
+        ...unhealthyGroups(state?.groups ?? {}),
+        downtimes: matching_downtimes
+          ?.slice(0, 10)
+          .map(({ id, scope, start, end }) => ({ id, scope, start: secondsTime(start), end: secondsTime(end) })),
+        url: pageUrl(context.config, `monitors/${monitor.id}`),
+      };
+    },
   }),
 ];
 

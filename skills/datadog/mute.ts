@@ -1,4 +1,3 @@
-import { defineTool } from "skillflow";
 import {
   type Ask,
   each,
@@ -13,12 +12,12 @@ import * as z from "zod";
 import { text } from "./answers.ts";
 import { monitorId } from "./fields.ts";
 import { wholeNumber } from "./monitors.ts";
-import { pageUrl, withDatadog } from "./service.ts";
+import { datadogTool, pageUrl } from "./service.ts";
 
 const PERMISSION = "monitors_downtime";
 
 export const muteTools = [
-  defineTool({
+  datadogTool({
     name: "mute_monitor",
     description: "Silences a monitor, or one scope of it, for a limited time. A repeated call adds no second downtime.",
     ...WRITE_ONCE,
@@ -32,24 +31,23 @@ export const muteTools = [
       reason: z.string().min(1).max(500).describe("Shown to people who find the monitor muted."),
     }),
     output_schema: resultSchema("downtime_id monitor_id", "downtime_id monitor_id:number scope end existing:flag url"),
-    handler: (input, context) =>
-      withDatadog(context, async (ask) => {
-        const monitor = wholeNumber(input.monitor_id);
-        const marker = plainMarkerOf(context, input);
-        const known = await findDowntime(ask, monitor, marker);
-        const downtime = known ?? (await createDowntime(ask, { ...input, monitor_id: monitor, marker }));
-        const { scope, schedule } = downtime.attributes;
-        return {
-          downtime_id: downtime.id,
-          monitor_id: monitor,
-          scope,
-          end: schedule?.end,
-          existing: known ? true : undefined,
-          url: pageUrl(context.config, `monitors/${monitor}`),
-        };
-      }),
+    work: async (ask, input, context) => {
+      const monitor = wholeNumber(input.monitor_id);
+      const marker = plainMarkerOf(context, input);
+      const known = await findDowntime(ask, monitor, marker);
+      const downtime = known ?? (await createDowntime(ask, { ...input, monitor_id: monitor, marker }));
+      const { scope, schedule } = downtime.attributes;
+      return {
+        downtime_id: downtime.id,
+        monitor_id: monitor,
+        scope,
+        end: schedule?.end,
+        existing: known ? true : undefined,
+        url: pageUrl(context.config, `monitors/${monitor}`),
+      };
+    },
   }),
-  defineTool({
+  datadogTool({
     name: "unmute_monitor",
     description:
       "Ends the downtimes that mute_monitor created for a monitor. Keeps those that people created, and lists them.",
@@ -60,26 +58,25 @@ export const muteTools = [
       "ended left",
       "monitor_id:number ended:[text] left:[{ downtime_id scope end message }] url",
     ),
-    handler: (input, context) =>
-      withDatadog(context, async (ask) => {
-        const monitor = wholeNumber(input.monitor_id);
-        const found: Downtime[] = [];
-        for await (const downtime of currentDowntimes(ask)) {
-          if (downtime.attributes.monitor_identifier?.monitor_id === monitor) found.push(downtime);
-        }
-        const own = found.filter(({ attributes }) => MARK.test(attributes.message ?? ""));
-        for (const { id } of own) await endDowntime(ask, id);
-        return {
-          monitor_id: monitor,
-          ended: own.map(({ id }) => id),
-          left: found
-            .filter((downtime) => !own.includes(downtime))
-            .map(({ id, attributes: { scope, schedule, message } }) => {
-              return { downtime_id: id, scope, end: schedule?.end, message };
-            }),
-          url: pageUrl(context.config, `monitors/${monitor}`),
-        };
-      }),
+    work: async (ask, input, context) => {
+      const monitor = wholeNumber(input.monitor_id);
+      const found: Downtime[] = [];
+      for await (const downtime of currentDowntimes(ask)) {
+        if (downtime.attributes.monitor_identifier?.monitor_id === monitor) found.push(downtime);
+      }
+      const own = found.filter(({ attributes }) => MARK.test(attributes.message ?? ""));
+      for (const { id } of own) await endDowntime(ask, id);
+      return {
+        monitor_id: monitor,
+        ended: own.map(({ id }) => id),
+        left: found
+          .filter((downtime) => !own.includes(downtime))
+          .map(({ id, attributes: { scope, schedule, message } }) => {
+            return { downtime_id: id, scope, end: schedule?.end, message };
+          }),
+        url: pageUrl(context.config, `monitors/${monitor}`),
+      };
+    },
   }),
 ];
 

@@ -6,6 +6,7 @@ import {
   retryAfter,
   type Service,
   serviceUrl,
+  toolsWith,
   withService,
 } from "skillflow/internal";
 
@@ -27,6 +28,8 @@ const DATADOG: Service = {
 export function withDatadog(context: ToolContext, work: (ask: Ask) => Promise<unknown>) {
   return withService(DATADOG, context, (ask) => work((asking) => ask({ effect: "read", ...asking })));
 }
+
+export const datadogTool = toolsWith(withDatadog);
 
 /** Datadog answers 403 for either wrong key and for a missing permission. */
 async function refusedKey({ what, said, needs }: Refusal, context: ToolContext): Promise<string> {

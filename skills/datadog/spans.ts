@@ -1,16 +1,15 @@
-import { defineTool } from "skillflow";
 import { type Ask, each, RANGE, resultSchema, TEAM_RANGE, textLike } from "skillflow/internal";
 import * as z from "zod";
 import { BUCKET, computation, groupBy, interval, measure, measured, metric } from "./aggregation.ts";
 import { anything, cursorMeta, pageNotes, pageSchema, picked, text, valueAt } from "./answers.ts";
 import { cursor, DEFAULT_LIMIT, from, limit, newestFirst, period, query, seconds, to } from "./fields.ts";
-import { withDatadog } from "./service.ts";
+import { datadogTool } from "./service.ts";
 
 const SPAN =
   "service resource_name type env host trace_id span_id parent_id start duration_ms:number error:any fields:{}";
 
 export const spanTools = [
-  defineTool({
+  datadogTool({
     name: "search_spans",
     description:
       "Searches trace spans: which requests failed or were slow, where, and with what error. To count: aggregate_spans.",
@@ -30,18 +29,17 @@ export const spanTools = [
       cursor,
     }),
     output_schema: pageSchema("spans", `id ${SPAN}`),
-    handler: (input, context) =>
-      withDatadog(context, async (ask) => {
-        const { data, meta } = await searchSpans(ask, {
-          filter: { query: input.query, ...period(input, context.now()) },
-          sort: input.newest_first === false ? "timestamp" : "-timestamp",
-          page: { limit: input.limit ?? DEFAULT_LIMIT, ...(input.cursor ? { cursor: input.cursor } : {}) },
-        });
-        const spans = (data ?? []).map(({ id, attributes: span }) => ({ id, ...briefOf(span ?? {}, input.fields) }));
-        return { spans, ...pageNotes(meta) };
-      }),
+    work: async (ask, input, context) => {
+      const { data, meta } = await searchSpans(ask, {
+        filter: { query: input.query, ...period(input, context.now()) },
+        sort: input.newest_first === false ? "timestamp" : "-timestamp",
+        page: { limit: input.limit ?? DEFAULT_LIMIT, ...(input.cursor ? { cursor: input.cursor } : {}) },
+      });
+      const spans = (data ?? []).map(({ id, attributes: span }) => ({ id, ...briefOf(span ?? {}, input.fields) }));
+      return { spans, ...pageNotes(meta) };
+    },
   }),
-  defineTool({
+  datadogTool({
     name: "get_trace",
     description:
       "Reads one trace: its spans by start time, with their depth in the call tree. Expensive: 300 requests per hour.",
@@ -57,26 +55,25 @@ export const spanTools = [
       "trace_id spans",
       `trace_id services:[text] errors:number spans:[{ depth:number ${SPAN} }] incomplete warnings:[text] note`,
     ),
-    handler: (input, context) =>
-      withDatadog(context, async (ask) => {
-        const { data, meta } = await searchSpans(ask, {
-          filter: { query: `trace_id:${input.trace_id}`, ...period(input, context.now()) },
-          sort: "timestamp",
-          page: { limit: input.limit ?? 60 },
-        });
-        const found = (data ?? []).map(({ attributes }) => attributes ?? {});
-        const { next_cursor, ...notes } = pageNotes(meta);
-        return {
-          trace_id: input.trace_id,
-          services: [...new Set(found.flatMap(({ service }) => service ?? []))],
-          errors: found.filter(({ custom }) => valueAt(custom, "error") !== undefined).length,
-          spans: found.map((one) => ({ depth: depthOf(one, found), ...briefOf(one, undefined) })),
-          ...notes,
-          note: noteOn(found.length, next_cursor),
-        };
-      }),
+    work: async (ask, input, context) => {
+      const { data, meta } = await searchSpans(ask, {
+        filter: { query: `trace_id:${input.trace_id}`, ...period(input, context.now()) },
+        sort: "timestamp",
+        page: { limit: input.limit ?? 60 },
+      });
+      const found = (data ?? []).map(({ attributes }) => attributes ?? {});
+      const { next_cursor, ...notes } = pageNotes(meta);
+      return {
+        trace_id: input.trace_id,
+        services: [...new Set(found.flatMap(({ service }) => service ?? []))],
+        errors: found.filter(({ custom }) => valueAt(custom, "error") !== undefined).length,
+        spans: found.map((one) => ({ depth: depthOf(one, found), ...briefOf(one, undefined) })),
+        ...notes,
+        note: noteOn(found.length, next_cursor),
+      };
+    },
   }),
-  defineTool({
+  datadogTool({
     name: "aggregate_spans",
     description:
       "Counts or measures spans: error counts and latencies by service or resource, over time. To see spans: search_spans.",
@@ -94,23 +91,22 @@ export const spanTools = [
       limit: z.int().min(1).max(50).optional().describe("Number of values per facet, largest first."),
     }),
     output_schema: pageSchema("buckets", BUCKET, "measure"),
-    handler: (input, context) =>
-      withDatadog(context, async (ask) => {
-        const attributes = { filter: { query: input.query, ...period(input, context.now()) }, ...computation(input) };
-        const { data, meta } = await ask({
-          path: ["api", "v2", "spans", "analytics", "aggregate"],
-          body: { data: { type: "aggregate_request", attributes } },
-          needs: PERMISSION,
-          answer: bucketsAnswer,
-        });
-        const buckets = (data ?? []).map(({ attributes: bucket }) => {
-          const values = bucket?.computes ?? bucket?.compute;
-          return { by: bucket?.by, ...measured(values?.["c0"]) };
-        });
-        return { measure: input.measure ?? "count", buckets, ...pageNotes(meta) };
-      }),
+    work: async (ask, input, context) => {
+      const attributes = { filter: { query: input.query, ...period(input, context.now()) }, ...computation(input) };
+      const { data, meta } = await ask({
+        path: ["api", "v2", "spans", "analytics", "aggregate"],
+        body: { data: { type: "aggregate_request", attributes } },
+        needs: PERMISSION,
+        answer: bucketsAnswer,
+      });
+      const buckets = (data ?? []).map(({ attributes: bucket }) => {
+        const values = bucket?.computes ?? bucket?.compute;
+        return { by: bucket?.by, ...measured(values?.["c0"]) };
+      });
+      return { measure: input.measure ?? "count", buckets, ...pageNotes(meta) };
+    },
   }),
-  defineTool({
+  datadogTool({
     name: "get_dependencies",
     description:
       "Lists what a service calls and what calls it, from its traces. Without service: all services and what each calls.",
@@ -123,34 +119,33 @@ export const spanTools = [
       to,
     }),
     output_schema: resultSchema("", "service calls:[text] called_by:[text] services:{} services_left_out:number note"),
-    handler: (input, context) =>
-      withDatadog(context, async (ask) => {
-        const span = period(input, context.now());
-        const asked = { env: input.env, start: seconds(span.from), end: seconds(span.to) };
-        const path = ["api", "v1", "service_dependencies"];
-        if (input.service === undefined) {
-          const all = await ask({ path, query: asked, needs: PERMISSION, answer: dependenciesAnswer });
-          const found = Object.entries(all).map(([name, { calls }]) => [name, calls] as const);
-          const shown = found.slice(0, MOST_SERVICES);
-          return {
-            services: Object.fromEntries(shown),
-            services_left_out: Math.max(0, found.length - shown.length) || undefined,
-            note: found.length === 0 ? NO_SERVICES : undefined,
-          };
-        }
-        const { calls, called_by } = await ask({
-          path: [...path, input.service],
-          query: asked,
-          needs: PERMISSION,
-          answer: z.object({ calls: z.array(z.string()), called_by: z.array(z.string()) }),
-        });
+    work: async (ask, input, context) => {
+      const span = period(input, context.now());
+      const asked = { env: input.env, start: seconds(span.from), end: seconds(span.to) };
+      const path = ["api", "v1", "service_dependencies"];
+      if (input.service === undefined) {
+        const all = await ask({ path, query: asked, needs: PERMISSION, answer: dependenciesAnswer });
+        const found = Object.entries(all).map(([name, { calls }]) => [name, calls] as const);
+        const shown = found.slice(0, MOST_SERVICES);
         return {
-          service: input.service,
-          calls,
-          called_by,
-          note: calls.length + called_by.length === 0 ? NO_SERVICES : undefined,
+          services: Object.fromEntries(shown),
+          services_left_out: Math.max(0, found.length - shown.length) || undefined,
+          note: found.length === 0 ? NO_SERVICES : undefined,
         };
-      }),
+      }
+      const { calls, called_by } = await ask({
+        path: [...path, input.service],
+        query: asked,
+        needs: PERMISSION,
+        answer: z.object({ calls: z.array(z.string()), called_by: z.array(z.string()) }),
+      });
+      return {
+        service: input.service,
+        calls,
+        called_by,
+        note: calls.length + called_by.length === 0 ? NO_SERVICES : undefined,
+      };
+    },
   }),
 ];
 

@@ -1,10 +1,9 @@
-import { defineTool } from "skillflow";
 import { each, firstOf, lenient, pick, resultSchema, TEAM_SNAPSHOT } from "skillflow/internal";
 import * as z from "zod";
-import { index, MONITOR, withElasticsearch } from "./service.ts";
+import { elasticsearchTool, index, MONITOR } from "./service.ts";
 
 export const clusterTools = [
-  defineTool({
+  elasticsearchTool({
     name: "list_indices",
     description:
       "Lists indices, largest first: health, documents, size. Use it to find names before a search, and to see what fills the disks. Only indices that the key can see.",
@@ -15,38 +14,37 @@ export const clusterTools = [
       limit: z.int().min(1).max(200).optional().describe("Default 30."),
     }),
     output_schema: resultSchema("indices", "indices:[any] matching:number left_out:number note"),
-    handler: (input, context) =>
-      withElasticsearch(context, async (ask) => {
-        const all = await ask({
-          path: ["_cat", "indices", ...(input.index ? [input.index] : [])],
-          query: {
-            format: "json",
-            bytes: "b",
-            h: "index,health,status,docs.count,store.size,pri,rep",
-            s: "store.size:desc",
-          },
-          needs: "the monitor privilege on these indices",
-          instead: "No index has this name. Use a pattern, such as logs-*.",
-          answer: z.array(z.record(z.string(), z.string().nullable())),
-        });
-        const { shown, left_out } = firstOf(all, input.limit ?? 30);
-        return {
-          indices: shown.map((one) => ({
-            name: one["index"],
-            health: one["health"],
-            status: one["status"] === "open" ? undefined : one["status"],
-            documents: numberOf(one["docs.count"]),
-            bytes: numberOf(one["store.size"]),
-            shards: numberOf(one["pri"]),
-            replicas: numberOf(one["rep"]),
-          })),
-          matching: all.length,
-          left_out,
-          note: all.length === 0 ? "No index matches, or the key cannot see those that do." : undefined,
-        };
-      }),
+    work: async (ask, input) => {
+      const all = await ask({
+        path: ["_cat", "indices", ...(input.index ? [input.index] : [])],
+        query: {
+          format: "json",
+          bytes: "b",
+          h: "index,health,status,docs.count,store.size,pri,rep",
+          s: "store.size:desc",
+        },
+        needs: "the monitor privilege on these indices",
+        instead: "No index has this name. Use a pattern, such as logs-*.",
+        answer: z.array(z.record(z.string(), z.string().nullable())),
+      });
+      const { shown, left_out } = firstOf(all, input.limit ?? 30);
+      return {
+        indices: shown.map((one) => ({
+          name: one["index"],
+          health: one["health"],
+          status: one["status"] === "open" ? undefined : one["status"],
+          documents: numberOf(one["docs.count"]),
+          bytes: numberOf(one["store.size"]),
+          shards: numberOf(one["pri"]),
+          replicas: numberOf(one["rep"]),
+        })),
+        matching: all.length,
+        left_out,
+        note: all.length === 0 ? "No index matches, or the key cannot see those that do." : undefined,
+      };
+    },
   }),
-  defineTool({
+  elasticsearchTool({
     name: "cluster_health",
     description:
       "Shows the state of the cluster: unassigned shards with the reason for the first, and heap, disk and load of each node, fullest first. Shows whether Elasticsearch itself fails.",
@@ -56,50 +54,49 @@ export const clusterTools = [
       "status nodes",
       "status shards:any pending_tasks:number nodes:[any] more_nodes:number unassigned:any",
     ),
-    handler: (_input, context) =>
-      withElasticsearch(context, async (ask) => {
-        const health = await ask({ path: ["_cluster", "health"], needs: MONITOR, answer: healthAnswer });
-        const nodes = await ask({
-          path: ["_cat", "nodes"],
-          query: {
-            format: "json",
-            h: "name,node.role,master,heap.percent,disk.used_percent,cpu,load_1m",
-            s: "disk.used_percent:desc",
-          },
-          needs: MONITOR,
-          answer: z.array(z.record(z.string(), z.string().nullable())),
-        });
-        const explained =
-          health.unassigned_shards > 0
-            ? await ask({ path: ["_cluster", "allocation", "explain"], needs: MONITOR, answer: allocation })
-            : undefined;
-        const { shown, left_out } = firstOf(nodes, 30);
-        return {
-          status: health.status,
-          shards: {
-            ...pick(health, "active:active_shards unassigned:unassigned_shards relocating:relocating_shards"),
-            ...pick(health, "initializing:initializing_shards"),
-          },
-          pending_tasks: health.number_of_pending_tasks,
-          nodes: shown.map((node) => ({
-            name: node["name"],
-            roles: node["node.role"],
-            is_master: node["master"] === "*" || undefined,
-            heap_percent: numberOf(node["heap.percent"]),
-            disk_percent: numberOf(node["disk.used_percent"]),
-            cpu_percent: numberOf(node["cpu"]),
-            load: numberOf(node["load_1m"]),
-          })),
-          more_nodes: left_out,
-          unassigned: explained && {
-            ...pick(explained, "index reason:unassigned_info?.reason since:unassigned_info?.at"),
-            ...pick(explained, "why:allocate_explanation"),
-            deciders: explained.node_allocation_decisions
-              ?.slice(0, 3)
-              .flatMap(({ deciders }) => (deciders ?? []).map(({ explanation }) => explanation)),
-          },
-        };
-      }),
+    work: async (ask) => {
+      const health = await ask({ path: ["_cluster", "health"], needs: MONITOR, answer: healthAnswer });
+      const nodes = await ask({
+        path: ["_cat", "nodes"],
+        query: {
+          format: "json",
+          h: "name,node.role,master,heap.percent,disk.used_percent,cpu,load_1m",
+          s: "disk.used_percent:desc",
+        },
+        needs: MONITOR,
+        answer: z.array(z.record(z.string(), z.string().nullable())),
+      });
+      const explained =
+        health.unassigned_shards > 0
+          ? await ask({ path: ["_cluster", "allocation", "explain"], needs: MONITOR, answer: allocation })
+          : undefined;
+      const { shown, left_out } = firstOf(nodes, 30);
+      return {
+        status: health.status,
+        shards: {
+          ...pick(health, "active:active_shards unassigned:unassigned_shards relocating:relocating_shards"),
+          ...pick(health, "initializing:initializing_shards"),
+        },
+        pending_tasks: health.number_of_pending_tasks,
+        nodes: shown.map((node) => ({
+          name: node["name"],
+          roles: node["node.role"],
+          is_master: node["master"] === "*" || undefined,
+          heap_percent: numberOf(node["heap.percent"]),
+          disk_percent: numberOf(node["disk.used_percent"]),
+          cpu_percent: numberOf(node["cpu"]),
+          load: numberOf(node["load_1m"]),
+        })),
+        more_nodes: left_out,
+        unassigned: explained && {
+          ...pick(explained, "index reason:unassigned_info?.reason since:unassigned_info?.at"),
+          ...pick(explained, "why:allocate_explanation"),
+          deciders: explained.node_allocation_decisions
+            ?.slice(0, 3)
+            .flatMap(({ deciders }) => (deciders ?? []).map(({ explanation }) => explanation)),
+        },
+      };
+    },
   }),
 ];
 

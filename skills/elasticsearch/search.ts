@@ -1,4 +1,3 @@
-import { defineTool } from "skillflow";
 import {
   clip,
   firstOf,
@@ -11,7 +10,7 @@ import {
   timeField,
 } from "skillflow/internal";
 import * as z from "zod";
-import { index, READ, withElasticsearch } from "./service.ts";
+import { elasticsearchTool, index, READ } from "./service.ts";
 
 const query = z
   .string()
@@ -32,7 +31,7 @@ const field = z
 const timeName = field.optional().describe("Field with the time. Default @timestamp.");
 
 export const searchTools = [
-  defineTool({
+  elasticsearchTool({
     name: "search",
     description:
       "Reads the documents of a period, newest first. To count or group, use count: its result is small. Field names: list_fields. Index names: list_indices.",
@@ -59,39 +58,38 @@ export const searchTools = [
       `from to total:number total_is_least:flag documents:[{ id index at:any fields:any }] left_out:number incomplete
         note`,
     ),
-    handler: (input, context) =>
-      withElasticsearch(context, async (ask) => {
-        const period = periodOf(input, context.now());
-        const time = input.time_field ?? "@timestamp";
-        const { hits, ...told } = await ask({
-          path: [input.index, "_search"],
-          body: {
-            size: input.limit ?? 10,
-            query: queryOf(input.query, time, period),
-            sort: [{ [time]: { order: input.oldest_first ? "asc" : "desc", unmapped_type: "date" } }],
-            ...(input.fields ? { _source: [...new Set([...input.fields, time])] } : {}),
-            track_total_hits: 10_000,
-            timeout: "20s",
-          },
-          needs: READ,
-          instead: NO_INDEX,
-          answer: searchAnswer,
-        });
-        const { value: total, relation } = hits.total;
-        return {
-          from: isoTime(period.from),
-          to: isoTime(period.to),
-          total,
-          total_is_least: relation === "gte" || undefined,
-          documents: hits.hits.map(({ _id: id, _index, _source }) => {
-            return { id, index: _index, at: valueAt(_source, time), fields: shortened(without(_source, time)) };
-          }),
-          left_out: total > hits.hits.length ? total - hits.hits.length : undefined,
-          ...remarksOf(told, total),
-        };
-      }),
+    work: async (ask, input, context) => {
+      const period = periodOf(input, context.now());
+      const time = input.time_field ?? "@timestamp";
+      const { hits, ...told } = await ask({
+        path: [input.index, "_search"],
+        body: {
+          size: input.limit ?? 10,
+          query: queryOf(input.query, time, period),
+          sort: [{ [time]: { order: input.oldest_first ? "asc" : "desc", unmapped_type: "date" } }],
+          ...(input.fields ? { _source: [...new Set([...input.fields, time])] } : {}),
+          track_total_hits: 10_000,
+          timeout: "20s",
+        },
+        needs: READ,
+        instead: NO_INDEX,
+        answer: searchAnswer,
+      });
+      const { value: total, relation } = hits.total;
+      return {
+        from: isoTime(period.from),
+        to: isoTime(period.to),
+        total,
+        total_is_least: relation === "gte" || undefined,
+        documents: hits.hits.map(({ _id: id, _index, _source }) => {
+          return { id, index: _index, at: valueAt(_source, time), fields: shortened(without(_source, time)) };
+        }),
+        left_out: total > hits.hits.length ? total - hits.hits.length : undefined,
+        ...remarksOf(told, total),
+      };
+    },
   }),
-  defineTool({
+  elasticsearchTool({
     name: "count",
     description:
       "Counts the documents of a period: in total, by the values of a field, over time, or both. Cheap, no matter how many match. To count by a text field, use its .keyword.",
@@ -117,41 +115,40 @@ export const searchTools = [
       `from to total:number values:[{ value:any count:number over_time:any }] over_time:any other_values:number
         incomplete note`,
     ),
-    handler: (input, context) =>
-      withElasticsearch(context, async (ask) => {
-        const period = periodOf(input, context.now());
-        const time = input.time_field ?? "@timestamp";
-        const steps = stepsOf(input.interval, time, period);
-        const values = input.by
-          ? { values: { terms: { field: input.by, size: input.limit ?? 10 }, ...(steps ? { aggs: steps } : {}) } }
-          : undefined;
-        const { hits, aggregations, ...told } = await ask({
-          path: [input.index, "_search"],
-          body: {
-            size: 0,
-            query: queryOf(input.query, time, period),
-            track_total_hits: true,
-            timeout: "20s",
-            ...(values || steps ? { aggs: values ?? steps } : {}),
-          },
-          needs: READ,
-          instead: NO_INDEX,
-          answer: countAnswer,
-        });
-        return {
-          from: isoTime(period.from),
-          to: isoTime(period.to),
-          total: hits.total.value,
-          values: aggregations?.values?.buckets.map(({ key, key_as_string, doc_count, steps: own }) => {
-            return { value: key_as_string ?? key, count: doc_count, over_time: courseOf(own) };
-          }),
-          over_time: courseOf(aggregations?.steps),
-          other_values: aggregations?.values?.sum_other_doc_count || undefined,
-          ...remarksOf(told, hits.total.value),
-        };
-      }),
+    work: async (ask, input, context) => {
+      const period = periodOf(input, context.now());
+      const time = input.time_field ?? "@timestamp";
+      const steps = stepsOf(input.interval, time, period);
+      const values = input.by
+        ? { values: { terms: { field: input.by, size: input.limit ?? 10 }, ...(steps ? { aggs: steps } : {}) } }
+        : undefined;
+      const { hits, aggregations, ...told } = await ask({
+        path: [input.index, "_search"],
+        body: {
+          size: 0,
+          query: queryOf(input.query, time, period),
+          track_total_hits: true,
+          timeout: "20s",
+          ...(values || steps ? { aggs: values ?? steps } : {}),
+        },
+        needs: READ,
+        instead: NO_INDEX,
+        answer: countAnswer,
+      });
+      return {
+        from: isoTime(period.from),
+        to: isoTime(period.to),
+        total: hits.total.value,
+        values: aggregations?.values?.buckets.map(({ key, key_as_string, doc_count, steps: own }) => {
+          return { value: key_as_string ?? key, count: doc_count, over_time: courseOf(own) };
+        }),
+        over_time: courseOf(aggregations?.steps),
+        other_values: aggregations?.values?.sum_other_doc_count || undefined,
+        ...remarksOf(told, hits.total.value),
+      };
+    },
   }),
-  defineTool({
+  elasticsearchTool({
     name: "list_fields",
     description:
       "Lists the fields of indices with their types, and whether you can count and sort by them. Cheap. Use it before a query on unknown fields.",
@@ -168,34 +165,33 @@ export const searchTools = [
       limit: z.int().min(1).max(200).optional().describe("Default 50."),
     }),
     output_schema: resultSchema("fields", "fields:[{ name type countable:flag }] matching:number left_out:number note"),
-    handler: (input, context) =>
-      withElasticsearch(context, async (ask) => {
-        const { fields } = await ask({
-          path: [input.index, "_field_caps"],
-          query: { fields: "*" },
-          needs: "the view_index_metadata privilege on these indices",
-          instead: NO_INDEX,
-          answer: fieldsAnswer,
-        });
-        const words = input.contains?.toLowerCase() ?? "";
-        const all = Object.entries(fields).filter(
-          ([name]) => !name.startsWith("_") && name.toLowerCase().includes(words),
-        );
-        const { shown, left_out } = firstOf(
-          all.sort(([a], [b]) => (a < b ? -1 : 1)),
-          input.limit ?? 50,
-        );
-        return {
-          fields: shown.map(([name, types]) => ({
-            name,
-            type: Object.keys(types).join(" or "),
-            countable: Object.values(types).every(({ aggregatable }) => aggregatable),
-          })),
-          matching: all.length,
-          left_out,
-          note: Object.keys(fields).length === 0 ? NO_SHARDS : undefined,
-        };
-      }),
+    work: async (ask, input) => {
+      const { fields } = await ask({
+        path: [input.index, "_field_caps"],
+        query: { fields: "*" },
+        needs: "the view_index_metadata privilege on these indices",
+        instead: NO_INDEX,
+        answer: fieldsAnswer,
+      });
+      const words = input.contains?.toLowerCase() ?? "";
+      const all = Object.entries(fields).filter(
+        ([name]) => !name.startsWith("_") && name.toLowerCase().includes(words),
+      );
+      const { shown, left_out } = firstOf(
+        all.sort(([a], [b]) => (a < b ? -1 : 1)),
+        input.limit ?? 50,
+      );
+      return {
+        fields: shown.map(([name, types]) => ({
+          name,
+          type: Object.keys(types).join(" or "),
+          countable: Object.values(types).every(({ aggregatable }) => aggregatable),
+        })),
+        matching: all.length,
+        left_out,
+        note: Object.keys(fields).length === 0 ? NO_SHARDS : undefined,
+      };
+    },
   }),
 ];
 

@@ -1,5 +1,5 @@
 import type { ToolContext } from "skillflow";
-import { type Ask, authorization, keyOf, type Service, textLike, withService } from "skillflow/internal";
+import { type Ask, authorization, keyOf, type Service, textLike, toolsWith, withService } from "skillflow/internal";
 
 const ELASTICSEARCH: Service = {
   name: "Elasticsearch",
@@ -16,6 +16,8 @@ const ELASTICSEARCH: Service = {
 export function withElasticsearch(context: ToolContext, work: (ask: Ask) => Promise<unknown>) {
   return withService(ELASTICSEARCH, context, work);
 }
+
+export const elasticsearchTool = toolsWith(withElasticsearch);
 
 export const READ = "the read privilege on these indices";
 export const MONITOR = "the monitor privilege on the cluster";

@@ -1,6 +1,6 @@
 import type { Octokit, RestEndpointMethodTypes } from "@octokit/rest";
 import { type Json, requestsOf, type ToolContext } from "skillflow";
-import { patiently, requiredKey, serviceUrl, trim } from "skillflow/internal";
+import { patiently, requiredKey, serviceUrl, toolsWith, trim } from "skillflow/internal";
 import { explain, isHttpFailure, limitedFor, pauseAfter } from "./failure.ts";
 
 type Rest = Octokit["rest"];
@@ -43,6 +43,14 @@ export async function inRepository(
     }
   });
 }
+
+export const githubTool = toolsWith(
+  (
+    context,
+    work: (github: RepositoryClient) => Promise<unknown>,
+    input: { readonly repository?: string | undefined },
+  ) => inRepository(input, context, work),
+);
 
 /** Returns the audience of a write: everyone, unless the repository is private. */
 export async function audienceOf(

@@ -1,7 +1,7 @@
 import { defineTool } from "skillflow";
 import { LASTING, linesFrom, pick, resultSchema, SNAPSHOT } from "skillflow/internal";
 import * as z from "zod";
-import { inRepository, nextPage, withGitHub } from "./client.ts";
+import { githubTool, nextPage, withGitHub } from "./client.ts";
 import { filePath, limit, page, pageSchema, paging, ref, repository, SEARCHED, safePath, safeRef } from "./fields.ts";
 import { searchQuery } from "./search.ts";
 
@@ -40,7 +40,7 @@ export const codeTools = [
         };
       }),
   }),
-  defineTool({
+  githubTool({
     name: "get_file",
     description: "Reads the lines of a text file, or lists a folder. Continue at `next_line`.",
     ...LASTING,
@@ -57,20 +57,19 @@ export const codeTools = [
       `path type sha size:number url total_lines:number start_line:number content next_line:number entries:[{ name
         type size:number }] truncated`,
     ),
-    handler: (input, context) =>
-      inRepository(input, context, async ({ rest, at }) => {
-        const place = { path: safePath(input.path), ...(input.ref ? { ref: safeRef(input.ref) } : {}) };
-        const { data } = await rest.repos.getContent({ ...at, ...place });
-        if (Array.isArray(data)) return folderOf(data);
-        const { path, sha, size, html_url: url } = data;
-        if (data.type !== "file") return { path, type: data.type, sha, url };
-        if (!("content" in data) || data.encoding !== "base64") {
-          throw new Error(`"${path}" has ${size} bytes, more than GitHub returns. search_code finds parts of it.`);
-        }
-        const bytes = Buffer.from(data.content, "base64");
-        if (bytes.includes(0)) return { path, type: "binary", sha, size, url };
-        return { path, sha, size, url, ...linesFrom(bytes.toString("utf8"), input) };
-      }),
+    work: async ({ rest, at }, input) => {
+      const place = { path: safePath(input.path), ...(input.ref ? { ref: safeRef(input.ref) } : {}) };
+      const { data } = await rest.repos.getContent({ ...at, ...place });
+      if (Array.isArray(data)) return folderOf(data);
+      const { path, sha, size, html_url: url } = data;
+      if (data.type !== "file") return { path, type: data.type, sha, url };
+      if (!("content" in data) || data.encoding !== "base64") {
+        throw new Error(`"${path}" has ${size} bytes, more than GitHub returns. search_code finds parts of it.`);
+      }
+      const bytes = Buffer.from(data.content, "base64");
+      if (bytes.includes(0)) return { path, type: "binary", sha, size, url };
+      return { path, sha, size, url, ...linesFrom(bytes.toString("utf8"), input) };
+    },
   }),
 ];
 

@@ -1,7 +1,6 @@
-import { defineTool } from "skillflow";
 import { clip, LASTING, pick, resultSchema, TEAM_SNAPSHOT } from "skillflow/internal";
 import * as z from "zod";
-import { type ChangedFile, type Commit, inRepository, nextPage } from "./client.ts";
+import { type ChangedFile, type Commit, githubTool, nextPage } from "./client.ts";
 import {
   CHANGE,
   COMMIT,
@@ -18,7 +17,7 @@ import {
 } from "./fields.ts";
 
 export const commitTools = [
-  defineTool({
+  githubTool({
     name: "list_commits",
     description: "Lists the commits of a branch or a path, newest first. Between two versions: compare_commits.",
     effect: "read",
@@ -37,15 +36,14 @@ export const commitTools = [
       page,
     }),
     output_schema: pageSchema("commits", COMMIT),
-    handler: (input, context) =>
-      inRepository(input, context, async ({ rest, at }) => {
-        const { repository: _, ref: start, path, limit: __, page: ___, ...filters } = input;
-        const place = { ...(start ? { sha: safeRef(start) } : {}), ...(path ? { path: safePath(path) } : {}) };
-        const response = await rest.repos.listCommits({ ...at, ...place, ...filters, ...paging(input) });
-        return { commits: response.data.map(briefOf), next_page: nextPage(response) };
-      }),
+    work: async ({ rest, at }, input) => {
+      const { repository: _, ref: start, path, limit: __, page: ___, ...filters } = input;
+      const place = { ...(start ? { sha: safeRef(start) } : {}), ...(path ? { path: safePath(path) } : {}) };
+      const response = await rest.repos.listCommits({ ...at, ...place, ...filters, ...paging(input) });
+      return { commits: response.data.map(briefOf), next_page: nextPage(response) };
+    },
   }),
-  defineTool({
+  githubTool({
     name: "get_commit",
     description: "Reads one commit: full message and the patch of each file.",
     ...LASTING,
@@ -56,22 +54,21 @@ export const commitTools = [
       `${COMMIT} message parents:[text] stats:{ additions:number deletions:number total:number } files:[{ ${CHANGE} }]
         next_page:number`,
     ),
-    handler: (input, context) =>
-      inRepository(input, context, async ({ rest, at }) => {
-        const response = await rest.repos.getCommit({ ...at, ref: safeRef(input.ref), ...paging(input) });
-        const { data } = response;
-        const { subject: _, ...brief } = briefOf(data);
-        return {
-          ...brief,
-          message: data.commit.message,
-          parents: data.parents.map((parent) => parent.sha),
-          stats: data.stats,
-          files: data.files?.map(changeOf),
-          next_page: nextPage(response),
-        };
-      }),
+    work: async ({ rest, at }, input) => {
+      const response = await rest.repos.getCommit({ ...at, ref: safeRef(input.ref), ...paging(input) });
+      const { data } = response;
+      const { subject: _, ...brief } = briefOf(data);
+      return {
+        ...brief,
+        message: data.commit.message,
+        parents: data.parents.map((parent) => parent.sha),
+        stats: data.stats,
+        files: data.files?.map(changeOf),
+        next_page: nextPage(response),
+      };
+    },
   }),
-  defineTool({
+  githubTool({
     name: "compare_commits",
     description: "Reads the commits and files between two refs. Files are only on page 1.",
     ...LASTING,
@@ -89,38 +86,36 @@ export const commitTools = [
       `status ahead_by:number behind_by:number total_commits:number url changed_files:number files:[{ ${CHANGE} }]
         files_left_out:number`,
     ),
-    handler: (input, context) =>
-      inRepository(input, context, async ({ rest, at }) => {
-        const basehead = `${safeRef(input.base)}...${safeRef(input.head)}`;
-        const response = await rest.repos.compareCommitsWithBasehead({ ...at, basehead, ...paging(input) });
-        const { data } = response;
-        return {
-          ...pick(data, "status ahead_by behind_by total_commits"),
-          url: data.html_url,
-          commits: data.commits.map(briefOf),
-          changed_files: data.files?.length,
-          files: data.files?.slice(0, MOST_COMPARED_FILES).map(changeOf),
-          files_left_out: Math.max(0, (data.files?.length ?? 0) - MOST_COMPARED_FILES) || undefined,
-          next_page: nextPage(response),
-        };
-      }),
+    work: async ({ rest, at }, input) => {
+      const basehead = `${safeRef(input.base)}...${safeRef(input.head)}`;
+      const response = await rest.repos.compareCommitsWithBasehead({ ...at, basehead, ...paging(input) });
+      const { data } = response;
+      return {
+        ...pick(data, "status ahead_by behind_by total_commits"),
+        url: data.html_url,
+        commits: data.commits.map(briefOf),
+        changed_files: data.files?.length,
+        files: data.files?.slice(0, MOST_COMPARED_FILES).map(changeOf),
+        files_left_out: Math.max(0, (data.files?.length ?? 0) - MOST_COMPARED_FILES) || undefined,
+        next_page: nextPage(response),
+      };
+    },
   }),
-  defineTool({
+  githubTool({
     name: "list_refs",
     description: "Lists tags or branches with their commits, in GitHub's order. For release dates: list_releases.",
     ...TEAM_SNAPSHOT,
     selects: ["kind"],
     input_schema: z.strictObject({ repository, kind: z.enum(["tag", "branch"]), limit, page }),
     output_schema: pageSchema("refs", "name sha protected:flag"),
-    handler: (input, context) =>
-      inRepository(input, context, async ({ rest, at }) => {
-        const query = { ...at, ...paging(input) };
-        const response = input.kind === "tag" ? await rest.repos.listTags(query) : await rest.repos.listBranches(query);
-        const refs = response.data.map(({ name, commit, ...rest }) => {
-          return { name, sha: commit.sha, protected: ("protected" in rest && rest.protected) || undefined };
-        });
-        return { refs, next_page: nextPage(response) };
-      }),
+    work: async ({ rest, at }, input) => {
+      const query = { ...at, ...paging(input) };
+      const response = input.kind === "tag" ? await rest.repos.listTags(query) : await rest.repos.listBranches(query);
+      const refs = response.data.map(({ name, commit, ...rest }) => {
+        return { name, sha: commit.sha, protected: ("protected" in rest && rest.protected) || undefined };
+      });
+      return { refs, next_page: nextPage(response) };
+    },
   }),
 ];
 

@@ -1,11 +1,10 @@
-import { defineTool } from "skillflow";
 import { pick, SNAPSHOT, TEAM_SNAPSHOT } from "skillflow/internal";
 import * as z from "zod";
-import { inRepository, nextPage, type RepositoryClient } from "./client.ts";
+import { githubTool, nextPage, type RepositoryClient } from "./client.ts";
 import { limit, page, pageSchema, paging, ref, repository, safeRef } from "./fields.ts";
 
 export const deliveryTools = [
-  defineTool({
+  githubTool({
     name: "list_releases",
     description: "Lists releases, newest first, with their notes.",
     ...SNAPSHOT,
@@ -14,19 +13,18 @@ export const deliveryTools = [
       "releases",
       "id:any tag name target draft:flag prerelease:flag author published_at url notes",
     ),
-    handler: (input, context) =>
-      inRepository(input, context, async ({ rest, at }) => {
-        const response = await rest.repos.listReleases({ ...at, ...paging(input) });
-        const releases = response.data.map((release) => ({
-          ...pick(release, "id tag:tag_name name target:target_commitish"),
-          draft: release.draft || undefined,
-          prerelease: release.prerelease || undefined,
-          ...pick(release, "author:author?.login published_at url:html_url notes:body"),
-        }));
-        return { releases, next_page: nextPage(response) };
-      }),
+    work: async ({ rest, at }, input) => {
+      const response = await rest.repos.listReleases({ ...at, ...paging(input) });
+      const releases = response.data.map((release) => ({
+        ...pick(release, "id tag:tag_name name target:target_commitish"),
+        draft: release.draft || undefined,
+        prerelease: release.prerelease || undefined,
+        ...pick(release, "author:author?.login published_at url:html_url notes:body"),
+      }));
+      return { releases, next_page: nextPage(response) };
+    },
   }),
-  defineTool({
+  githubTool({
     name: "list_deployments",
     description: "Lists deployments, newest first, each with its latest status. One request per item.",
     ...TEAM_SNAPSHOT,
@@ -42,18 +40,17 @@ export const deliveryTools = [
       "deployments",
       "id:any environment ref sha task creator description created_at status:{ state description at url }",
     ),
-    handler: (input, context) =>
-      inRepository(input, context, async (github) => {
-        const { environment, ref: of } = input;
-        const filters = { ...(environment ? { environment } : {}), ...(of ? { ref: safeRef(of) } : {}) };
-        const places = { ...github.at, ...paging({ limit: 5, ...input }) };
-        const response = await github.rest.repos.listDeployments({ ...places, ...filters });
-        const deployments = response.data.map(async (deployment) => ({
-          ...pick(deployment, "id environment ref sha task creator:creator?.login description created_at"),
-          status: await latestStatus(github, deployment.id),
-        }));
-        return { deployments: await Promise.all(deployments), next_page: nextPage(response) };
-      }),
+    work: async (github, input) => {
+      const { environment, ref: of } = input;
+      const filters = { ...(environment ? { environment } : {}), ...(of ? { ref: safeRef(of) } : {}) };
+      const places = { ...github.at, ...paging({ limit: 5, ...input }) };
+      const response = await github.rest.repos.listDeployments({ ...places, ...filters });
+      const deployments = response.data.map(async (deployment) => ({
+        ...pick(deployment, "id environment ref sha task creator:creator?.login description created_at"),
+        status: await latestStatus(github, deployment.id),
+      }));
+      return { deployments: await Promise.all(deployments), next_page: nextPage(response) };
+    },
   }),
 ];
 

@@ -1,7 +1,7 @@
 import { defineTool } from "skillflow";
 import { clip, markerOf, pick, resultSchema, SNAPSHOT, WRITE_ONCE, withoutMarkers } from "skillflow/internal";
 import * as z from "zod";
-import { type Issue, inRepository, nextPage, type RepositoryClient, withGitHub } from "./client.ts";
+import { githubTool, type Issue, nextPage, type RepositoryClient, withGitHub } from "./client.ts";
 import { isHttpFailure } from "./failure.ts";
 import {
   assignees,
@@ -60,20 +60,19 @@ export const issueTools = [
         };
       }),
   }),
-  defineTool({
+  githubTool({
     name: "get_issue",
     description: "Reads one issue, or the description of a pull request, with its full text.",
     ...SNAPSHOT,
     echoes: ["number"],
     input_schema: z.strictObject({ repository, number: issueNumber }),
     output_schema: resultSchema("number", `${ISSUE} closed_at body`),
-    handler: (input, context) =>
-      inRepository(input, context, async ({ rest, at }) => {
-        const { data } = await rest.issues.get({ ...at, issue_number: input.number });
-        return { ...briefOf(data), closed_at: data.closed_at, body: withoutMarkers(data.body ?? "") };
-      }),
+    work: async ({ rest, at }, input) => {
+      const { data } = await rest.issues.get({ ...at, issue_number: input.number });
+      return { ...briefOf(data), closed_at: data.closed_at, body: withoutMarkers(data.body ?? "") };
+    },
   }),
-  defineTool({
+  githubTool({
     name: "list_comments",
     description: "Reads the comments of an issue or pull request, oldest first.",
     effect: "read",
@@ -81,15 +80,14 @@ export const issueTools = [
     range: { from: "since" },
     input_schema: z.strictObject({ repository, number: issueNumber, since: timestamp.optional(), limit, page }),
     output_schema: pageSchema("comments", COMMENT),
-    handler: (input, context) =>
-      inRepository(input, context, async ({ rest, at }) => {
-        const since = input.since ? { since: input.since } : {};
-        const query = { ...at, issue_number: input.number, ...since, ...paging(input) };
-        const response = await rest.issues.listComments(query);
-        return { comments: response.data.map(commentOf), next_page: nextPage(response) };
-      }),
+    work: async ({ rest, at }, input) => {
+      const since = input.since ? { since: input.since } : {};
+      const query = { ...at, issue_number: input.number, ...since, ...paging(input) };
+      const response = await rest.issues.listComments(query);
+      return { comments: response.data.map(commentOf), next_page: nextPage(response) };
+    },
   }),
-  defineTool({
+  githubTool({
     name: "create_issue",
     description: "Creates an issue. Search for an existing one first.",
     ...WRITE_ONCE,
@@ -102,18 +100,17 @@ export const issueTools = [
       assignees: assignees.optional(),
     }),
     output_schema: writtenSchema("number", ISSUE),
-    handler: (input, context) =>
-      inRepository(input, context, async (github) => {
-        const marker = markerOf(context, input);
-        const earlier = await findIssue(github, marker);
-        if (earlier) return { ...briefOf(earlier), existing: true };
-        const { repository: _, ...fields } = input;
-        const issue = { ...fields, body: withMarker(input.body, marker) };
-        const { data } = await github.rest.issues.create({ ...github.at, ...issue });
-        return briefOf(data);
-      }),
+    work: async (github, input, context) => {
+      const marker = markerOf(context, input);
+      const earlier = await findIssue(github, marker);
+      if (earlier) return { ...briefOf(earlier), existing: true };
+      const { repository: _, ...fields } = input;
+      const issue = { ...fields, body: withMarker(input.body, marker) };
+      const { data } = await github.rest.issues.create({ ...github.at, ...issue });
+      return briefOf(data);
+    },
   }),
-  defineTool({
+  githubTool({
     name: "update_issue",
     description: "Changes an issue: only the fields given. `labels` and `assignees` replace what is there.",
     ...WRITE_ONCE,
@@ -129,44 +126,41 @@ export const issueTools = [
       assignees: assignees.optional(),
     }),
     output_schema: resultSchema("number", ISSUE),
-    handler: (input, context) =>
-      inRepository(input, context, async ({ rest, at }) => {
-        const { repository: _, number, ...changes } = input;
-        if (Object.keys(changes).length === 0) throw new Error("Give at least one field to change.");
-        const { data } = await rest.issues.update({ ...at, issue_number: number, ...changes });
-        return briefOf(data);
-      }),
+    work: async ({ rest, at }, input) => {
+      const { repository: _, number, ...changes } = input;
+      if (Object.keys(changes).length === 0) throw new Error("Give at least one field to change.");
+      const { data } = await rest.issues.update({ ...at, issue_number: number, ...changes });
+      return briefOf(data);
+    },
   }),
-  defineTool({
+  githubTool({
     name: "add_comment",
     description: "Comments on an issue or pull request.",
     ...WRITE_ONCE,
     targets: ["repository"],
     input_schema: z.strictObject({ repository, number: issueNumber, body: body.min(1) }),
     output_schema: writtenSchema("id", "id:any url created_at"),
-    handler: (input, context) =>
-      inRepository(input, context, async (github) => {
-        const { rest, at } = github;
-        const marker = markerOf(context, input);
-        const earlier = await findComment(github, input.number, marker);
-        if (earlier) return { id: earlier.id, url: earlier.html_url, existing: true };
-        const comment = { issue_number: input.number, body: withMarker(input.body, marker) };
-        const { data } = await rest.issues.createComment({ ...at, ...comment });
-        return { id: data.id, url: data.html_url, created_at: data.created_at };
-      }),
+    work: async (github, input, context) => {
+      const { rest, at } = github;
+      const marker = markerOf(context, input);
+      const earlier = await findComment(github, input.number, marker);
+      if (earlier) return { id: earlier.id, url: earlier.html_url, existing: true };
+      const comment = { issue_number: input.number, body: withMarker(input.body, marker) };
+      const { data } = await rest.issues.createComment({ ...at, ...comment });
+      return { id: data.id, url: data.html_url, created_at: data.created_at };
+    },
   }),
-  defineTool({
+  githubTool({
     name: "add_labels",
     description: "Adds labels to an issue or pull request and keeps the existing ones.",
     ...WRITE_ONCE,
     targets: ["repository"],
     input_schema: z.strictObject({ repository, number: issueNumber, labels: labels.min(1) }),
     output_schema: resultSchema("number labels", "number:number labels:[text]"),
-    handler: (input, context) =>
-      inRepository(input, context, async ({ rest, at }) => {
-        const { data } = await rest.issues.addLabels({ ...at, issue_number: input.number, labels: input.labels });
-        return { number: input.number, labels: data.map((label) => label.name) };
-      }),
+    work: async ({ rest, at }, input) => {
+      const { data } = await rest.issues.addLabels({ ...at, issue_number: input.number, labels: input.labels });
+      return { number: input.number, labels: data.map((label) => label.name) };
+    },
   }),
 ];
 

@@ -1,7 +1,6 @@
-import { defineTool } from "skillflow";
 import { pick, resultSchema, SNAPSHOT, textLike, WRITE_ONCE, withoutMarkers } from "skillflow/internal";
 import * as z from "zod";
-import { inRepository, nextPage, type PullRequest, type PullRequestItem, type RepositoryClient } from "./client.ts";
+import { githubTool, nextPage, type PullRequest, type PullRequestItem, type RepositoryClient } from "./client.ts";
 import { changeOf } from "./commits.ts";
 import { isHttpFailure } from "./failure.ts";
 import {
@@ -24,7 +23,7 @@ import {
 } from "./fields.ts";
 
 export const pullTools = [
-  defineTool({
+  githubTool({
     name: "create_pr",
     description: "Opens a pull request for a pushed branch, or returns the existing open one.",
     ...WRITE_ONCE,
@@ -40,25 +39,24 @@ export const pullTools = [
       draft: z.boolean().optional(),
     }),
     output_schema: writtenSchema("number", PULL),
-    handler: (input, context) =>
-      inRepository(input, context, async (github) => {
-        const { rest, at } = github;
-        const head = safeRef(input.head);
-        const base = input.base ? safeRef(input.base) : (await rest.repos.get(at)).data.default_branch;
-        const earlier = await findOpen(github, head, base);
-        if (earlier) return { ...briefOf(earlier), existing: true };
-        try {
-          const { repository: _, ...fields } = input;
-          const { data } = await rest.pulls.create({ ...at, ...fields, head, base });
-          return briefOf(data);
-        } catch (error) {
-          const rival = isHttpFailure(error) && error.status === 422 && (await findOpen(github, head, base));
-          if (rival) return { ...briefOf(rival), existing: true };
-          throw error;
-        }
-      }),
+    work: async (github, input) => {
+      const { rest, at } = github;
+      const head = safeRef(input.head);
+      const base = input.base ? safeRef(input.base) : (await rest.repos.get(at)).data.default_branch;
+      const earlier = await findOpen(github, head, base);
+      if (earlier) return { ...briefOf(earlier), existing: true };
+      try {
+        const { repository: _, ...fields } = input;
+        const { data } = await rest.pulls.create({ ...at, ...fields, head, base });
+        return briefOf(data);
+      } catch (error) {
+        const rival = isHttpFailure(error) && error.status === 422 && (await findOpen(github, head, base));
+        if (rival) return { ...briefOf(rival), existing: true };
+        throw error;
+      }
+    },
   }),
-  defineTool({
+  githubTool({
     name: "get_pr",
     description: "Reads a pull request: state, branches, mergeability, size and text. For its patches: get_pr_diff.",
     ...SNAPSHOT,
@@ -69,28 +67,26 @@ export const pullTools = [
       `${PULL} mergeable:flag mergeable_state merged_by merge_commit_sha requested_reviewers:[text] commits:number
         changed_files:number additions:number deletions:number comments:number review_comments:number body`,
     ),
-    handler: (input, context) =>
-      inRepository(input, context, async ({ rest, at }) => {
-        const { data } = await rest.pulls.get({ ...at, pull_number: input.number });
-        return { ...briefOf(data), ...detailsOf(data) };
-      }),
+    work: async ({ rest, at }, input) => {
+      const { data } = await rest.pulls.get({ ...at, pull_number: input.number });
+      return { ...briefOf(data), ...detailsOf(data) };
+    },
   }),
-  defineTool({
+  githubTool({
     name: "get_pr_diff",
     description: "Reads a pull request's changes by file. With `path`: more of one file's patch.",
     ...SNAPSHOT,
     selects: ["path"],
     input_schema: z.strictObject({ repository, number: pullNumber, path: filePath.optional(), limit, page }),
     output_schema: pageSchema("files", CHANGE),
-    handler: (input, context) =>
-      inRepository(input, context, async (github) => {
-        if (input.path) return { files: [await findChange(github, input.number, safePath(input.path))] };
-        const { rest, at } = github;
-        const response = await rest.pulls.listFiles({ ...at, pull_number: input.number, ...paging(input) });
-        return { files: response.data.map(changeOf), next_page: nextPage(response) };
-      }),
+    work: async (github, input) => {
+      if (input.path) return { files: [await findChange(github, input.number, safePath(input.path))] };
+      const { rest, at } = github;
+      const response = await rest.pulls.listFiles({ ...at, pull_number: input.number, ...paging(input) });
+      return { files: response.data.map(changeOf), next_page: nextPage(response) };
+    },
   }),
-  defineTool({
+  githubTool({
     name: "list_prs",
     description:
       "Lists pull requests by state and branch, newest first. To find them by words or author: search_issues.",
@@ -105,16 +101,15 @@ export const pullTools = [
       page,
     }),
     output_schema: pageSchema("pull_requests", PULL),
-    handler: (input, context) =>
-      inRepository(input, context, async ({ rest, at }) => {
-        const { state = "open", sort = "created" } = input;
-        const base = input.base ? { base: safeRef(input.base) } : {};
-        const response = await rest.pulls.list({ ...at, state, sort, direction: "desc", ...base, ...paging(input) });
-        const listed = response.data.map((pull) => ({ ...briefOf(pull), merged_at: pull.merged_at }));
-        return { pull_requests: listed, next_page: nextPage(response) };
-      }),
+    work: async ({ rest, at }, input) => {
+      const { state = "open", sort = "created" } = input;
+      const base = input.base ? { base: safeRef(input.base) } : {};
+      const response = await rest.pulls.list({ ...at, state, sort, direction: "desc", ...base, ...paging(input) });
+      const listed = response.data.map((pull) => ({ ...briefOf(pull), merged_at: pull.merged_at }));
+      return { pull_requests: listed, next_page: nextPage(response) };
+    },
   }),
-  defineTool({
+  githubTool({
     name: "list_pr_reviews",
     description:
       "Reads a pull request's reviews and the comments on its lines. Two requests. For the other comments: list_comments.",
@@ -125,25 +120,24 @@ export const pullTools = [
       `reviews:[{ id:any author state submitted_at commit body }] comments:[{ ${COMMENT} path line:number reply_to:any
         review_id:any is_outdated:flag }] next_page:number`,
     ),
-    handler: (input, context) =>
-      inRepository(input, context, async ({ rest, at }) => {
-        const query = { ...at, pull_number: input.number, ...paging(input) };
-        const reviews = await rest.pulls.listReviews(query);
-        const comments = await rest.pulls.listReviewComments(query);
-        return {
-          reviews: reviews.data.map(({ id, user, state, submitted_at, commit_id, body: text }) => {
-            return { id, author: user?.login, state, submitted_at, commit: commit_id, body: withoutMarkers(text) };
-          }),
-          comments: comments.data.map((comment) => ({
-            ...pick(comment, "id author:user?.login created_at path"),
-            line: comment.line ?? comment.original_line,
-            is_outdated: comment.position === null || undefined,
-            ...pick(comment, "reply_to:in_reply_to_id review_id:pull_request_review_id url:html_url"),
-            body: withoutMarkers(comment.body),
-          })),
-          next_page: nextPage(reviews) ?? nextPage(comments),
-        };
-      }),
+    work: async ({ rest, at }, input) => {
+      const query = { ...at, pull_number: input.number, ...paging(input) };
+      const reviews = await rest.pulls.listReviews(query);
+      const comments = await rest.pulls.listReviewComments(query);
+      return {
+        reviews: reviews.data.map(({ id, user, state, submitted_at, commit_id, body: text }) => {
+          return { id, author: user?.login, state, submitted_at, commit: commit_id, body: withoutMarkers(text) };
+        }),
+        comments: comments.data.map((comment) => ({
+          ...pick(comment, "id author:user?.login created_at path"),
+          line: comment.line ?? comment.original_line,
+          is_outdated: comment.position === null || undefined,
+          ...pick(comment, "reply_to:in_reply_to_id review_id:pull_request_review_id url:html_url"),
+          body: withoutMarkers(comment.body),
+        })),
+        next_page: nextPage(reviews) ?? nextPage(comments),
+      };
+    },
   }),
 ];
 

@@ -11,12 +11,12 @@ import {
   textLike,
 } from "skillflow/internal";
 import * as z from "zod";
-import { inRepository, nextPage, type RepositoryClient, type WorkflowJob } from "./client.ts";
+import { githubTool, inRepository, nextPage, type RepositoryClient, type WorkflowJob } from "./client.ts";
 import { isHttpFailure } from "./failure.ts";
 import { branch, JOB, limit, page, pageSchema, paging, ref, repository, safeRef } from "./fields.ts";
 
 export const workflowTools = [
-  defineTool({
+  githubTool({
     name: "list_workflow_runs",
     description: "Lists GitHub Actions runs with their results, newest first. For one commit and all apps: get_checks.",
     ...SNAPSHOT,
@@ -46,21 +46,20 @@ export const workflowTools = [
       "id:any workflow title status conclusion branch sha event attempt:number actor created_at url",
       "total_count:number",
     ),
-    handler: (input, context) =>
-      inRepository(input, context, async ({ rest, at }) => {
-        const { repository: _, workflow, limit: __, page: ___, ...filters } = input;
-        const query = { ...at, ...filters, ...paging(input) };
-        const response = workflow
-          ? await rest.actions.listWorkflowRuns({ ...query, workflow_id: workflow })
-          : await rest.actions.listWorkflowRunsForRepo(query);
-        const runs = response.data.workflow_runs.map((run) => ({
-          ...pick(run, "id workflow:name title:display_title status conclusion branch:head_branch sha:head_sha event"),
-          ...pick(run, "attempt:run_attempt actor:actor?.login created_at url:html_url"),
-        }));
-        return { total_count: response.data.total_count, runs, next_page: nextPage(response) };
-      }),
+    work: async ({ rest, at }, input) => {
+      const { repository: _, workflow, limit: __, page: ___, ...filters } = input;
+      const query = { ...at, ...filters, ...paging(input) };
+      const response = workflow
+        ? await rest.actions.listWorkflowRuns({ ...query, workflow_id: workflow })
+        : await rest.actions.listWorkflowRunsForRepo(query);
+      const runs = response.data.workflow_runs.map((run) => ({
+        ...pick(run, "id workflow:name title:display_title status conclusion branch:head_branch sha:head_sha event"),
+        ...pick(run, "attempt:run_attempt actor:actor?.login created_at url:html_url"),
+      }));
+      return { total_count: response.data.total_count, runs, next_page: nextPage(response) };
+    },
   }),
-  defineTool({
+  githubTool({
     name: "get_workflow_run_logs",
     description:
       "Reads what explains the failure in the logs of a run's failed jobs: a download each. More of one: get_job_log.",
@@ -75,24 +74,23 @@ export const workflowTools = [
       "jobs failed",
       `run_id:any jobs:number truncated failed:[{ ${JOB} }] other_failed_jobs:[text]`,
     ),
-    handler: (input, context) =>
-      inRepository(input, context, async (github) => {
-        const { jobs, isWhole } = await jobsOf(github, input.run_id);
-        const failed = jobs.filter((job) => FAILED.includes(job.conclusion ?? ""));
-        const shown = failed.slice(0, input.limit ?? 3);
-        const logs = [];
-        for (const job of shown) {
-          const wanted = { context, input: { max_bytes: Math.floor(LOG_BUDGET / shown.length) } };
-          logs.push({ ...failureOf(job), ...(await logOf(github, job.id, wanted)) });
-        }
-        return {
-          run_id: input.run_id,
-          jobs: jobs.length,
-          ...(isWhole ? {} : { truncated: "this run has more jobs than were checked" }),
-          failed: logs,
-          other_failed_jobs: failed.slice(shown.length, shown.length + 20).map((job) => job.name),
-        };
-      }),
+    work: async (github, input, context) => {
+      const { jobs, isWhole } = await jobsOf(github, input.run_id);
+      const failed = jobs.filter((job) => FAILED.includes(job.conclusion ?? ""));
+      const shown = failed.slice(0, input.limit ?? 3);
+      const logs = [];
+      for (const job of shown) {
+        const wanted = { context, input: { max_bytes: Math.floor(LOG_BUDGET / shown.length) } };
+        logs.push({ ...failureOf(job), ...(await logOf(github, job.id, wanted)) });
+      }
+      return {
+        run_id: input.run_id,
+        jobs: jobs.length,
+        ...(isWhole ? {} : { truncated: "this run has more jobs than were checked" }),
+        failed: logs,
+        other_failed_jobs: failed.slice(shown.length, shown.length + 20).map((job) => job.name),
+      };
+    },
   }),
   defineTool({
     name: "get_job_log",
@@ -119,7 +117,7 @@ export const workflowTools = [
       return { ...(told as JsonObject), ...log };
     },
   }),
-  defineTool({
+  githubTool({
     name: "get_checks",
     description:
       "Reads the CI results of one commit: checks and statuses of all apps. For the log of one: get_job_log.",
@@ -130,39 +128,38 @@ export const workflowTools = [
       `state statuses:[{ context state description updated_at url }] statuses_left_out:number total_checks:number
         checks:[{ id:any name app status conclusion started_at completed_at summary url }] next_page:number`,
     ),
-    handler: (input, context) =>
-      inRepository(input, context, async ({ rest, at }) => {
-        const query = { ...at, ref: safeRef(input.ref), ...paging(input) };
-        const response = await rest.checks.listForRef(query);
-        const { data: combined } = await rest.repos.getCombinedStatusForRef({ ...query, page: 1, per_page: 30 });
-        const { check_runs: checks, total_count } = response.data;
-        return {
-          // GitHub reports "pending" if there are no statuses.
-          state: combined.total_count > 0 ? combined.state : undefined,
-          statuses: combined.statuses.map(({ context: name, state, description, updated_at, target_url }) => {
-            return { context: name, state, description, updated_at, url: target_url };
-          }),
-          statuses_left_out: Math.max(0, combined.total_count - combined.statuses.length) || undefined,
-          total_checks: total_count,
-          checks: checks.map(({ id, name, app, status, conclusion, started_at, completed_at, output, html_url }) => {
-            const summary = [output.title, output.summary].filter((part) => part).join(": ");
-            const times = { started_at, completed_at };
-            return {
-              id,
-              name,
-              app: app?.slug,
-              status,
-              conclusion,
-              ...times,
-              summary: summary || undefined,
-              url: html_url,
-            };
-          }),
-          next_page: nextPage(response),
-        };
-      }),
+    work: async ({ rest, at }, input) => {
+      const query = { ...at, ref: safeRef(input.ref), ...paging(input) };
+      const response = await rest.checks.listForRef(query);
+      const { data: combined } = await rest.repos.getCombinedStatusForRef({ ...query, page: 1, per_page: 30 });
+      const { check_runs: checks, total_count } = response.data;
+      return {
+        // GitHub reports "pending" if there are no statuses.
+        state: combined.total_count > 0 ? combined.state : undefined,
+        statuses: combined.statuses.map(({ context: name, state, description, updated_at, target_url }) => {
+          return { context: name, state, description, updated_at, url: target_url };
+        }),
+        statuses_left_out: Math.max(0, combined.total_count - combined.statuses.length) || undefined,
+        total_checks: total_count,
+        checks: checks.map(({ id, name, app, status, conclusion, started_at, completed_at, output, html_url }) => {
+          const summary = [output.title, output.summary].filter((part) => part).join(": ");
+          const times = { started_at, completed_at };
+          return {
+            id,
+            name,
+            app: app?.slug,
+            status,
+            conclusion,
+            ...times,
+            summary: summary || undefined,
+            url: html_url,
+          };
+        }),
+        next_page: nextPage(response),
+      };
+    },
   }),
-  defineTool({
+  githubTool({
     name: "rerun_workflow",
     description:
       "Reruns a finished workflow run: its failed jobs, or all. Use it for a flaky test or a lost runner. Read the log first.",
@@ -174,17 +171,16 @@ export const workflowTools = [
       all: z.boolean().optional().describe("Also rerun jobs that succeeded."),
     }),
     output_schema: resultSchema("run_id rerun", "run_id:any workflow rerun attempt:number url"),
-    handler: (input, context) =>
-      inRepository(input, context, async ({ rest, at }) => {
-        const place = { ...at, run_id: input.run_id };
-        const { data: run } = await rest.actions.getWorkflowRun(place);
-        if (run.status !== "completed")
-          throw new Error(`Run ${input.run_id} is ${run.status}: only a finished run can be rerun.`);
-        await (input.all ? rest.actions.reRunWorkflow(place) : rest.actions.reRunWorkflowFailedJobs(place));
-        const { id, name: workflow, html_url: url } = run;
-        const attempt = (run.run_attempt ?? 1) + 1;
-        return { run_id: id, workflow, rerun: input.all ? "all jobs" : "failed jobs", attempt, url };
-      }),
+    work: async ({ rest, at }, input) => {
+      const place = { ...at, run_id: input.run_id };
+      const { data: run } = await rest.actions.getWorkflowRun(place);
+      if (run.status !== "completed")
+        throw new Error(`Run ${input.run_id} is ${run.status}: only a finished run can be rerun.`);
+      await (input.all ? rest.actions.reRunWorkflow(place) : rest.actions.reRunWorkflowFailedJobs(place));
+      const { id, name: workflow, html_url: url } = run;
+      const attempt = (run.run_attempt ?? 1) + 1;
+      return { run_id: id, workflow, rerun: input.all ? "all jobs" : "failed jobs", attempt, url };
+    },
   }),
 ];
 

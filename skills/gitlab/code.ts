@@ -1,11 +1,10 @@
-import { defineTool } from "skillflow";
 import { clip, LASTING, linesFrom, resultSchema, SNAPSHOT } from "skillflow/internal";
 import * as z from "zod";
 import { amount, limit, page, project, ref, text } from "./fields.ts";
-import { inProject, nextPage, pageSchema, paging, READS } from "./service.ts";
+import { gitlabTool, nextPage, pageSchema, paging, READS } from "./service.ts";
 
 export const codeTools = [
-  defineTool({
+  gitlabTool({
     name: "search_code",
     description:
       "Finds lines of code by words, with their location and the surrounding lines: where an error message or a setting comes from. GitLab without advanced search reads all files: give a whole word. For a known file: get_file.",
@@ -19,21 +18,20 @@ export const codeTools = [
       page,
     }),
     output_schema: pageSchema("matches", "path line:number ref text"),
-    handler: (input, context) =>
-      inProject(input, context, async (ask) => {
-        const found = await ask({
-          path: ["search"],
-          query: { scope: "blobs", search: input.search, ref: input.ref, ...paging(input) },
-          needs: READS,
-          answer: z.array(z.object({ path: z.string(), startline: amount, ref: text, data: text })),
-        });
-        const matches = found.map(({ path, startline, ref: at, data }) => ({
-          ...{ path, line: startline, ref: at, text: clip(data ?? "", 800) },
-        }));
-        return { matches, next_page: nextPage(found, input) };
-      }),
+    work: async ({ ask }, input) => {
+      const found = await ask({
+        path: ["search"],
+        query: { scope: "blobs", search: input.search, ref: input.ref, ...paging(input) },
+        needs: READS,
+        answer: z.array(z.object({ path: z.string(), startline: amount, ref: text, data: text })),
+      });
+      const matches = found.map(({ path, startline, ref: at, data }) => ({
+        ...{ path, line: startline, ref: at, text: clip(data ?? "", 800) },
+      }));
+      return { matches, next_page: nextPage(found, input) };
+    },
   }),
-  defineTool({
+  gitlabTool({
     name: "get_file",
     description:
       "Reads the lines of a text file at a branch, tag or commit: the code that a stack trace names, as deployed. Continue at `next_line`. For its last changes: list_commits with its path.",
@@ -50,20 +48,19 @@ export const codeTools = [
       "path",
       "path ref size:number last_commit total_lines:number start_line:number content next_line:number note",
     ),
-    handler: (input, context) =>
-      inProject(input, context, async (ask) => {
-        const file = await ask({
-          path: ["repository", "files", input.path.replace(/^\/+/, "")],
-          query: { ref: input.ref ?? "HEAD" },
-          needs: READS,
-          instead: "Check the path and the ref. search_code with filename: finds files.",
-          answer: fileAnswer,
-        });
-        const told = { path: file.file_path, ref: file.ref, size: file.size, last_commit: file.last_commit_id };
-        const bytes = Buffer.from(file.content, "base64");
-        if (bytes.includes(0)) return { ...told, note: "The file is not text." };
-        return { ...told, ...linesFrom(bytes.toString("utf8"), input) };
-      }),
+    work: async ({ ask }, input) => {
+      const file = await ask({
+        path: ["repository", "files", input.path.replace(/^\/+/, "")],
+        query: { ref: input.ref ?? "HEAD" },
+        needs: READS,
+        instead: "Check the path and the ref. search_code with filename: finds files.",
+        answer: fileAnswer,
+      });
+      const told = { path: file.file_path, ref: file.ref, size: file.size, last_commit: file.last_commit_id };
+      const bytes = Buffer.from(file.content, "base64");
+      if (bytes.includes(0)) return { ...told, note: "The file is not text." };
+      return { ...told, ...linesFrom(bytes.toString("utf8"), input) };
+    },
   }),
 ];
 

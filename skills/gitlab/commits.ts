@@ -1,14 +1,13 @@
-import { defineTool } from "skillflow";
 import { clip, each, firstOf, LASTING, lenient, pick, resultSchema } from "skillflow/internal";
 import * as z from "zod";
 import { flag, limit, page, project, ref, text, timestamp } from "./fields.ts";
-import { inProject, nextPage, pageSchema, paging, READS } from "./service.ts";
+import { gitlabTool, nextPage, pageSchema, paging, READS } from "./service.ts";
 
 const COMMIT = "sha subject author date url";
 export const CHANGE = "path previous_path status patch left_out";
 
 export const commitTools = [
-  defineTool({
+  gitlabTool({
     name: "list_commits",
     description:
       "Lists the commits of a branch, a path or a period, newest first. Shows what changed before the first symptom. Between two versions: compare. For what was deployed: list_deployments.",
@@ -27,18 +26,17 @@ export const commitTools = [
       page,
     }),
     output_schema: pageSchema("commits", COMMIT),
-    handler: (input, context) =>
-      inProject(input, context, async (ask) => {
-        const commits = await ask({
-          path: ["repository", "commits"],
-          query: { ref_name: input.ref, path: input.path, since: input.since, until: input.until, ...paging(input) },
-          needs: READS,
-          answer: z.array(commit),
-        });
-        return { commits: commits.map(briefOf), next_page: nextPage(commits, input) };
-      }),
+    work: async ({ ask }, input) => {
+      const commits = await ask({
+        path: ["repository", "commits"],
+        query: { ref_name: input.ref, path: input.path, since: input.since, until: input.until, ...paging(input) },
+        needs: READS,
+        answer: z.array(commit),
+      });
+      return { commits: commits.map(briefOf), next_page: nextPage(commits, input) };
+    },
   }),
-  defineTool({
+  gitlabTool({
     name: "get_commit",
     description:
       "Reads one commit: full message and the patch of each file. Large patches are cut: give `path` for one file.",
@@ -57,26 +55,25 @@ export const commitTools = [
       `${COMMIT} message parents:[text] stats:{ additions:number deletions:number total:number } files:[{ ${CHANGE} }]
         next_page:number`,
     ),
-    handler: (input, context) =>
-      inProject(input, context, async (ask) => {
-        const place = ["repository", "commits", input.ref];
-        const found = await ask({ path: place, needs: READS, answer: commit });
-        const files = await ask({
-          path: [...place, "diff"],
-          query: paging(input),
-          needs: READS,
-          answer: z.array(diff),
-        });
-        const { subject: _, ...brief } = briefOf(found);
-        return {
-          ...brief,
-          ...pick(found, "message parents:parent_ids stats"),
-          files: files.map(changeOf).filter((change) => isBelow(change.path, input.path)),
-          next_page: nextPage(files, input),
-        };
-      }),
+    work: async ({ ask }, input) => {
+      const place = ["repository", "commits", input.ref];
+      const found = await ask({ path: place, needs: READS, answer: commit });
+      const files = await ask({
+        path: [...place, "diff"],
+        query: paging(input),
+        needs: READS,
+        answer: z.array(diff),
+      });
+      const { subject: _, ...brief } = briefOf(found);
+      return {
+        ...brief,
+        ...pick(found, "message parents:parent_ids stats"),
+        files: files.map(changeOf).filter((change) => isBelow(change.path, input.path)),
+        next_page: nextPage(files, input),
+      };
+    },
   }),
-  defineTool({
+  gitlabTool({
     name: "compare",
     description: "Reads the commits and the patches between two versions: what a release or a deployment changed.",
     ...LASTING,
@@ -93,28 +90,27 @@ export const commitTools = [
       `commits:[{ ${COMMIT} }] commits_left_out:number files:[{ ${CHANGE} }] files_left_out:number incomplete:flag
         note`,
     ),
-    handler: (input, context) =>
-      inProject(input, context, async (ask) => {
-        const told = await ask({
-          path: ["repository", "compare"],
-          query: { from: input.from, to: input.to },
-          needs: READS,
-          answer: z.object({ commits: z.array(commit), diffs: z.array(diff), compare_timeout: flag }),
-        });
-        const commits = firstOf(told.commits.toReversed(), MOST_COMPARED);
-        const files = firstOf(
-          told.diffs.map(changeOf).filter(({ path }) => isBelow(path, input.path)),
-          MOST_COMPARED,
-        );
-        return {
-          commits: commits.shown.map(briefOf),
-          commits_left_out: commits.left_out,
-          files: files.shown,
-          files_left_out: files.left_out,
-          incomplete: told.compare_timeout || undefined,
-          note: told.commits.length === 0 ? "`to` contains nothing that `from` lacks. They may be swapped." : undefined,
-        };
-      }),
+    work: async ({ ask }, input) => {
+      const told = await ask({
+        path: ["repository", "compare"],
+        query: { from: input.from, to: input.to },
+        needs: READS,
+        answer: z.object({ commits: z.array(commit), diffs: z.array(diff), compare_timeout: flag }),
+      });
+      const commits = firstOf(told.commits.toReversed(), MOST_COMPARED);
+      const files = firstOf(
+        told.diffs.map(changeOf).filter(({ path }) => isBelow(path, input.path)),
+        MOST_COMPARED,
+      );
+      return {
+        commits: commits.shown.map(briefOf),
+        commits_left_out: commits.left_out,
+        files: files.shown,
+        files_left_out: files.left_out,
+        incomplete: told.compare_timeout || undefined,
+        note: told.commits.length === 0 ? "`to` contains nothing that `from` lacks. They may be swapped." : undefined,
+      };
+    },
   }),
 ];
 

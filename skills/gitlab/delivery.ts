@@ -1,11 +1,10 @@
-import { defineTool } from "skillflow";
 import { each, lenient, pick, SNAPSHOT, TEAM_SNAPSHOT } from "skillflow/internal";
 import * as z from "zod";
 import { flag, limit, page, person, project, text } from "./fields.ts";
-import { inProject, nextPage, pageSchema, paging, READS } from "./service.ts";
+import { gitlabTool, nextPage, pageSchema, paging, READS } from "./service.ts";
 
 export const deliveryTools = [
-  defineTool({
+  gitlabTool({
     name: "list_deployments",
     description:
       "Lists deployments, last changed first: environment, commit, state, time. Shows what was deployed before the first symptom. Compare two shas of one environment.",
@@ -22,38 +21,36 @@ export const deliveryTools = [
       "deployments",
       "id:number environment status ref sha subject by job:number created_at finished_at",
     ),
-    handler: (input, context) =>
-      inProject(input, context, async (ask) => {
-        const { environment, status } = input;
-        const found = await ask({
-          path: ["deployments"],
-          query: { environment, status, order_by: "updated_at", sort: "desc", ...paging(input) },
-          needs: READS,
-          answer: z.array(deployment),
-        });
-        const deployments = found.map((one) => ({
-          ...pick(one, "id environment:environment?.name status ref sha subject:deployable?.commit?.title"),
-          ...pick(one, "by:user?.username job:deployable?.id created_at finished_at:deployable?.finished_at"),
-        }));
-        return { deployments, next_page: nextPage(found, input) };
-      }),
+    work: async ({ ask }, input) => {
+      const { environment, status } = input;
+      const found = await ask({
+        path: ["deployments"],
+        query: { environment, status, order_by: "updated_at", sort: "desc", ...paging(input) },
+        needs: READS,
+        answer: z.array(deployment),
+      });
+      const deployments = found.map((one) => ({
+        ...pick(one, "id environment:environment?.name status ref sha subject:deployable?.commit?.title"),
+        ...pick(one, "by:user?.username job:deployable?.id created_at finished_at:deployable?.finished_at"),
+      }));
+      return { deployments, next_page: nextPage(found, input) };
+    },
   }),
-  defineTool({
+  gitlabTool({
     name: "list_releases",
     description: "Lists releases, newest first, with their notes. For what was deployed where: list_deployments.",
     ...SNAPSHOT,
     input_schema: z.strictObject({ project, limit: limit.describe("Default 20."), page }),
     output_schema: pageSchema("releases", "tag name author sha upcoming:flag released_at notes url"),
-    handler: (input, context) =>
-      inProject(input, context, async (ask) => {
-        const found = await ask({ path: ["releases"], query: paging(input), needs: READS, answer: z.array(release) });
-        const releases = found.map((one) => ({
-          ...pick(one, "tag:tag_name name author:author?.username sha:commit?.id"),
-          upcoming: one.upcoming_release || undefined,
-          ...pick(one, "released_at notes:description url:_links?.self"),
-        }));
-        return { releases, next_page: nextPage(found, input) };
-      }),
+    work: async ({ ask }, input) => {
+      const found = await ask({ path: ["releases"], query: paging(input), needs: READS, answer: z.array(release) });
+      const releases = found.map((one) => ({
+        ...pick(one, "tag:tag_name name author:author?.username sha:commit?.id"),
+        upcoming: one.upcoming_release || undefined,
+        ...pick(one, "released_at notes:description url:_links?.self"),
+      }));
+      return { releases, next_page: nextPage(found, input) };
+    },
   }),
 ];
 

@@ -1,4 +1,3 @@
-import { defineTool } from "skillflow";
 import {
   type Ask,
   each,
@@ -12,7 +11,7 @@ import {
 } from "skillflow/internal";
 import * as z from "zod";
 import { amount, flag, limit, number, page, person, project, text } from "./fields.ts";
-import { inProject, nextPage, pageSchema, paging, READS, WRITES, withoutActions } from "./service.ts";
+import { gitlabTool, nextPage, pageSchema, paging, READS, WRITES, withoutActions } from "./service.ts";
 
 const ISSUE = `number:number title state author assignees:[text] labels:[text] comments:number confidential:flag created_at
   updated_at closed_at url`;
@@ -20,7 +19,7 @@ const ISSUE = `number:number title state author assignees:[text] labels:[text] c
 const labels = z.array(z.string().min(1).max(255)).max(20);
 
 export const issueTools = [
-  defineTool({
+  gitlabTool({
     name: "search_issues",
     description:
       "Finds issues by words in title and text, labels and state, last changed first. Shows whether a problem is known. For one with its comments: get_issue.",
@@ -35,50 +34,48 @@ export const issueTools = [
       page,
     }),
     output_schema: pageSchema("issues", ISSUE),
-    handler: (input, context) =>
-      inProject(input, context, async (ask) => {
-        const found = await ask({
-          path: ["issues"],
-          query: {
-            search: input.search,
-            state: input.state,
-            labels: input.labels?.join(","),
-            order_by: "updated_at",
-            sort: "desc",
-            ...paging(input),
-          },
-          needs: READS,
-          answer: z.array(issue),
-        });
-        return { issues: found.map(briefOf), next_page: nextPage(found, input) };
-      }),
+    work: async ({ ask }, input) => {
+      const found = await ask({
+        path: ["issues"],
+        query: {
+          search: input.search,
+          state: input.state,
+          labels: input.labels?.join(","),
+          order_by: "updated_at",
+          sort: "desc",
+          ...paging(input),
+        },
+        needs: READS,
+        answer: z.array(issue),
+      });
+      return { issues: found.map(briefOf), next_page: nextPage(found, input) };
+    },
   }),
-  defineTool({
+  gitlabTool({
     name: "get_issue",
     description: "Reads one issue: its full text, and its comments, newest first.",
     ...SNAPSHOT,
     echoes: ["number"],
     input_schema: z.strictObject({ project, number, limit: limit.describe("Number of comments. Default 20."), page }),
     output_schema: resultSchema("number notes", `${ISSUE} text notes:[{ id:number author at text }] next_page:number`),
-    handler: (input, context) =>
-      inProject(input, context, async (ask) => {
-        const place = ["issues", String(input.number)];
-        const found = await ask({ path: place, needs: READS, answer: issue });
-        const query = { order_by: "created_at", sort: "desc", ...paging(input) };
-        const notes = await ask({ path: [...place, "notes"], query, needs: READS, answer: z.array(note) });
-        return {
-          ...briefOf(found),
-          text: withoutMarkers(found.description ?? ""),
-          notes: notes
-            .filter(({ system }) => !system)
-            .map(({ id, author, created_at, body }) => {
-              return { id, author: author?.username, at: created_at, text: withoutMarkers(body ?? "") };
-            }),
-          next_page: nextPage(notes, input),
-        };
-      }),
+    work: async ({ ask }, input) => {
+      const place = ["issues", String(input.number)];
+      const found = await ask({ path: place, needs: READS, answer: issue });
+      const query = { order_by: "created_at", sort: "desc", ...paging(input) };
+      const notes = await ask({ path: [...place, "notes"], query, needs: READS, answer: z.array(note) });
+      return {
+        ...briefOf(found),
+        text: withoutMarkers(found.description ?? ""),
+        notes: notes
+          .filter(({ system }) => !system)
+          .map(({ id, author, created_at, body }) => {
+            return { id, author: author?.username, at: created_at, text: withoutMarkers(body ?? "") };
+          }),
+        next_page: nextPage(notes, input),
+      };
+    },
   }),
-  defineTool({
+  gitlabTool({
     name: "create_issue",
     description: "Creates an issue. Search for an existing one first. A repeated call creates no second one.",
     ...WRITE_ONCE,
@@ -91,21 +88,20 @@ export const issueTools = [
       confidential: z.boolean().optional().describe("Visible only to members of the project."),
     }),
     output_schema: resultSchema("number", `${ISSUE} existing:flag`),
-    handler: (input, context) =>
-      inProject(input, context, async (ask) => {
-        const marker = markerOf(context, input);
-        const known = await findIssue(ask, marker);
-        if (known) return { ...briefOf(known), existing: true };
-        const body = {
-          title: input.title,
-          description: withMarker(input.text, marker),
-          labels: input.labels?.join(","),
-          confidential: input.confidential,
-        };
-        return briefOf(await ask({ path: ["issues"], body, effect: "write", needs: WRITES, answer: issue }));
-      }),
+    work: async ({ ask }, input, context) => {
+      const marker = markerOf(context, input);
+      const known = await findIssue(ask, marker);
+      if (known) return { ...briefOf(known), existing: true };
+      const body = {
+        title: input.title,
+        description: withMarker(input.text, marker),
+        labels: input.labels?.join(","),
+        confidential: input.confidential,
+      };
+      return briefOf(await ask({ path: ["issues"], body, effect: "write", needs: WRITES, answer: issue }));
+    },
   }),
-  defineTool({
+  gitlabTool({
     name: "add_comment",
     description: "Comments on an issue or a merge request. A repeated call adds no second comment.",
     ...WRITE_ONCE,
@@ -117,21 +113,20 @@ export const issueTools = [
       text: z.string().min(1).max(100_000).describe("Markdown."),
     }),
     output_schema: resultSchema("id", "id:number created_at existing:flag"),
-    handler: (input, context) =>
-      inProject(input, context, async (ask, everywhere) => {
-        const marker = markerOf(context, input);
-        const path = [input.on === "merge_request" ? "merge_requests" : "issues", String(input.number), "notes"];
-        const query = { order_by: "created_at", sort: "desc", per_page: 100, page: 1 };
-        const notes = await ask({ path, query, needs: READS, answer: z.array(note) });
-        const marked = notes.filter((one) => one.body?.includes(marker));
-        const own = marked.length > 0 ? await everywhere({ path: ["user"], needs: READS, answer: user }) : undefined;
-        // An untrusted author may copy a marker, so only the token's own comments count.
-        const known = marked.find(({ author }) => author?.username === own?.username);
-        if (known) return { id: known.id, created_at: known.created_at, existing: true };
-        const body = { body: withMarker(input.text, marker) };
-        const { id, created_at } = await ask({ path, body, effect: "write", needs: WRITES, answer: note });
-        return { id, created_at };
-      }),
+    work: async ({ ask, everywhere }, input, context) => {
+      const marker = markerOf(context, input);
+      const path = [input.on === "merge_request" ? "merge_requests" : "issues", String(input.number), "notes"];
+      const query = { order_by: "created_at", sort: "desc", per_page: 100, page: 1 };
+      const notes = await ask({ path, query, needs: READS, answer: z.array(note) });
+      const marked = notes.filter((one) => one.body?.includes(marker));
+      const own = marked.length > 0 ? await everywhere({ path: ["user"], needs: READS, answer: user }) : undefined;
+      // An untrusted author may copy a marker, so only the token's own comments count.
+      const known = marked.find(({ author }) => author?.username === own?.username);
+      if (known) return { id: known.id, created_at: known.created_at, existing: true };
+      const body = { body: withMarker(input.text, marker) };
+      const { id, created_at } = await ask({ path, body, effect: "write", needs: WRITES, answer: note });
+      return { id, created_at };
+    },
   }),
 ];
 

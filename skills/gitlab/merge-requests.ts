@@ -1,15 +1,14 @@
-import { defineTool } from "skillflow";
 import { each, lenient, pick, resultSchema, SNAPSHOT } from "skillflow/internal";
 import * as z from "zod";
 import { CHANGE, changeOf, diff } from "./commits.ts";
 import { flag, limit, number, page, person, project, ref, text, timestamp } from "./fields.ts";
-import { inProject, nextPage, pageSchema, paging, READS } from "./service.ts";
+import { gitlabTool, nextPage, pageSchema, paging, READS } from "./service.ts";
 
 const REQUEST = `number:number title state draft:flag author source_branch target_branch sha merge_sha labels:[text] created_at
   updated_at merged_at merged_by url`;
 
 export const mergeRequestTools = [
-  defineTool({
+  gitlabTool({
     name: "list_merge_requests",
     description:
       "Lists merge requests by state, words or branch, last changed first. For recent merges: `state: merged` with `updated_after`. For patches: get_merge_request_diffs.",
@@ -25,19 +24,18 @@ export const mergeRequestTools = [
       page,
     }),
     output_schema: pageSchema("merge_requests", REQUEST),
-    handler: (input, context) =>
-      inProject(input, context, async (ask) => {
-        const { project: _, limit: __, page: ___, state = "all", ...filters } = input;
-        const found = await ask({
-          path: ["merge_requests"],
-          query: { ...filters, state, order_by: "updated_at", sort: "desc", ...paging(input) },
-          needs: READS,
-          answer: z.array(request),
-        });
-        return { merge_requests: found.map(briefOf), next_page: nextPage(found, input) };
-      }),
+    work: async ({ ask }, input) => {
+      const { project: _, limit: __, page: ___, state = "all", ...filters } = input;
+      const found = await ask({
+        path: ["merge_requests"],
+        query: { ...filters, state, order_by: "updated_at", sort: "desc", ...paging(input) },
+        needs: READS,
+        answer: z.array(request),
+      });
+      return { merge_requests: found.map(briefOf), next_page: nextPage(found, input) };
+    },
   }),
-  defineTool({
+  gitlabTool({
     name: "get_merge_request",
     description:
       "Reads one merge request: its text, state, pipeline, and whether it can be merged. For its patches: get_merge_request_diffs.",
@@ -48,20 +46,19 @@ export const mergeRequestTools = [
       "number",
       `${REQUEST} text merge_status pipeline:{ id:number status url } changed_files`,
     ),
-    handler: (input, context) =>
-      inProject(input, context, async (ask) => {
-        const found = await ask({ path: ["merge_requests", String(input.number)], needs: READS, answer: request });
-        const pipeline = found.head_pipeline;
-        return {
-          ...briefOf(found),
-          text: found.description,
-          merge_status: found.detailed_merge_status,
-          pipeline: pipeline ? { id: pipeline.id, status: pipeline.status, url: pipeline.web_url } : undefined,
-          changed_files: found.changes_count,
-        };
-      }),
+    work: async ({ ask }, input) => {
+      const found = await ask({ path: ["merge_requests", String(input.number)], needs: READS, answer: request });
+      const pipeline = found.head_pipeline;
+      return {
+        ...briefOf(found),
+        text: found.description,
+        merge_status: found.detailed_merge_status,
+        pipeline: pipeline ? { id: pipeline.id, status: pipeline.status, url: pipeline.web_url } : undefined,
+        changed_files: found.changes_count,
+      };
+    },
   }),
-  defineTool({
+  gitlabTool({
     name: "get_merge_request_diffs",
     description: "Reads the patches of a merge request, file by file. For one merged commit: get_commit.",
     ...SNAPSHOT,
@@ -72,17 +69,16 @@ export const mergeRequestTools = [
       page,
     }),
     output_schema: pageSchema("files", CHANGE),
-    handler: (input, context) =>
-      inProject(input, context, async (ask) => {
-        const files = await ask({
-          path: ["merge_requests", String(input.number), "diffs"],
-          // Older GitLab versions fail with more than 30 per page.
-          query: paging(input),
-          needs: READS,
-          answer: z.array(diff),
-        });
-        return { files: files.map(changeOf), next_page: nextPage(files, input) };
-      }),
+    work: async ({ ask }, input) => {
+      const files = await ask({
+        path: ["merge_requests", String(input.number), "diffs"],
+        // Older GitLab versions fail with more than 30 per page.
+        query: paging(input),
+        needs: READS,
+        answer: z.array(diff),
+      });
+      return { files: files.map(changeOf), next_page: nextPage(files, input) };
+    },
   }),
 ];
 

@@ -11,14 +11,14 @@ import {
 } from "skillflow/internal";
 import * as z from "zod";
 import { amount, flag, limit, number, page, person, project, ref, text } from "./fields.ts";
-import { inProject, nextPage, pageSchema, paging, READS } from "./service.ts";
+import { gitlabTool, inProject, nextPage, pageSchema, paging, READS } from "./service.ts";
 
 const PIPELINE = "id:number status ref sha source created_at updated_at url";
 
 const JOB = "id:number name stage status failure may_fail:flag started_at finished_at seconds:number url";
 
 export const pipelineTools = [
-  defineTool({
+  gitlabTool({
     name: "list_pipelines",
     description:
       "Lists pipelines with their results, newest first. To see why one failed: get_pipeline, then get_job_log.",
@@ -39,18 +39,17 @@ export const pipelineTools = [
       page,
     }),
     output_schema: pageSchema("pipelines", PIPELINE),
-    handler: (input, context) =>
-      inProject(input, context, async (ask) => {
-        const found = await ask({
-          path: ["pipelines"],
-          query: { ...pick(input, "ref status sha"), order_by: "id", sort: "desc", ...paging(input) },
-          needs: READS,
-          answer: z.array(pipeline),
-        });
-        return { pipelines: found.map(briefOf), next_page: nextPage(found, input) };
-      }),
+    work: async ({ ask }, input) => {
+      const found = await ask({
+        path: ["pipelines"],
+        query: { ...pick(input, "ref status sha"), order_by: "id", sort: "desc", ...paging(input) },
+        needs: READS,
+        answer: z.array(pipeline),
+      });
+      return { pipelines: found.map(briefOf), next_page: nextPage(found, input) };
+    },
   }),
-  defineTool({
+  gitlabTool({
     name: "get_pipeline",
     description:
       "Reads one pipeline with its jobs, failed ones first, each with a short failure reason. For the output of a job: get_job_log.",
@@ -58,19 +57,18 @@ export const pipelineTools = [
     echoes: ["id"],
     input_schema: z.strictObject({ project, pipeline: number.describe("Its id."), page }),
     output_schema: resultSchema("id jobs", `${PIPELINE} by seconds:number errors jobs:[{ ${JOB} }] next_page:number`),
-    handler: (input, context) =>
-      inProject(input, context, async (ask) => {
-        const place = ["pipelines", String(input.pipeline)];
-        const found = await ask({ path: place, needs: READS, answer: pipeline });
-        const paged = { limit: 100, page: input.page };
-        const jobs = await ask({ path: [...place, "jobs"], query: paging(paged), needs: READS, answer: z.array(job) });
-        return {
-          ...briefOf(found),
-          ...pick(found, "by:user?.username seconds:duration errors:yaml_errors"),
-          jobs: jobs.map(jobOf).sort((a, b) => Number(b.status === "failed") - Number(a.status === "failed")),
-          next_page: nextPage(jobs, paged),
-        };
-      }),
+    work: async ({ ask }, input) => {
+      const place = ["pipelines", String(input.pipeline)];
+      const found = await ask({ path: place, needs: READS, answer: pipeline });
+      const paged = { limit: 100, page: input.page };
+      const jobs = await ask({ path: [...place, "jobs"], query: paging(paged), needs: READS, answer: z.array(job) });
+      return {
+        ...briefOf(found),
+        ...pick(found, "by:user?.username seconds:duration errors:yaml_errors"),
+        jobs: jobs.map(jobOf).sort((a, b) => Number(b.status === "failed") - Number(a.status === "failed")),
+        next_page: nextPage(jobs, paged),
+      };
+    },
   }),
   defineTool({
     name: "get_job_log",

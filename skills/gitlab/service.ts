@@ -1,5 +1,5 @@
 import type { ToolContext } from "skillflow";
-import { type Ask, authorization, keyOf, resultSchema, type Service, withService } from "skillflow/internal";
+import { type Ask, authorization, keyOf, resultSchema, type Service, toolsWith, withService } from "skillflow/internal";
 import * as z from "zod";
 
 const GITLAB: Service = {
@@ -29,6 +29,11 @@ export function inProject(input: Placed, context: ToolContext, work: (ask: Ask, 
     return work((asking) => ask({ instead: NOT_SEEN, ...asking, path: ["projects", own, ...asking.path] }), ask);
   });
 }
+
+export const gitlabTool = toolsWith(
+  (context, work: (gitlab: { readonly ask: Ask; readonly everywhere: Ask }) => Promise<unknown>, input: Placed) =>
+    inProject(input, context, (ask, everywhere) => work({ ask, everywhere })),
+);
 
 const NOT_SEEN = "Check the project's full path and the number. GitLab gives the same error if the token lacks access.";
 

@@ -1,10 +1,9 @@
-import { defineTool } from "skillflow";
 import { each, isoTime, lenient, periodOf, resultSchema, TEAM_RANGE } from "skillflow/internal";
 import * as z from "zod";
-import { from, number, text, to, uid, withGrafana } from "./service.ts";
+import { from, grafanaTool, number, text, to, uid } from "./service.ts";
 
 export const annotationTools = [
-  defineTool({
+  grafanaTool({
     name: "list_annotations",
     description:
       "Lists the annotations of a period, newest first: deploys and notes from people or pipelines, and alert state changes. Shows what changed before the first symptom in one cheap call.",
@@ -30,33 +29,32 @@ export const annotationTools = [
       "annotations",
       "annotations:[{ at until text tags:[text] by alert state dashboard panel:number }] from to note",
     ),
-    handler: (input, context) =>
-      withGrafana(context, async (ask) => {
-        const period = periodOf(input, context.now());
-        const limit = input.limit ?? 30;
-        const found = await ask({
-          path: ["api", "annotations"],
-          query: { ...period, type: input.type, tags: input.tags, dashboardUID: input.dashboard, limit },
-          needs: "the annotations:read permission",
-          answer: z.array(annotation),
-        });
-        return {
-          annotations: found.map((one) => ({
-            at: isoTime(one.time),
-            until: one.timeEnd && one.timeEnd !== one.time ? isoTime(one.timeEnd) : undefined,
-            text: one.text,
-            tags: one.tags?.length ? one.tags : undefined,
-            by: one.login || undefined,
-            alert: one.alertName || undefined,
-            state: one.newState ? `${one.prevState || "unknown"} → ${one.newState}` : undefined,
-            dashboard: one.dashboardUID || undefined,
-            panel: one.panelId || undefined,
-          })),
-          from: isoTime(period.from),
-          to: isoTime(period.to),
-          note: noteOf(found.length, limit),
-        };
-      }),
+    work: async (ask, input, context) => {
+      const period = periodOf(input, context.now());
+      const limit = input.limit ?? 30;
+      const found = await ask({
+        path: ["api", "annotations"],
+        query: { ...period, type: input.type, tags: input.tags, dashboardUID: input.dashboard, limit },
+        needs: "the annotations:read permission",
+        answer: z.array(annotation),
+      });
+      return {
+        annotations: found.map((one) => ({
+          at: isoTime(one.time),
+          until: one.timeEnd && one.timeEnd !== one.time ? isoTime(one.timeEnd) : undefined,
+          text: one.text,
+          tags: one.tags?.length ? one.tags : undefined,
+          by: one.login || undefined,
+          alert: one.alertName || undefined,
+          state: one.newState ? `${one.prevState || "unknown"} → ${one.newState}` : undefined,
+          dashboard: one.dashboardUID || undefined,
+          panel: one.panelId || undefined,
+        })),
+        from: isoTime(period.from),
+        to: isoTime(period.to),
+        note: noteOf(found.length, limit),
+      };
+    },
   }),
 ];
 

@@ -1,10 +1,9 @@
-import { defineTool } from "skillflow";
 import { clip, each, firstOf, lenient, resultSchema, TEAM_SNAPSHOT } from "skillflow/internal";
 import * as z from "zod";
-import { contains, holds, number, text, uid, withGrafana } from "./service.ts";
+import { contains, grafanaTool, holds, number, text, uid } from "./service.ts";
 
 export const dashboardTools = [
-  defineTool({
+  grafanaTool({
     name: "search_dashboards",
     description:
       "Finds dashboards by words in their title or by tag: uid, title, folder, tags, URL. A large Grafana has thousands: give a word. For the content of one: get_dashboard.",
@@ -20,27 +19,26 @@ export const dashboardTools = [
       "dashboards",
       "dashboards:[{ uid title folder tags:[text] url }] next_page:number note",
     ),
-    handler: (input, context) =>
-      withGrafana(context, async (ask) => {
-        const limit = input.limit ?? 20;
-        const page = input.page ?? 1;
-        const found = await ask({
-          path: ["api", "search"],
-          query: { type: "dash-db", query: input.query, tag: input.tag, limit, page },
-          needs: "the dashboards:read permission",
-          answer: z.array(hit),
-        });
-        return {
-          dashboards: found.map(({ folderTitle, ...one }) => ({ ...one, folder: folderTitle })),
-          next_page: found.length >= limit ? page + 1 : undefined,
-          note:
-            found.length === 0
-              ? "No dashboard that this token can see has a title that contains it. Try one shorter word."
-              : undefined,
-        };
-      }),
+    work: async (ask, input) => {
+      const limit = input.limit ?? 20;
+      const page = input.page ?? 1;
+      const found = await ask({
+        path: ["api", "search"],
+        query: { type: "dash-db", query: input.query, tag: input.tag, limit, page },
+        needs: "the dashboards:read permission",
+        answer: z.array(hit),
+      });
+      return {
+        dashboards: found.map(({ folderTitle, ...one }) => ({ ...one, folder: folderTitle })),
+        next_page: found.length >= limit ? page + 1 : undefined,
+        note:
+          found.length === 0
+            ? "No dashboard that this token can see has a title that contains it. Try one shorter word."
+            : undefined,
+      };
+    },
   }),
-  defineTool({
+  grafanaTool({
     name: "get_dashboard",
     description:
       "Reads one dashboard: its panels with their queries and data sources, and its variables. Returns no values: run the queries with the skills prometheus, loki or elasticsearch. For a large dashboard, give `contains`.",
@@ -57,34 +55,33 @@ export const dashboardTools = [
       `title folder updated updated_by variables:[any] panels:[{ id:number title type source queries:[text] }]
         matching:number left_out:number`,
     ),
-    handler: (input, context) =>
-      withGrafana(context, async (ask) => {
-        const { dashboard, meta } = await ask({
-          path: ["api", "dashboards", "uid", input.dashboard],
-          needs: "the dashboards:read permission",
-          instead: "search_dashboards returns the uids.",
-          answer: dashboardAnswer,
-        });
-        const matching = flat(dashboard.panels)
-          .filter((panel) => input.panel === undefined || panel.id === input.panel)
-          .map(panelOf)
-          .filter((panel) => holds([panel.title, panel.queries], input.contains));
-        const { shown, left_out } = firstOf(matching, input.limit ?? 20);
-        return {
-          title: dashboard.title,
-          folder: meta?.folderTitle,
-          updated: meta?.updated,
-          updated_by: meta?.updatedBy,
-          variables: dashboard.templating?.list?.slice(0, 20).map(({ name, type, query, current }) => {
-            return { name, type, query: clip(wordsOf(query), 200) || undefined, value: current?.value };
-          }),
-          panels: shown,
-          matching: matching.length,
-          left_out,
-        };
-      }),
+    work: async (ask, input) => {
+      const { dashboard, meta } = await ask({
+        path: ["api", "dashboards", "uid", input.dashboard],
+        needs: "the dashboards:read permission",
+        instead: "search_dashboards returns the uids.",
+        answer: dashboardAnswer,
+      });
+      const matching = flat(dashboard.panels)
+        .filter((panel) => input.panel === undefined || panel.id === input.panel)
+        .map(panelOf)
+        .filter((panel) => holds([panel.title, panel.queries], input.contains));
+      const { shown, left_out } = firstOf(matching, input.limit ?? 20);
+      return {
+        title: dashboard.title,
+        folder: meta?.folderTitle,
+        updated: meta?.updated,
+        updated_by: meta?.updatedBy,
+        variables: dashboard.templating?.list?.slice(0, 20).map(({ name, type, query, current }) => {
+          return { name, type, query: clip(wordsOf(query), 200) || undefined, value: current?.value };
+        }),
+        panels: shown,
+        matching: matching.length,
+        left_out,
+      };
+    },
   }),
-  defineTool({
+  grafanaTool({
     name: "list_datasources",
     description:
       "Lists data sources: name, kind, uid, address. Shows which Prometheus, Loki or database a panel or an alert reads. To read their data, use the skill for that kind.",
@@ -95,28 +92,27 @@ export const dashboardTools = [
       "datasources",
       "datasources:[{ name type uid url database is_default:flag }] left_out:number",
     ),
-    handler: (input, context) =>
-      withGrafana(context, async (ask) => {
-        const all = await ask({
-          path: ["api", "datasources"],
-          needs: "the datasources:read permission",
-          answer: z.array(datasource),
-        });
-        const { shown, left_out } = firstOf(
-          all
-            .map(({ isDefault, url, database, ...source }) => {
-              return {
-                ...source,
-                url: plainUrl(url),
-                database: database || undefined,
-                is_default: isDefault || undefined,
-              };
-            })
-            .filter((source) => holds(source, input.contains)),
-          50,
-        );
-        return { datasources: shown, left_out };
-      }),
+    work: async (ask, input) => {
+      const all = await ask({
+        path: ["api", "datasources"],
+        needs: "the datasources:read permission",
+        answer: z.array(datasource),
+      });
+      const { shown, left_out } = firstOf(
+        all
+          .map(({ isDefault, url, database, ...source }) => {
+            return {
+              ...source,
+              url: plainUrl(url),
+              database: database || undefined,
+              is_default: isDefault || undefined,
+            };
+          })
+          .filter((source) => holds(source, input.contains)),
+        50,
+      );
+      return { datasources: shown, left_out };
+    },
   }),
 ];
 

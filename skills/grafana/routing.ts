@@ -1,10 +1,9 @@
-import { defineTool } from "skillflow";
 import { firstOf, lenient, resultSchema, TEAM_SNAPSHOT } from "skillflow/internal";
 import * as z from "zod";
-import { contains, holds, NO_ALERTING, text, withGrafana } from "./service.ts";
+import { contains, grafanaTool, holds, NO_ALERTING, text } from "./service.ts";
 
 export const routingTools = [
-  defineTool({
+  grafanaTool({
     name: "get_routing",
     description:
       "Shows whom Grafana notifies: contact points with their kinds, and the policies that route labels to them, with their wait times and mute timings. With an alert's `labels`, only the policies that match it: who was notified, or why no one was. For silences: list_silences.",
@@ -26,32 +25,31 @@ export const routingTools = [
         group_interval repeat_interval muted_in:[text] only_in:[text] }] contact_points:[{ name kinds:[text] }]
         matching:number left_out:number note`,
     ),
-    handler: (input, context) =>
-      withGrafana(context, async (ask) => {
-        const root = await ask({ path: [...PROVISIONING, "policies"], ...READS, answer: route });
-        const points = await ask({
-          path: [...PROVISIONING, "contact-points"],
-          ...READS,
-          answer: z.array(contactPoint),
-        });
-        const labels = input.labels && new Map(input.labels.map(({ name, value }) => [name, value]));
-        const all = labels ? takenBy(root, labels) : flat(root);
-        const matching = all.map(briefOf).filter((one) => holds([one.matchers, one.receiver], input.contains));
-        const { shown, left_out } = firstOf(matching, input.limit ?? 30);
-        const named = new Set(shown.map(({ receiver }) => receiver));
-        const used = points.filter(({ name }) => named.has(name));
-        const names = [...new Set(used.map(({ name }) => name))];
-        return {
-          policies: shown,
-          contact_points: names.map((name) => ({
-            name,
-            kinds: used.filter((point) => point.name === name).map(({ type }) => type ?? "unknown"),
-          })),
-          matching: matching.length,
-          left_out,
-          note: matching.some(({ undecided }) => undecided) ? UNDECIDED : undefined,
-        };
-      }),
+    work: async (ask, input) => {
+      const root = await ask({ path: [...PROVISIONING, "policies"], ...READS, answer: route });
+      const points = await ask({
+        path: [...PROVISIONING, "contact-points"],
+        ...READS,
+        answer: z.array(contactPoint),
+      });
+      const labels = input.labels && new Map(input.labels.map(({ name, value }) => [name, value]));
+      const all = labels ? takenBy(root, labels) : flat(root);
+      const matching = all.map(briefOf).filter((one) => holds([one.matchers, one.receiver], input.contains));
+      const { shown, left_out } = firstOf(matching, input.limit ?? 30);
+      const named = new Set(shown.map(({ receiver }) => receiver));
+      const used = points.filter(({ name }) => named.has(name));
+      const names = [...new Set(used.map(({ name }) => name))];
+      return {
+        policies: shown,
+        contact_points: names.map((name) => ({
+          name,
+          kinds: used.filter((point) => point.name === name).map(({ type }) => type ?? "unknown"),
+        })),
+        matching: matching.length,
+        left_out,
+        note: matching.some(({ undecided }) => undecided) ? UNDECIDED : undefined,
+      };
+    },
   }),
 ];
 

@@ -7,6 +7,7 @@ import {
   type Service,
   textLike,
   timeField,
+  toolsWith,
   withService,
 } from "skillflow/internal";
 import * as z from "zod";
@@ -21,6 +22,8 @@ const GRAFANA: Service = {
 export function withGrafana(context: ToolContext, work: (ask: Ask) => Promise<unknown>) {
   return withService(GRAFANA, context, work);
 }
+
+export const grafanaTool = toolsWith(withGrafana);
 
 /** Path of Grafana's built-in Alertmanager. */
 export const ALERTMANAGER = ["api", "alertmanager", "grafana", "api", "v2"] as const;

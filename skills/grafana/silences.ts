@@ -1,4 +1,3 @@
-import { defineTool } from "skillflow";
 import {
   each,
   firstOf,
@@ -11,13 +10,13 @@ import {
   withoutMarkers,
 } from "skillflow/internal";
 import * as z from "zod";
-import { ALERTMANAGER, NO_ALERTING, text, withGrafana } from "./service.ts";
+import { ALERTMANAGER, grafanaTool, NO_ALERTING, text } from "./service.ts";
 
 const READS = "the alert.silences:read permission";
 const WRITES = "the alert.silences:create and alert.silences:write permissions";
 
 export const silenceTools = [
-  defineTool({
+  grafanaTool({
     name: "list_silences",
     description:
       "Lists active and pending silences: their labels, end time, author and reason. Shows whether an alert without a notification was silenced.",
@@ -31,17 +30,16 @@ export const silenceTools = [
       "silences",
       "silences:[{ id state matchers:[text] from until by comment }] left_out:number",
     ),
-    handler: (input, context) =>
-      withGrafana(context, async (ask) => {
-        const all = await ask({ path: LIST, needs: READS, instead: NO_ALERTING, answer: z.array(silence) });
-        const matching = all
-          .filter(({ status }) => input.expired || status?.state !== "expired")
-          .sort((a, b) => ((a.endsAt ?? "") > (b.endsAt ?? "") ? -1 : 1));
-        const { shown, left_out } = firstOf(matching, input.limit ?? 20);
-        return { silences: shown.map(briefOf), left_out };
-      }),
+    work: async (ask, input) => {
+      const all = await ask({ path: LIST, needs: READS, instead: NO_ALERTING, answer: z.array(silence) });
+      const matching = all
+        .filter(({ status }) => input.expired || status?.state !== "expired")
+        .sort((a, b) => ((a.endsAt ?? "") > (b.endsAt ?? "") ? -1 : 1));
+      const { shown, left_out } = firstOf(matching, input.limit ?? 20);
+      return { silences: shown.map(briefOf), left_out };
+    },
   }),
-  defineTool({
+  grafanaTool({
     name: "silence_alerts",
     description:
       "Suppresses notifications of the alerts that have all the given labels, for a limited time. The alerts keep firing, and list_alerts still lists them. A repeated call adds no second silence.",
@@ -57,31 +55,30 @@ export const silenceTools = [
       reason: z.string().min(1).max(500).describe("Shown to people who find the alert silenced."),
     }),
     output_schema: resultSchema("silence_id", "silence_id until existing:flag"),
-    handler: (input, context) =>
-      withGrafana(context, async (ask) => {
-        const mark = plainMarkerOf(context, input);
-        const all = await ask({ path: LIST, needs: READS, instead: NO_ALERTING, answer: z.array(silence) });
-        const known = all.find(({ comment, status }) => comment?.includes(mark) && status?.state !== "expired");
-        if (known) return { silence_id: known.id, until: known.endsAt, existing: true };
-        const now = Date.now();
-        const until = new Date(now + input.minutes * 60_000).toISOString();
-        const { silenceID } = await ask({
-          path: LIST,
-          body: {
-            matchers: input.labels.map((label) => ({ ...label, isRegex: false, isEqual: true })),
-            startsAt: new Date(now).toISOString(),
-            endsAt: until,
-            createdBy: "skillflow",
-            comment: `${input.reason} ${mark}`,
-          },
-          effect: "write",
-          needs: WRITES,
-          answer: z.object({ silenceID: z.string() }),
-        });
-        return { silence_id: silenceID, until };
-      }),
+    work: async (ask, input, context) => {
+      const mark = plainMarkerOf(context, input);
+      const all = await ask({ path: LIST, needs: READS, instead: NO_ALERTING, answer: z.array(silence) });
+      const known = all.find(({ comment, status }) => comment?.includes(mark) && status?.state !== "expired");
+      if (known) return { silence_id: known.id, until: known.endsAt, existing: true };
+      const now = Date.now();
+      const until = new Date(now + input.minutes * 60_000).toISOString();
+      const { silenceID } = await ask({
+        path: LIST,
+        body: {
+          matchers: input.labels.map((label) => ({ ...label, isRegex: false, isEqual: true })),
+          startsAt: new Date(now).toISOString(),
+          endsAt: until,
+          createdBy: "skillflow",
+          comment: `${input.reason} ${mark}`,
+        },
+        effect: "write",
+        needs: WRITES,
+        answer: z.object({ silenceID: z.string() }),
+      });
+      return { silence_id: silenceID, until };
+    },
   }),
-  defineTool({
+  grafanaTool({
     name: "end_silence",
     description: "Ends a silence that silence_alerts created. Does not change one that people created.",
     ...WRITE_ONCE,
@@ -90,18 +87,17 @@ export const silenceTools = [
       silence_id: textLike(/^[A-Za-z0-9-]+$/, 40),
     }),
     output_schema: resultSchema("silence_id ended", "silence_id ended:flag existing:flag"),
-    handler: ({ silence_id }, context) =>
-      withGrafana(context, async (ask) => {
-        const path = [...ALERTMANAGER, "silence", silence_id];
-        const known = await ask({ path, needs: READS, instead: "list_silences lists the ids.", answer: silence });
-        if (known.status?.state === "expired") return { silence_id, ended: true, existing: true };
-        if (!MARK.test(known.comment ?? ""))
-          throw new Error(`Silence ${silence_id} was made by ${known.createdBy ?? "people"}, so only they can end it.`);
-        await endOnce(() =>
-          ask({ path, method: "DELETE", effect: "write", needs: WRITES, isText: true, answer: z.string() }),
-        );
-        return { silence_id, ended: true };
-      }),
+    work: async (ask, { silence_id }) => {
+      const path = [...ALERTMANAGER, "silence", silence_id];
+      const known = await ask({ path, needs: READS, instead: "list_silences lists the ids.", answer: silence });
+      if (known.status?.state === "expired") return { silence_id, ended: true, existing: true };
+      if (!MARK.test(known.comment ?? ""))
+        throw new Error(`Silence ${silence_id} was made by ${known.createdBy ?? "people"}, so only they can end it.`);
+      await endOnce(() =>
+        ask({ path, method: "DELETE", effect: "write", needs: WRITES, isText: true, answer: z.string() }),
+      );
+      return { silence_id, ended: true };
+    },
   }),
 ];
 

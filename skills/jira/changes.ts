@@ -1,14 +1,13 @@
-import { defineTool } from "skillflow";
 import { lenient, resultSchema, textLike, WRITE_ONCE } from "skillflow/internal";
 import * as z from "zod";
 import { briefOf, ISSUE, readIssue } from "./issues.ts";
-import { isNamed, isSame, issueKey, type Jira, myself, type person, READS, WRITES, withJira } from "./service.ts";
+import { isNamed, isSame, issueKey, type Jira, jiraTool, myself, type person, READS, WRITES } from "./service.ts";
 
 const label = textLike(/^\S+$/, 255);
 const CHANGED = resultSchema("key", `${ISSUE} existing:flag`);
 
 export const changeTools = [
-  defineTool({
+  jiraTool({
     name: "update_issue",
     description:
       "Changes an issue's title or priority, and adds or removes labels. Other fields stay. It cannot change the text: use add_comment. To change the status: transition_issue. To assign it: assign_issue. Values that are already set are not written again.",
@@ -22,32 +21,31 @@ export const changeTools = [
       remove_labels: z.array(label).max(20).optional(),
     }),
     output_schema: CHANGED,
-    handler: (input, context) =>
-      withJira(context, async (jira) => {
-        const now = await readIssue(jira, input.issue);
-        const has = (one: string) => now.fields.labels?.includes(one) ?? false;
-        const both = input.add_labels?.find((one) => input.remove_labels?.includes(one));
-        if (both) throw new Error(`${both} is in both the labels to add and the labels to remove.`);
-        const labels = [
-          ...(input.add_labels ?? []).filter((one) => !has(one)).map((add) => ({ add })),
-          ...(input.remove_labels ?? []).filter(has).map((remove) => ({ remove })),
-        ];
-        const fields = {
-          ...(input.title && input.title !== now.fields.summary ? { summary: input.title } : {}),
-          ...(input.priority && !isNamed(now.fields.priority?.name, input.priority)
-            ? { priority: { name: input.priority } }
-            : {}),
-        };
-        const body = {
-          ...(Object.keys(fields).length > 0 ? { fields } : {}),
-          ...(labels.length > 0 ? { update: { labels } } : {}),
-        };
-        if (Object.keys(body).length === 0) return { ...briefOf(jira, now), existing: true };
-        await put(jira, ["issue", input.issue], body);
-        return briefOf(jira, await readIssue(jira, input.issue));
-      }),
+    work: async (jira, input) => {
+      const now = await readIssue(jira, input.issue);
+      const has = (one: string) => now.fields.labels?.includes(one) ?? false;
+      const both = input.add_labels?.find((one) => input.remove_labels?.includes(one));
+      if (both) throw new Error(`${both} is in both the labels to add and the labels to remove.`);
+      const labels = [
+        ...(input.add_labels ?? []).filter((one) => !has(one)).map((add) => ({ add })),
+        ...(input.remove_labels ?? []).filter(has).map((remove) => ({ remove })),
+      ];
+      const fields = {
+        ...(input.title && input.title !== now.fields.summary ? { summary: input.title } : {}),
+        ...(input.priority && !isNamed(now.fields.priority?.name, input.priority)
+          ? { priority: { name: input.priority } }
+          : {}),
+      };
+      const body = {
+        ...(Object.keys(fields).length > 0 ? { fields } : {}),
+        ...(labels.length > 0 ? { update: { labels } } : {}),
+      };
+      if (Object.keys(body).length === 0) return { ...briefOf(jira, now), existing: true };
+      await put(jira, ["issue", input.issue], body);
+      return briefOf(jira, await readIssue(jira, input.issue));
+    },
   }),
-  defineTool({
+  jiraTool({
     name: "assign_issue",
     description:
       "Assigns an issue to a person by name or e-mail address, to `me`, or to `nobody`. For a name that matches none or several, the error lists the candidates. Assigning the current assignee again changes nothing.",
@@ -55,16 +53,15 @@ export const changeTools = [
     targets: [],
     input_schema: z.strictObject({ issue: issueKey, to: z.string().min(1).max(200) }),
     output_schema: CHANGED,
-    handler: ({ issue, to }, context) =>
-      withJira(context, async (jira) => {
-        const now = await readIssue(jira, issue);
-        const wanted = to === "nobody" ? undefined : to === "me" ? await myself(jira) : await whoIs(jira, issue, to);
-        const has = now.fields.assignee;
-        if (wanted ? isSame(has, wanted) : !has) return { ...briefOf(jira, now), existing: true };
-        const body = jira.isCloud ? { accountId: wanted?.accountId ?? null } : { name: wanted?.name ?? null };
-        await put(jira, ["issue", issue, "assignee"], body);
-        return briefOf(jira, await readIssue(jira, issue));
-      }),
+    work: async (jira, { issue, to }) => {
+      const now = await readIssue(jira, issue);
+      const wanted = to === "nobody" ? undefined : to === "me" ? await myself(jira) : await whoIs(jira, issue, to);
+      const has = now.fields.assignee;
+      if (wanted ? isSame(has, wanted) : !has) return { ...briefOf(jira, now), existing: true };
+      const body = jira.isCloud ? { accountId: wanted?.accountId ?? null } : { name: wanted?.name ?? null };
+      await put(jira, ["issue", issue, "assignee"], body);
+      return briefOf(jira, await readIssue(jira, issue));
+    },
   }),
 ];
 

@@ -1,14 +1,13 @@
-import { defineTool } from "skillflow";
 import { clip, each, lenient, pick, resultSchema, SNAPSHOT, withoutMarkers } from "skillflow/internal";
 import * as z from "zod";
 import { textOf, written } from "./document.ts";
-import { issueKey, type Jira, NOT_SEEN, named, number, person, READS, text, withJira } from "./service.ts";
+import { issueKey, type Jira, jiraTool, NOT_SEEN, named, number, person, READS, text } from "./service.ts";
 
 export const ISSUE = `key title type status status_kind resolution priority assignee reporter labels:[text] created_at updated_at
   resolved_at url`;
 
 export const issueTools = [
-  defineTool({
+  jiraTool({
     name: "search_issues",
     description:
       'Finds issues by JQL: `project = OPS AND text ~ "timeout" AND statusCategory != Done ORDER BY updated DESC`. Restrict the project or the period: Jira Cloud refuses an unbounded search. For one with its comments: get_issue.',
@@ -20,24 +19,21 @@ export const issueTools = [
       cursor: z.string().min(1).max(2000).optional().describe("next_cursor of the previous call."),
     }),
     output_schema: resultSchema("issues", `issues:[{ ${ISSUE} excerpt }] total:number next_cursor note`),
-    handler: (input, context) =>
-      withJira(context, async (jira) => {
-        const found = await search(jira, { ...input, fields: [...FIELDS, "description"] });
-        return {
-          issues: found.issues.map((issue) => ({
-            ...briefOf(jira, issue),
-            excerpt: excerptOf(issue.fields.description),
-          })),
-          total: found.total,
-          next_cursor: found.next,
-          note:
-            found.issues.length === 0
-              ? "The search is valid, but no issue visible to this account matches."
-              : undefined,
-        };
-      }),
+    work: async (jira, input) => {
+      const found = await search(jira, { ...input, fields: [...FIELDS, "description"] });
+      return {
+        issues: found.issues.map((issue) => ({
+          ...briefOf(jira, issue),
+          excerpt: excerptOf(issue.fields.description),
+        })),
+        total: found.total,
+        next_cursor: found.next,
+        note:
+          found.issues.length === 0 ? "The search is valid, but no issue visible to this account matches." : undefined,
+      };
+    },
   }),
-  defineTool({
+  jiraTool({
     name: "get_issue",
     description:
       "Reads one issue: its full text, its links, the statuses that it can move to, and its comments, newest first.",
@@ -52,38 +48,37 @@ export const issueTools = [
       `${ISSUE} text parent links:[{ kind relation key title status }] can_move_to:[text] comments:[{ id author at
         text }] comments_total:number next_offset:number`,
     ),
-    handler: (input, context) =>
-      withJira(context, async (jira) => {
-        const { offset = 0 } = input;
-        const place = ["issue", input.issue];
-        const fields = [...FIELDS, "description", "issuelinks", "parent"].join(",");
-        const found = await jira.ask({
-          path: place,
-          query: { fields },
-          needs: READS,
-          instead: NOT_SEEN,
-          answer: issue,
-        });
-        const page = await commentsOf(jira, input.issue, { startAt: offset, maxResults: input.limit ?? 20 });
-        const { transitions } = await jira.ask({
-          path: [...place, "transitions"],
-          needs: READS,
-          answer: transitionsAnswer,
-        });
-        const shown = offset + page.comments.length;
-        return {
-          ...briefOf(jira, found),
-          text: withoutMarkers(textOf(found.fields.description)),
-          parent: found.fields.parent?.key,
-          links: found.fields.issuelinks?.slice(0, 30).map(linkOf),
-          can_move_to: transitions.map(({ name, to }) => to?.name ?? name),
-          comments: page.comments.map(({ id, author, created, body }) => {
-            return { id, author: author?.displayName, at: created, text: withoutMarkers(textOf(body)) };
-          }),
-          comments_total: page.total,
-          next_offset: shown < (page.total ?? 0) ? shown : undefined,
-        };
-      }),
+    work: async (jira, input) => {
+      const { offset = 0 } = input;
+      const place = ["issue", input.issue];
+      const fields = [...FIELDS, "description", "issuelinks", "parent"].join(",");
+      const found = await jira.ask({
+        path: place,
+        query: { fields },
+        needs: READS,
+        instead: NOT_SEEN,
+        answer: issue,
+      });
+      const page = await commentsOf(jira, input.issue, { startAt: offset, maxResults: input.limit ?? 20 });
+      const { transitions } = await jira.ask({
+        path: [...place, "transitions"],
+        needs: READS,
+        answer: transitionsAnswer,
+      });
+      const shown = offset + page.comments.length;
+      return {
+        ...briefOf(jira, found),
+        text: withoutMarkers(textOf(found.fields.description)),
+        parent: found.fields.parent?.key,
+        links: found.fields.issuelinks?.slice(0, 30).map(linkOf),
+        can_move_to: transitions.map(({ name, to }) => to?.name ?? name),
+        comments: page.comments.map(({ id, author, created, body }) => {
+          return { id, author: author?.displayName, at: created, text: withoutMarkers(textOf(body)) };
+        }),
+        comments_total: page.total,
+        next_offset: shown < (page.total ?? 0) ? shown : undefined,
+      };
+    },
   }),
 ];
 

@@ -7,6 +7,7 @@ import {
   type Service,
   serviceUrl,
   textLike,
+  toolsWith,
   withService,
 } from "skillflow/internal";
 import * as z from "zod";
@@ -40,6 +41,8 @@ export function withJira(context: ToolContext, work: (jira: Jira) => Promise<unk
     });
   });
 }
+
+export const jiraTool = toolsWith(withJira);
 
 export const READS = "the Browse projects permission, and the read:jira-work scope of a scoped token";
 export const WRITES = "the permission to do this in the project, and the write:jira-work scope of a scoped token";

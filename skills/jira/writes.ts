@@ -1,4 +1,3 @@
-import { defineTool } from "skillflow";
 import { plainMarkerOf, resultSchema, textLike, WRITE_ONCE } from "skillflow/internal";
 import * as z from "zod";
 import { documentOf, markupOf, textOf } from "./document.ts";
@@ -13,12 +12,12 @@ import {
   search,
   transitionsAnswer,
 } from "./issues.ts";
-import { isNamed, isSame, issueKey, type Jira, myself, READS, text, WRITES, withJira } from "./service.ts";
+import { isNamed, isSame, issueKey, type Jira, jiraTool, myself, READS, text, WRITES } from "./service.ts";
 
 const name = z.string().min(1).max(100);
 
 export const writeTools = [
-  defineTool({
+  jiraTool({
     name: "create_issue",
     description: "Creates an issue. Search for an existing one first. A repeated call creates no second one.",
     ...WRITE_ONCE,
@@ -36,59 +35,57 @@ export const writeTools = [
       parent: issueKey.optional().describe("The parent epic or issue."),
     }),
     output_schema: resultSchema("key", "key url existing:flag"),
-    handler: (input, context) =>
-      withJira(context, async (jira) => {
-        const project = input.project ?? context.config["JIRA_PROJECT"]?.trim();
-        if (!project) throw new Error("Give the key of the project: JIRA_PROJECT is not set.");
-        const marker = plainMarkerOf(context, input);
-        const known = await findIssue(jira, project, marker);
-        if (known) return { key: known.key, url: jira.pageOf(known.key), existing: true };
-        const fields = {
-          project: { key: project },
-          issuetype: { name: input.type ?? "Task" },
-          summary: input.title,
-          description: bodyOf(jira, [input.text, marker].filter(Boolean).join("\n\n")),
-          labels: input.labels,
-          priority: input.priority && { name: input.priority },
-          parent: input.parent && { key: input.parent },
-        };
-        const { key } = await jira.ask({
-          path: ["issue"],
-          body: { fields },
-          effect: "write",
-          needs: WRITES,
-          answer: z.object({ key: z.string() }),
-        });
-        return { key, url: jira.pageOf(key) };
-      }),
+    work: async (jira, input, context) => {
+      const project = input.project ?? context.config["JIRA_PROJECT"]?.trim();
+      if (!project) throw new Error("Give the key of the project: JIRA_PROJECT is not set.");
+      const marker = plainMarkerOf(context, input);
+      const known = await findIssue(jira, project, marker);
+      if (known) return { key: known.key, url: jira.pageOf(known.key), existing: true };
+      const fields = {
+        project: { key: project },
+        issuetype: { name: input.type ?? "Task" },
+        summary: input.title,
+        description: bodyOf(jira, [input.text, marker].filter(Boolean).join("\n\n")),
+        labels: input.labels,
+        priority: input.priority && { name: input.priority },
+        parent: input.parent && { key: input.parent },
+      };
+      const { key } = await jira.ask({
+        path: ["issue"],
+        body: { fields },
+        effect: "write",
+        needs: WRITES,
+        answer: z.object({ key: z.string() }),
+      });
+      return { key, url: jira.pageOf(key) };
+    },
   }),
-  defineTool({
+  jiraTool({
     name: "add_comment",
     description: "Comments on an issue, as plain text with code between ```. A repeated call adds no second comment.",
     ...WRITE_ONCE,
     targets: [],
     input_schema: z.strictObject({ issue: issueKey, text: z.string().min(1).max(30_000) }),
     output_schema: resultSchema("id", "id created_at existing:flag"),
-    handler: (input, context) =>
-      withJira(context, async (jira) => {
-        const marker = plainMarkerOf(context, input);
-        const { comments } = await commentsOf(jira, input.issue, { startAt: 0, maxResults: 100 });
-        const marked = comments.filter(({ body }) => textOf(body).includes(marker));
-        const own = marked.length > 0 ? await myself(jira) : undefined;
-        // Another user may copy a marker, so only the account's own comments count.
-        const known = marked.find(({ author }) => isSame(author, own));
-        if (known) return { id: known.id, created_at: known.created, existing: true };
-        const { id, created } = await jira.ask({
-          path: ["issue", input.issue, "comment"],
-          body: { body: bodyOf(jira, `${input.text}\n\n${marker}`) },
-          effect: "write",
-          needs: WRITES,
-          answer: commentAnswer,
-        });
-        return { id, created_at: created };
-      }),
+    work: async (jira, input, context) => {
+      const marker = plainMarkerOf(context, input);
+      const { comments } = await commentsOf(jira, input.issue, { startAt: 0, maxResults: 100 });
+      const marked = comments.filter(({ body }) => textOf(body).includes(marker));
+      const own = marked.length > 0 ? await myself(jira) : undefined;
+      // Another user may copy a marker, so only the account's own comments count.
+      const known = marked.find(({ author }) => isSame(author, own));
+      if (known) return { id: known.id, created_at: known.created, existing: true };
+      const { id, created } = await jira.ask({
+        path: ["issue", input.issue, "comment"],
+        body: { body: bodyOf(jira, `${input.text}\n\n${marker}`) },
+        effect: "write",
+        needs: WRITES,
+        answer: commentAnswer,
+      });
+      return { id, created_at: created };
+    },
   }),
-  defineTool({
+  jiraTool({
     name: "transition_issue",
     description:
       "Moves an issue to another status from `can_move_to` of get_issue. For an unknown name, the error lists the possible ones. Does nothing if the issue already has the status.",
@@ -96,23 +93,22 @@ export const writeTools = [
     targets: [],
     input_schema: z.strictObject({ issue: issueKey, to: name }),
     output_schema: resultSchema("key status", `${ISSUE} existing:flag`),
-    handler: (input, context) =>
-      withJira(context, async (jira) => {
-        const now = await readIssue(jira, input.issue);
-        if (isNamed(now.fields.status?.name, input.to)) return { ...briefOf(jira, now), existing: true };
-        const path = ["issue", input.issue, "transitions"];
-        const { transitions } = await jira.ask({ path, needs: READS, answer: transitionsAnswer });
-        const wanted =
-          transitions.find(({ to }) => isNamed(to?.name, input.to)) ??
-          transitions.find((transition) => isNamed(transition.name, input.to));
-        if (!wanted)
-          throw new Error(`${input.issue} cannot move to this status. It can move to: ${namesOf(transitions)}.`);
-        const body = { transition: { id: wanted.id } };
-        await jira.ask({ path, body, effect: "write", needs: WRITES, isText: true, answer: z.string() });
-        return briefOf(jira, await readIssue(jira, input.issue));
-      }),
+    work: async (jira, input) => {
+      const now = await readIssue(jira, input.issue);
+      if (isNamed(now.fields.status?.name, input.to)) return { ...briefOf(jira, now), existing: true };
+      const path = ["issue", input.issue, "transitions"];
+      const { transitions } = await jira.ask({ path, needs: READS, answer: transitionsAnswer });
+      const wanted =
+        transitions.find(({ to }) => isNamed(to?.name, input.to)) ??
+        transitions.find((transition) => isNamed(transition.name, input.to));
+      if (!wanted)
+        throw new Error(`${input.issue} cannot move to this status. It can move to: ${namesOf(transitions)}.`);
+      const body = { transition: { id: wanted.id } };
+      await jira.ask({ path, body, effect: "write", needs: WRITES, isText: true, answer: z.string() });
+      return briefOf(jira, await readIssue(jira, input.issue));
+    },
   }),
-  defineTool({
+  jiraTool({
     name: "link_issues",
     description:
       "Links two issues: `issue` relates to, blocks, duplicates or causes `other`. For an unknown kind, the error lists the existing ones. A repeated call adds no second link.",
@@ -124,30 +120,29 @@ export const writeTools = [
       kind: name.optional().describe("Such as Blocks, Duplicate or Problem/Incident. Default Relates."),
     }),
     output_schema: resultSchema("issue other", "issue other relation existing:flag"),
-    handler: (input, context) =>
-      withJira(context, async (jira) => {
-        if (input.issue === input.other) throw new Error("An issue cannot be linked to itself.");
-        const { issueLinkTypes } = await jira.ask({ path: ["issueLinkType"], needs: READS, answer: typesAnswer });
-        const kind = input.kind ?? "Relates";
-        const type = issueLinkTypes.find((one) => [one.name, one.outward].some((word) => isNamed(word, kind)));
-        if (!type) throw new Error(`There is no link type ${kind}. Use one of: ${namesOf(issueLinkTypes)}.`);
-        const told = { issue: input.issue, other: input.other, relation: type.outward };
-        const now = await readIssue(jira, input.issue);
-        const known = now.fields.issuelinks?.some(
-          (link) => link.type.name === type.name && link.outwardIssue?.key === input.other,
-        );
-        if (known) return { ...told, existing: true };
-        const body = {
-          type: { name: type.name },
-          inwardIssue: { key: input.issue },
-          outwardIssue: { key: input.other },
-        };
-        await jira.ask({ path: ["issueLink"], body, effect: "write", needs: WRITES, isText: true, answer: z.string() });
-        // Re-reads the link, so that the result shows its direction as Jira does.
-        const shown = (await readIssue(jira, input.issue)).fields.issuelinks?.map(linkOf);
-        const made = shown?.find(({ key, kind: shownKind }) => key === input.other && shownKind === type.name);
-        return { ...told, relation: made?.relation ?? told.relation };
-      }),
+    work: async (jira, input) => {
+      if (input.issue === input.other) throw new Error("An issue cannot be linked to itself.");
+      const { issueLinkTypes } = await jira.ask({ path: ["issueLinkType"], needs: READS, answer: typesAnswer });
+      const kind = input.kind ?? "Relates";
+      const type = issueLinkTypes.find((one) => [one.name, one.outward].some((word) => isNamed(word, kind)));
+      if (!type) throw new Error(`There is no link type ${kind}. Use one of: ${namesOf(issueLinkTypes)}.`);
+      const told = { issue: input.issue, other: input.other, relation: type.outward };
+      const now = await readIssue(jira, input.issue);
+      const known = now.fields.issuelinks?.some(
+        (link) => link.type.name === type.name && link.outwardIssue?.key === input.other,
+      );
+      if (known) return { ...told, existing: true };
+      const body = {
+        type: { name: type.name },
+        inwardIssue: { key: input.issue },
+        outwardIssue: { key: input.other },
+      };
+      await jira.ask({ path: ["issueLink"], body, effect: "write", needs: WRITES, isText: true, answer: z.string() });
+      // Re-reads the link, so that the result shows its direction as Jira does.
+      const shown = (await readIssue(jira, input.issue)).fields.issuelinks?.map(linkOf);
+      const made = shown?.find(({ key, kind: shownKind }) => key === input.other && shownKind === type.name);
+      return { ...told, relation: made?.relation ?? told.relation };
+    },
   }),
 ];
 

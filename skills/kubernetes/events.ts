@@ -1,11 +1,10 @@
-import { defineTool } from "skillflow";
 import { clip, each, firstOf, resultSchema, TEAM_SNAPSHOT } from "skillflow/internal";
 import * as z from "zod";
 import { name, namespace, number, text } from "./fields.ts";
-import { listOf, PAGE, pathOf, unreadNote, withKubernetes } from "./service.ts";
+import { kubernetesTool, listOf, PAGE, pathOf, unreadNote } from "./service.ts";
 
 export const eventTools = [
-  defineTool({
+  kubernetesTool({
     name: "list_events",
     description:
       "Lists warning events of the cluster, newest first: failed scheduling, probes, mounts, image pulls, evictions, kills. Events are kept for about an hour. For one object, give `object`. For all types, set warnings_only to false.",
@@ -18,29 +17,28 @@ export const eventTools = [
       limit: z.int().min(1).max(100).optional().describe("Default 30."),
     }),
     output_schema: resultSchema("events", "events:[any] matching:number left_out:number note"),
-    handler: (input, context) =>
-      withKubernetes(context, async (ask, own) => {
-        const where = input.namespace ?? own.namespace;
-        const fields = [
-          ...(input.object ? [`involvedObject.name=${input.object}`] : []),
-          ...(input.warnings_only === false ? [] : ["type=Warning"]),
-        ];
-        const listed = await ask({
-          path: pathOf("v1", where, "events"),
-          query: { fieldSelector: fields.join(",") || undefined, limit: PAGE },
-          needs: `permission to list events in ${where}`,
-          answer: listOf(event),
-        });
-        const all = listed.items.map(briefOf).sort((a, b) => ((a.at ?? "") < (b.at ?? "") ? 1 : -1));
-        const { shown, left_out } = firstOf(all, input.limit ?? 30);
-        const none = "No such event in about the last hour. Older ones are not kept.";
-        return {
-          events: shown,
-          matching: all.length,
-          left_out,
-          note: unreadNote(listed) ?? (all.length === 0 ? none : undefined),
-        };
-      }),
+    work: async ({ ask, own }, input) => {
+      const where = input.namespace ?? own.namespace;
+      const fields = [
+        ...(input.object ? [`involvedObject.name=${input.object}`] : []),
+        ...(input.warnings_only === false ? [] : ["type=Warning"]),
+      ];
+      const listed = await ask({
+        path: pathOf("v1", where, "events"),
+        query: { fieldSelector: fields.join(",") || undefined, limit: PAGE },
+        needs: `permission to list events in ${where}`,
+        answer: listOf(event),
+      });
+      const all = listed.items.map(briefOf).sort((a, b) => ((a.at ?? "") < (b.at ?? "") ? 1 : -1));
+      const { shown, left_out } = firstOf(all, input.limit ?? 30);
+      const none = "No such event in about the last hour. Older ones are not kept.";
+      return {
+        events: shown,
+        matching: all.length,
+        left_out,
+        note: unreadNote(listed) ?? (all.length === 0 ? none : undefined),
+      };
+    },
   }),
 ];
 

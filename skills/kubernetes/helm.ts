@@ -1,11 +1,10 @@
-import { defineTool } from "skillflow";
 import { firstOf, isoTime, resultSchema, TEAM_SNAPSHOT } from "skillflow/internal";
 import * as z from "zod";
 import { name, namespace, text } from "./fields.ts";
-import { listOf, METADATA_LIST, PAGE, pathOf, unreadNote, withKubernetes } from "./service.ts";
+import { kubernetesTool, listOf, METADATA_LIST, PAGE, pathOf, unreadNote } from "./service.ts";
 
 export const helmTools = [
-  defineTool({
+  kubernetesTool({
     name: "list_helm_releases",
     description:
       "Lists Helm releases from the labels of Helm's secrets: last version, status, time, and earlier versions. Failed and pending ones come first. Shows when a release was deployed or rolled back. Does not read charts or values.",
@@ -20,27 +19,26 @@ export const helmTools = [
       "releases",
       "releases:[{ name namespace version:number status at versions:[any] }] matching:number left_out:number note",
     ),
-    handler: (input, context) =>
-      withKubernetes(context, async (ask, own) => {
-        const where = input.namespace ?? own.namespace;
-        const listed = await ask({
-          path: pathOf("v1", where, "secrets"),
-          query: { labelSelector: `owner=helm${input.release ? `,name=${input.release}` : ""}`, limit: PAGE },
-          accept: METADATA_LIST,
-          needs: `permission to list secrets in ${where}, which the cluster role view does not grant; only their labels are read`,
-          answer: listOf(stored),
-        });
-        const all = [...releasesOf(listed.items, input.release ? 20 : 3)].sort(
-          (a, b) => rank(a.status) - rank(b.status) || ((a.at ?? "") < (b.at ?? "") ? 1 : -1),
-        );
-        const { shown, left_out } = firstOf(all, input.limit ?? 30);
-        return {
-          releases: shown,
-          matching: all.length,
-          left_out,
-          note: unreadNote(listed) ?? (all.length === 0 ? noneIn(where) : undefined),
-        };
-      }),
+    work: async ({ ask, own }, input) => {
+      const where = input.namespace ?? own.namespace;
+      const listed = await ask({
+        path: pathOf("v1", where, "secrets"),
+        query: { labelSelector: `owner=helm${input.release ? `,name=${input.release}` : ""}`, limit: PAGE },
+        accept: METADATA_LIST,
+        needs: `permission to list secrets in ${where}, which the cluster role view does not grant; only their labels are read`,
+        answer: listOf(stored),
+      });
+      const all = [...releasesOf(listed.items, input.release ? 20 : 3)].sort(
+        (a, b) => rank(a.status) - rank(b.status) || ((a.at ?? "") < (b.at ?? "") ? 1 : -1),
+      );
+      const { shown, left_out } = firstOf(all, input.limit ?? 30);
+      return {
+        releases: shown,
+        matching: all.length,
+        left_out,
+        note: unreadNote(listed) ?? (all.length === 0 ? noneIn(where) : undefined),
+      };
+    },
   }),
 ];
 

@@ -1,9 +1,8 @@
-import { defineTool } from "skillflow";
 import { type Ask, clip, each, firstOf, lenient, resultSchema, TEAM_SNAPSHOT, textLike } from "skillflow/internal";
 import { stringify } from "yaml";
 import * as z from "zod";
 import { name, namespace, selector, text } from "./fields.ts";
-import { METADATA, oneNamespace, PAGE, pathOf, unreadNote, withKubernetes } from "./service.ts";
+import { kubernetesTool, METADATA, oneNamespace, PAGE, pathOf, unreadNote } from "./service.ts";
 import { partOf, shownOf } from "./shown.ts";
 
 const kind = textLike(/^[A-Za-z][A-Za-z0-9.-]*$/, 253).describe(
@@ -11,7 +10,7 @@ const kind = textLike(/^[A-Za-z][A-Za-z0-9.-]*$/, 253).describe(
 );
 
 export const kindTools = [
-  defineTool({
+  kubernetesTool({
     name: "list_kinds",
     description:
       "Lists the kinds of objects in the cluster, including those of operators such as Argo CD, Flux or cert-manager, for use with list_objects and get_object. If you know the kind, call those directly.",
@@ -25,23 +24,22 @@ export const kindTools = [
       "kinds",
       "kinds:[{ kind name version namespaced:flag short:[text] }] matching:number left_out:number note",
     ),
-    handler: (input, context) =>
-      withKubernetes(context, async (ask) => {
-        const { known, stale } = await kindsOf(ask);
-        const words = input.contains?.toLowerCase() ?? "";
-        const matching = known.filter((one) => `${one.kind} ${one.name}`.toLowerCase().includes(words));
-        const { shown, left_out } = firstOf(matching, input.limit ?? 60);
-        return {
-          kinds: shown.map(({ kind: own, name: full, version, namespaced, short }) => ({
-            ...{ kind: own, name: full, version, namespaced, short: short.length > 0 ? short : undefined },
-          })),
-          matching: matching.length,
-          left_out,
-          note: stale.length > 0 ? `These API groups do not respond now: ${stale.join(", ")}.` : undefined,
-        };
-      }),
+    work: async ({ ask }, input) => {
+      const { known, stale } = await kindsOf(ask);
+      const words = input.contains?.toLowerCase() ?? "";
+      const matching = known.filter((one) => `${one.kind} ${one.name}`.toLowerCase().includes(words));
+      const { shown, left_out } = firstOf(matching, input.limit ?? 60);
+      return {
+        kinds: shown.map(({ kind: own, name: full, version, namespaced, short }) => ({
+          ...{ kind: own, name: full, version, namespaced, short: short.length > 0 ? short : undefined },
+        })),
+        matching: matching.length,
+        left_out,
+        note: stale.length > 0 ? `These API groups do not respond now: ${stale.join(", ")}.` : undefined,
+      };
+    },
   }),
-  defineTool({
+  kubernetesTool({
     name: "list_objects",
     description:
       "Lists objects of any kind with the columns that kubectl shows: jobs, autoscalers, volume claims, ingresses, certificates, Argo CD's applications (sync, health), Flux's kustomizations. For pods and workloads, list_pods and list_workloads show more.",
@@ -56,32 +54,31 @@ export const kindTools = [
       limit: z.int().min(1).max(100).optional().describe("Default 30."),
     }),
     output_schema: resultSchema("objects", "kind version objects:[any] matching:number left_out:number note"),
-    handler: (input, context) =>
-      withKubernetes(context, async (ask, own) => {
-        const { chosen, others } = await kindNamed(ask, input.kind);
-        const where = chosen.namespaced ? (input.namespace ?? own.namespace) : "*";
-        const table = await ask({
-          path: pathOf(chosen.version, where, chosen.resource),
-          query: { labelSelector: input.selector, limit: PAGE },
-          accept: TABLE,
-          needs: `permission to list ${chosen.name} in ${where}`,
-          answer: tableAnswer,
-        });
-        const all = table.rows.map((row) => rowOf(row, table.columnDefinitions, where));
-        const words = input.contains?.toLowerCase() ?? "";
-        const matching = all.filter((one) => JSON.stringify(one).toLowerCase().includes(words));
-        const { shown, left_out } = firstOf(matching, input.limit ?? 30);
-        return {
-          kind: chosen.name,
-          version: chosen.version,
-          objects: shown,
-          matching: matching.length,
-          left_out,
-          note: unreadNote(table) ?? (all.length === 0 ? `There is no such object in ${where}.` : alsoNamed(others)),
-        };
-      }),
+    work: async ({ ask, own }, input) => {
+      const { chosen, others } = await kindNamed(ask, input.kind);
+      const where = chosen.namespaced ? (input.namespace ?? own.namespace) : "*";
+      const table = await ask({
+        path: pathOf(chosen.version, where, chosen.resource),
+        query: { labelSelector: input.selector, limit: PAGE },
+        accept: TABLE,
+        needs: `permission to list ${chosen.name} in ${where}`,
+        answer: tableAnswer,
+      });
+      const all = table.rows.map((row) => rowOf(row, table.columnDefinitions, where));
+      const words = input.contains?.toLowerCase() ?? "";
+      const matching = all.filter((one) => JSON.stringify(one).toLowerCase().includes(words));
+      const { shown, left_out } = firstOf(matching, input.limit ?? 30);
+      return {
+        kind: chosen.name,
+        version: chosen.version,
+        objects: shown,
+        matching: matching.length,
+        left_out,
+        note: unreadNote(table) ?? (all.length === 0 ? `There is no such object in ${where}.` : alsoNamed(others)),
+      };
+    },
   }),
-  defineTool({
+  kubernetesTool({
     name: "get_object",
     description:
       "Reads one object of any kind as YAML, status first: why a job, claim, autoscaler, certificate or Argo CD application is in its state. Hides the contents of Secrets and ConfigMaps, values of environment variables, and passwords. Up to 12,000 characters: read part of a large object with `part`.",
@@ -97,30 +94,29 @@ export const kindTools = [
         .describe("status.conditions, spec.template, status.resources.0."),
     }),
     output_schema: resultSchema("kind object", "kind version object note"),
-    handler: (input, context) =>
-      withKubernetes(context, async (ask, own) => {
-        const { chosen, others } = await kindNamed(ask, input.kind);
-        const where = chosen.namespaced ? oneNamespace(input.namespace ?? own.namespace) : "*";
-        const isSecret = chosen.version === "v1" && chosen.resource === "secrets";
-        const told = await ask({
-          path: pathOf(chosen.version, where, chosen.resource, input.name),
-          ...(isSecret ? { accept: METADATA } : {}),
-          needs: `permission to get ${chosen.name} in ${where}`,
-          instead: "list_objects lists the names.",
-          answer: isSecret ? z.object({ metadata: z.unknown() }) : z.record(z.string(), z.unknown()),
-        });
-        const object = input.part ? partOf(shownOf(told), input.part) : shownOf(told);
-        const written = stringify(object, { lineWidth: 0, aliasDuplicateObjects: false });
-        const cut = written.length > LONGEST_OBJECT ? "The object is cut. Read the rest with `part`." : undefined;
-        return {
-          kind: chosen.name,
-          version: chosen.version,
-          object: clip(written, LONGEST_OBJECT),
-          note: isSecret
-            ? "For a Secret, only the name and labels are read, never its contents."
-            : (cut ?? alsoNamed(others)),
-        };
-      }),
+    work: async ({ ask, own }, input) => {
+      const { chosen, others } = await kindNamed(ask, input.kind);
+      const where = chosen.namespaced ? oneNamespace(input.namespace ?? own.namespace) : "*";
+      const isSecret = chosen.version === "v1" && chosen.resource === "secrets";
+      const told = await ask({
+        path: pathOf(chosen.version, where, chosen.resource, input.name),
+        ...(isSecret ? { accept: METADATA } : {}),
+        needs: `permission to get ${chosen.name} in ${where}`,
+        instead: "list_objects lists the names.",
+        answer: isSecret ? z.object({ metadata: z.unknown() }) : z.record(z.string(), z.unknown()),
+      });
+      const object = input.part ? partOf(shownOf(told), input.part) : shownOf(told);
+      const written = stringify(object, { lineWidth: 0, aliasDuplicateObjects: false });
+      const cut = written.length > LONGEST_OBJECT ? "The object is cut. Read the rest with `part`." : undefined;
+      return {
+        kind: chosen.name,
+        version: chosen.version,
+        object: clip(written, LONGEST_OBJECT),
+        note: isSecret
+          ? "For a Secret, only the name and labels are read, never its contents."
+          : (cut ?? alsoNamed(others)),
+      };
+    },
   }),
 ];
 

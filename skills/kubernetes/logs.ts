@@ -1,8 +1,7 @@
-import { defineTool } from "skillflow";
 import { type Ask, clip, firstOf, lastLines, resultSchema, ServiceFault, SNAPSHOT } from "skillflow/internal";
 import * as z from "zod";
 import { name, namespace, selector } from "./fields.ts";
-import { listOf, oneNamespace, pathOf, withKubernetes } from "./service.ts";
+import { kubernetesTool, listOf, oneNamespace, pathOf } from "./service.ts";
 
 const contains = z
   .string()
@@ -14,7 +13,7 @@ const contains = z
 const sinceMinutes = z.int().min(1).max(10_080).optional();
 
 export const logTools = [
-  defineTool({
+  kubernetesTool({
     name: "get_logs",
     description:
       "Reads the end of a container's log, oldest line first; `previous` reads that of its last run, before it crashed. Up to 500 lines a call. Logs of deleted pods are not available here: use the log store.",
@@ -30,17 +29,16 @@ export const logTools = [
       lines: z.int().min(1).max(500).optional().describe("Lines to read from the end. Default 100."),
     }),
     output_schema: resultSchema("lines lines_read", "lines:[text] lines_read:number note"),
-    handler: (input, context) =>
-      withKubernetes(context, async (ask, own) => {
-        const where = oneNamespace(input.namespace ?? own.namespace);
-        const most = input.lines ?? 100;
-        const read = await readLog(ask, input, { ...input, where, lines: most });
-        const lines = fitting(read, input.contains);
-        const { shown, left_out } = lastLines(lines);
-        return { lines: shown, left_out, lines_read: read.length, note: logNote(read.length, lines.length, most) };
-      }),
+    work: async ({ ask, own }, input) => {
+      const where = oneNamespace(input.namespace ?? own.namespace);
+      const most = input.lines ?? 100;
+      const read = await readLog(ask, input, { ...input, where, lines: most });
+      const lines = fitting(read, input.contains);
+      const { shown, left_out } = lastLines(lines);
+      return { lines: shown, left_out, lines_read: read.length, note: logNote(read.length, lines.length, most) };
+    },
   }),
-  defineTool({
+  kubernetesTool({
     name: "search_logs",
     description:
       "Reads the end of the logs of every container of one pod, or of all pods with a selector, side by side in order of time: which of them wrote the first error. `previous` reads their last runs. One request a container, twelve at most; of one container get_logs is cheaper and goes back further.",
@@ -60,43 +58,42 @@ export const logTools = [
       `lines:[text] left_out:number sources:[{ pod container lines_read:number fitting:number note }]
         sources_left_out:number note`,
     ),
-    handler: (input, context) =>
-      withKubernetes(context, async (ask, own) => {
-        const where = oneNamespace(input.namespace ?? own.namespace);
-        if ((input.pod === undefined) === (input.selector === undefined))
-          throw new Error("Give either a pod or a selector. list_pods shows names and labels.");
-        const listed = await ask({
-          path: pathOf("v1", where, "pods"),
-          query: {
-            fieldSelector: input.pod && `metadata.name=${input.pod}`,
-            labelSelector: input.selector,
-            limit: MOST_PODS,
-          },
-          needs: `permission to list pods in ${where}`,
-          answer: listOf(podNames),
-        });
-        const { shown, left_out } = firstOf(listed.items.flatMap(sourcesOf), MOST_SOURCES);
-        const read = [];
-        for (const source of shown) read.push(await readSource(ask, source, { ...input, where }));
-        const several = new Set(shown.map(({ pod }) => pod)).size > 1;
-        const lines = read
-          .flatMap(({ pod, container, lines: own }) => {
-            const prefix = several ? `${pod}/${container}` : container;
-            return own.map((line) => ({ at: line.slice(0, line.indexOf(" ")), line: `${prefix}: ${line}` }));
-          })
-          .sort((a, b) => (a.at < b.at ? -1 : Number(a.at > b.at)));
-        const last = lastLines(
-          lines.map(({ line }) => line),
-          14_000,
-        );
-        return {
-          lines: last.shown,
-          left_out: last.left_out,
-          sources: read.map(({ lines: _, ...source }) => source),
-          sources_left_out: left_out,
-          note: searchNote(where, shown.length, lines.length, Boolean(listed.metadata?.continue)),
-        };
-      }),
+    work: async ({ ask, own }, input) => {
+      const where = oneNamespace(input.namespace ?? own.namespace);
+      if ((input.pod === undefined) === (input.selector === undefined))
+        throw new Error("Give either a pod or a selector. list_pods shows names and labels.");
+      const listed = await ask({
+        path: pathOf("v1", where, "pods"),
+        query: {
+          fieldSelector: input.pod && `metadata.name=${input.pod}`,
+          labelSelector: input.selector,
+          limit: MOST_PODS,
+        },
+        needs: `permission to list pods in ${where}`,
+        answer: listOf(podNames),
+      });
+      const { shown, left_out } = firstOf(listed.items.flatMap(sourcesOf), MOST_SOURCES);
+      const read = [];
+      for (const source of shown) read.push(await readSource(ask, source, { ...input, where }));
+      const several = new Set(shown.map(({ pod }) => pod)).size > 1;
+      const lines = read
+        .flatMap(({ pod, container, lines: own }) => {
+          const prefix = several ? `${pod}/${container}` : container;
+          return own.map((line) => ({ at: line.slice(0, line.indexOf(" ")), line: `${prefix}: ${line}` }));
+        })
+        .sort((a, b) => (a.at < b.at ? -1 : Number(a.at > b.at)));
+      const last = lastLines(
+        lines.map(({ line }) => line),
+        14_000,
+      );
+      return {
+        lines: last.shown,
+        left_out: last.left_out,
+        sources: read.map(({ lines: _, ...source }) => source),
+        sources_left_out: left_out,
+        note: searchNote(where, shown.length, lines.length, Boolean(listed.metadata?.continue)),
+      };
+    },
   }),
 ];
 

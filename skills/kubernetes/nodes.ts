@@ -1,11 +1,10 @@
-import { defineTool } from "skillflow";
 import { firstOf, resultSchema, TEAM_SNAPSHOT } from "skillflow/internal";
 import * as z from "zod";
 import { selector, text } from "./fields.ts";
-import { listOf, PAGE, pathOf, unreadNote, withKubernetes } from "./service.ts";
+import { kubernetesTool, listOf, PAGE, pathOf, unreadNote } from "./service.ts";
 
 export const nodeTools = [
-  defineTool({
+  kubernetesTool({
     name: "list_nodes",
     description:
       "Lists nodes, unhealthy ones first: not ready, under memory, disk or process pressure, or closed for new pods; with capacity, version and zone. Use it if pods wait for a node or disappear from one.",
@@ -13,19 +12,18 @@ export const nodeTools = [
     selects: ["selector"],
     input_schema: z.strictObject({ selector, limit: z.int().min(1).max(100).optional().describe("Default 30.") }),
     output_schema: resultSchema("nodes", "nodes:[any] unwell:number matching:number left_out:number note"),
-    handler: (input, context) =>
-      withKubernetes(context, async (ask) => {
-        const listed = await ask({
-          path: pathOf("v1", "*", "nodes"),
-          query: { labelSelector: input.selector, limit: PAGE },
-          needs: "permission to list nodes, which the cluster role view does not grant",
-          answer: listOf(node),
-        });
-        const all = listed.items.map(briefOf).sort((a, b) => Number(Boolean(b.problems)) - Number(Boolean(a.problems)));
-        const { shown, left_out } = firstOf(all, input.limit ?? 30);
-        const unwell = all.filter(({ problems }) => problems).length;
-        return { nodes: shown, unwell, matching: all.length, left_out, note: unreadNote(listed) };
-      }),
+    work: async ({ ask }, input) => {
+      const listed = await ask({
+        path: pathOf("v1", "*", "nodes"),
+        query: { labelSelector: input.selector, limit: PAGE },
+        needs: "permission to list nodes, which the cluster role view does not grant",
+        answer: listOf(node),
+      });
+      const all = listed.items.map(briefOf).sort((a, b) => Number(Boolean(b.problems)) - Number(Boolean(a.problems)));
+      const { shown, left_out } = firstOf(all, input.limit ?? 30);
+      const unwell = all.filter(({ problems }) => problems).length;
+      return { nodes: shown, unwell, matching: all.length, left_out, note: unreadNote(listed) };
+    },
   }),
 ];
 

@@ -1,11 +1,10 @@
-import { defineTool } from "skillflow";
 import { clip, each, firstOf, resultSchema, TEAM_SNAPSHOT } from "skillflow/internal";
 import * as z from "zod";
 import { name, namespace, number, selector, text } from "./fields.ts";
-import { listOf, oneNamespace, PAGE, pathOf, unreadNote, withKubernetes } from "./service.ts";
+import { kubernetesTool, listOf, oneNamespace, PAGE, pathOf, unreadNote } from "./service.ts";
 
 export const podTools = [
-  defineTool({
+  kubernetesTool({
     name: "list_pods",
     description:
       "Lists pods, unhealthy ones first: phase, readiness, restarts, why one waits or ended (CrashLoopBackOff, OOMKilled), node, images. Call this first. For one pod: get_pod. For the cause: list_events, get_logs.",
@@ -21,34 +20,33 @@ export const podTools = [
       "pods unwell",
       "pods:[any] phases:any unwell:number matching:number left_out:number note",
     ),
-    handler: (input, context) =>
-      withKubernetes(context, async (ask, own) => {
-        const where = input.namespace ?? own.namespace;
-        const listed = await ask({
-          path: pathOf("v1", where, "pods"),
-          query: { labelSelector: input.selector, limit: PAGE },
-          needs: `permission to list pods in ${where}`,
-          answer: listOf(pod),
-        });
-        const all = listed.items
-          .map(briefOf)
-          .sort((a, b) => Number(b.unwell ?? false) - Number(a.unwell ?? false) || b.restarts - a.restarts);
-        const unwell = all.filter((one) => one.unwell);
-        const matching = input.only_unwell ? unwell : all;
-        const { shown, left_out } = firstOf(matching, input.limit ?? 30);
-        return {
-          pods: shown,
-          phases: countsOf(listed.items.map(({ status }) => status.phase ?? "Unknown")),
-          unwell: unwell.length,
-          matching: matching.length,
-          left_out,
-          note:
-            unreadNote(listed) ??
-            (all.length === 0 ? `No pod in ${where} matches. Check the namespace and the selector.` : undefined),
-        };
-      }),
+    work: async ({ ask, own }, input) => {
+      const where = input.namespace ?? own.namespace;
+      const listed = await ask({
+        path: pathOf("v1", where, "pods"),
+        query: { labelSelector: input.selector, limit: PAGE },
+        needs: `permission to list pods in ${where}`,
+        answer: listOf(pod),
+      });
+      const all = listed.items
+        .map(briefOf)
+        .sort((a, b) => Number(b.unwell ?? false) - Number(a.unwell ?? false) || b.restarts - a.restarts);
+      const unwell = all.filter((one) => one.unwell);
+      const matching = input.only_unwell ? unwell : all;
+      const { shown, left_out } = firstOf(matching, input.limit ?? 30);
+      return {
+        pods: shown,
+        phases: countsOf(listed.items.map(({ status }) => status.phase ?? "Unknown")),
+        unwell: unwell.length,
+        matching: matching.length,
+        left_out,
+        note:
+          unreadNote(listed) ??
+          (all.length === 0 ? `No pod in ${where} matches. Check the namespace and the selector.` : undefined),
+      };
+    },
   }),
-  defineTool({
+  kubernetesTool({
     name: "get_pod",
     description:
       "Reads one pod: conditions, and for each container its state, last termination, restarts, image, requests and limits. Hides the values of environment variables.",
@@ -56,41 +54,40 @@ export const podTools = [
     echoes: ["name", "namespace"],
     input_schema: z.strictObject({ pod: name, namespace }),
     output_schema: resultSchema("name containers", "name namespace conditions:[any] containers:[any]"),
-    handler: (input, context) =>
-      withKubernetes(context, async (ask, own) => {
-        const where = oneNamespace(input.namespace ?? own.namespace);
-        const told = await ask({
-          path: pathOf("v1", where, "pods", input.pod),
-          needs: `permission to get pods in ${where}`,
-          instead: "list_pods lists the names. Pods of a workload get new names with every rollout.",
-          answer: pod,
-        });
-        const { status, spec, metadata } = told;
-        const specs = [...(spec.initContainers ?? []), ...(spec.containers ?? [])];
-        const states = [...(status.initContainerStatuses ?? []), ...(status.containerStatuses ?? [])];
-        return {
-          ...briefOf(told),
-          labels: metadata.labels,
-          owner: metadata.ownerReferences?.map((owner) => `${owner.kind}/${owner.name}`).join(", "),
-          message: status.message,
-          conditions: status.conditions?.map(({ type, status: is, reason, message, lastTransitionTime }) => ({
-            ...{ type, status: is, reason, message, since: lastTransitionTime },
-          })),
-          containers: specs.slice(0, 20).map(({ name: container, image, resources }) => {
-            const state = states.find((each) => each.name === container);
-            return {
-              name: container,
-              image,
-              ready: state?.ready,
-              restarts: state?.restartCount,
-              state: stateOf(state?.state),
-              last_state: stateOf(state?.lastState),
-              requests: resources?.requests,
-              limits: resources?.limits,
-            };
-          }),
-        };
-      }),
+    work: async ({ ask, own }, input) => {
+      const where = oneNamespace(input.namespace ?? own.namespace);
+      const told = await ask({
+        path: pathOf("v1", where, "pods", input.pod),
+        needs: `permission to get pods in ${where}`,
+        instead: "list_pods lists the names. Pods of a workload get new names with every rollout.",
+        answer: pod,
+      });
+      const { status, spec, metadata } = told;
+      const specs = [...(spec.initContainers ?? []), ...(spec.containers ?? [])];
+      const states = [...(status.initContainerStatuses ?? []), ...(status.containerStatuses ?? [])];
+      return {
+        ...briefOf(told),
+        labels: metadata.labels,
+        owner: metadata.ownerReferences?.map((owner) => `${owner.kind}/${owner.name}`).join(", "),
+        message: status.message,
+        conditions: status.conditions?.map(({ type, status: is, reason, message, lastTransitionTime }) => ({
+          ...{ type, status: is, reason, message, since: lastTransitionTime },
+        })),
+        containers: specs.slice(0, 20).map(({ name: container, image, resources }) => {
+          const state = states.find((each) => each.name === container);
+          return {
+            name: container,
+            image,
+            ready: state?.ready,
+            restarts: state?.restartCount,
+            state: stateOf(state?.state),
+            last_state: stateOf(state?.lastState),
+            requests: resources?.requests,
+            limits: resources?.limits,
+          };
+        }),
+      };
+    },
   }),
 ];
 

@@ -1,5 +1,5 @@
 import { SkillflowError, type ToolContext } from "skillflow";
-import { type Ask, authorization, type Service, withService } from "skillflow/internal";
+import { type Ask, authorization, type Service, toolsWith, withService } from "skillflow/internal";
 import * as z from "zod";
 import { number, text } from "./fields.ts";
 import { type Place, placeOf } from "./place.ts";
@@ -21,6 +21,11 @@ export async function withKubernetes(
   };
   return withService(service, context, (ask) => work(ask, { namespace: place.namespace }));
 }
+
+export const kubernetesTool = toolsWith(
+  (context, work: (cluster: { readonly ask: Ask; readonly own: { readonly namespace: string } }) => Promise<unknown>) =>
+    withKubernetes(context, (ask, own) => work({ ask, own })),
+);
 
 const LOOPBACK = /^(localhost|127(\.\d+){3}|\[::1\])$/;
 

@@ -1,16 +1,15 @@
-import { defineTool } from "skillflow";
 import { type Ask, each, firstOf, resultSchema, ServiceFault, TEAM_SNAPSHOT } from "skillflow/internal";
 import * as z from "zod";
 import { namespace, selector, text } from "./fields.ts";
 import { amountOf, bytesText, coresText, percentOf } from "./quantities.ts";
-import { listOf, PAGE, pathOf, unreadNote, withKubernetes } from "./service.ts";
+import { kubernetesTool, listOf, PAGE, pathOf, unreadNote } from "./service.ts";
 
 const USED = "cpu memory cpu_percent:number memory_percent:number";
 
 const sortBy = z.enum(["share", "memory", "cpu"]).optional();
 
 export const usageTools = [
-  defineTool({
+  kubernetesTool({
     name: "top_pods",
     description:
       "Measures the CPU and memory that pods use now, with the percentage of each container's limit, nearest to a limit first: which one is throttled or about to be killed. Uses the metrics server's last sample, about a minute old. For values over time, use Prometheus.",
@@ -26,36 +25,35 @@ export const usageTools = [
       "pods",
       `pods:[{ name namespace ${USED} containers:[any] }] at window matching:number left_out:number note`,
     ),
-    handler: (input, context) =>
-      withKubernetes(context, async (ask, own) => {
-        const where = input.namespace ?? own.namespace;
-        const measured = await ask({
-          path: pathOf(METRICS, where, "pods"),
-          query: { labelSelector: input.selector },
-          needs: `permission to list pods of metrics.k8s.io in ${where}`,
-          instead: NO_METRICS,
-          answer: listOf(podMetrics),
-        });
-        const listed = await ask({
-          path: pathOf("v1", where, "pods"),
-          query: { labelSelector: input.selector, limit: PAGE },
-          needs: `permission to list pods in ${where}`,
-          answer: listOf(podLimits),
-        });
-        const limits = new Map(listed.items.flatMap(limitsOf));
-        const all = measured.items.map((item) => podUsage(item, limits)).sort(byMost(input.sort_by ?? "share"));
-        const { shown, left_out } = firstOf(all, input.limit ?? 20);
-        return {
-          pods: shown.map(({ order: _, ...one }) => one),
-          at: measured.items[0]?.timestamp,
-          window: measured.items[0]?.window,
-          matching: all.length,
-          left_out,
-          note: all.length === 0 ? NONE_MEASURED : unreadNote(listed),
-        };
-      }),
+    work: async ({ ask, own }, input) => {
+      const where = input.namespace ?? own.namespace;
+      const measured = await ask({
+        path: pathOf(METRICS, where, "pods"),
+        query: { labelSelector: input.selector },
+        needs: `permission to list pods of metrics.k8s.io in ${where}`,
+        instead: NO_METRICS,
+        answer: listOf(podMetrics),
+      });
+      const listed = await ask({
+        path: pathOf("v1", where, "pods"),
+        query: { labelSelector: input.selector, limit: PAGE },
+        needs: `permission to list pods in ${where}`,
+        answer: listOf(podLimits),
+      });
+      const limits = new Map(listed.items.flatMap(limitsOf));
+      const all = measured.items.map((item) => podUsage(item, limits)).sort(byMost(input.sort_by ?? "share"));
+      const { shown, left_out } = firstOf(all, input.limit ?? 20);
+      return {
+        pods: shown.map(({ order: _, ...one }) => one),
+        at: measured.items[0]?.timestamp,
+        window: measured.items[0]?.window,
+        matching: all.length,
+        left_out,
+        note: all.length === 0 ? NONE_MEASURED : unreadNote(listed),
+      };
+    },
   }),
-  defineTool({
+  kubernetesTool({
     name: "top_nodes",
     description:
       "Measures the CPU and memory that nodes use now, as a percentage of what pods can allocate, fullest first. For pressure that a node reports: list_nodes. For the pods that fill a node: top_pods.",
@@ -67,29 +65,28 @@ export const usageTools = [
       limit: z.int().min(1).max(100).optional().describe("Default 20."),
     }),
     output_schema: resultSchema("nodes", `nodes:[{ name ${USED} }] at matching:number left_out:number note`),
-    handler: (input, context) =>
-      withKubernetes(context, async (ask) => {
-        const measured = await ask({
-          path: pathOf(METRICS, "*", "nodes"),
-          query: { labelSelector: input.selector },
-          needs: "permission to list nodes of metrics.k8s.io",
-          instead: NO_METRICS,
-          answer: listOf(nodeMetrics),
-        });
-        const sizes = await nodeSizes(ask, input.selector);
-        const all = measured.items
-          .map(({ metadata, usage }) => ({ name: metadata.name, ...used(usage, sizes?.get(metadata.name)) }))
-          .sort(byMost(input.sort_by ?? "share"));
-        const { shown, left_out } = firstOf(all, input.limit ?? 20);
-        const unsized = sizes ? undefined : "Percentages are unknown without permission to list nodes.";
-        return {
-          nodes: shown.map(({ order: _, ...one }) => one),
-          at: measured.items[0]?.timestamp,
-          matching: all.length,
-          left_out,
-          note: all.length === 0 ? NONE_MEASURED : unsized,
-        };
-      }),
+    work: async ({ ask }, input) => {
+      const measured = await ask({
+        path: pathOf(METRICS, "*", "nodes"),
+        query: { labelSelector: input.selector },
+        needs: "permission to list nodes of metrics.k8s.io",
+        instead: NO_METRICS,
+        answer: listOf(nodeMetrics),
+      });
+      const sizes = await nodeSizes(ask, input.selector);
+      const all = measured.items
+        .map(({ metadata, usage }) => ({ name: metadata.name, ...used(usage, sizes?.get(metadata.name)) }))
+        .sort(byMost(input.sort_by ?? "share"));
+      const { shown, left_out } = firstOf(all, input.limit ?? 20);
+      const unsized = sizes ? undefined : "Percentages are unknown without permission to list nodes.";
+      return {
+        nodes: shown.map(({ order: _, ...one }) => one),
+        at: measured.items[0]?.timestamp,
+        matching: all.length,
+        left_out,
+        note: all.length === 0 ? NONE_MEASURED : unsized,
+      };
+    },
   }),
 ];
 

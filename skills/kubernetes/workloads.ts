@@ -1,13 +1,12 @@
-import { defineTool } from "skillflow";
 import { each, firstOf, resultSchema, TEAM_SNAPSHOT } from "skillflow/internal";
 import * as z from "zod";
 import { name, namespace, number, selector, text } from "./fields.ts";
-import { listOf, oneNamespace, PAGE, pathOf, unreadNote, withKubernetes } from "./service.ts";
+import { kubernetesTool, listOf, oneNamespace, PAGE, pathOf, unreadNote } from "./service.ts";
 
 const KINDS = ["deployments", "statefulsets", "daemonsets"] as const;
 
 export const workloadTools = [
-  defineTool({
+  kubernetesTool({
     name: "list_workloads",
     description:
       "Lists deployments, or stateful or daemon sets, those not fully available first: desired, ready and updated pods, images, why a rollout is stuck. For the changes of a rollout: rollout_history.",
@@ -20,27 +19,26 @@ export const workloadTools = [
       limit: z.int().min(1).max(100).optional().describe("Default 30."),
     }),
     output_schema: resultSchema("workloads", "workloads:[any] matching:number left_out:number note"),
-    handler: (input, context) =>
-      withKubernetes(context, async (ask, own) => {
-        const where = input.namespace ?? own.namespace;
-        const kind = input.kind ?? "deployments";
-        const listed = await ask({
-          path: pathOf("apps/v1", where, kind),
-          query: { labelSelector: input.selector, limit: PAGE },
-          needs: `permission to list ${kind} in ${where}`,
-          answer: listOf(workload),
-        });
-        const all = listed.items.map(briefOf).sort((a, b) => Number(b.lacking) - Number(a.lacking));
-        const { shown, left_out } = firstOf(all, input.limit ?? 30);
-        return {
-          workloads: shown.map(({ lacking, ...one }) => ({ ...one, lacking: lacking || undefined })),
-          matching: all.length,
-          left_out,
-          note: unreadNote(listed) ?? (all.length === 0 ? `No ${kind} in ${where} match.` : undefined),
-        };
-      }),
+    work: async ({ ask, own }, input) => {
+      const where = input.namespace ?? own.namespace;
+      const kind = input.kind ?? "deployments";
+      const listed = await ask({
+        path: pathOf("apps/v1", where, kind),
+        query: { labelSelector: input.selector, limit: PAGE },
+        needs: `permission to list ${kind} in ${where}`,
+        answer: listOf(workload),
+      });
+      const all = listed.items.map(briefOf).sort((a, b) => Number(b.lacking) - Number(a.lacking));
+      const { shown, left_out } = firstOf(all, input.limit ?? 30);
+      return {
+        workloads: shown.map(({ lacking, ...one }) => ({ ...one, lacking: lacking || undefined })),
+        matching: all.length,
+        left_out,
+        note: unreadNote(listed) ?? (all.length === 0 ? `No ${kind} in ${where} match.` : undefined),
+      };
+    },
   }),
-  defineTool({
+  kubernetesTool({
     name: "rollout_history",
     description:
       "Lists a deployment's revisions, newest first: creation time, images, pods, recorded cause. Shows what changed before an incident, and what a rollback would restore.",
@@ -48,38 +46,37 @@ export const workloadTools = [
     echoes: ["deployment"],
     input_schema: z.strictObject({ deployment: name, namespace }),
     output_schema: resultSchema("revisions", "deployment revisions:[any] left_out:number note"),
-    handler: (input, context) =>
-      withKubernetes(context, async (ask, own) => {
-        const where = oneNamespace(input.namespace ?? own.namespace);
-        const listed = await ask({
-          path: pathOf("apps/v1", where, "replicasets"),
-          query: { limit: PAGE },
-          needs: `permission to list replicasets in ${where}`,
-          answer: listOf(workload),
-        });
-        const mine = listed.items.filter(({ metadata }) =>
-          metadata.ownerReferences?.some((owner) => owner.kind === "Deployment" && owner.name === input.deployment),
-        );
-        const revisions = mine
-          .map(({ metadata, spec, status }) => ({
-            revision: Number(metadata.annotations?.["deployment.kubernetes.io/revision"] ?? 0),
-            created: metadata.creationTimestamp,
-            cause: metadata.annotations?.["kubernetes.io/change-cause"],
-            images: imagesOf(spec),
-            pods: spec.replicas ?? 0,
-            ready: status?.readyReplicas ?? 0,
-            replica_set: metadata.name,
-          }))
-          .sort((a, b) => b.revision - a.revision);
-        const { shown, left_out } = firstOf(revisions, 20);
-        const none = `No revision of a deployment ${input.deployment} in ${where}. list_workloads lists the names.`;
-        return {
-          deployment: `${where}/${input.deployment}`,
-          revisions: shown,
-          left_out,
-          note: unreadNote(listed) ?? (mine.length === 0 ? none : undefined),
-        };
-      }),
+    work: async ({ ask, own }, input) => {
+      const where = oneNamespace(input.namespace ?? own.namespace);
+      const listed = await ask({
+        path: pathOf("apps/v1", where, "replicasets"),
+        query: { limit: PAGE },
+        needs: `permission to list replicasets in ${where}`,
+        answer: listOf(workload),
+      });
+      const mine = listed.items.filter(({ metadata }) =>
+        metadata.ownerReferences?.some((owner) => owner.kind === "Deployment" && owner.name === input.deployment),
+      );
+      const revisions = mine
+        .map(({ metadata, spec, status }) => ({
+          revision: Number(metadata.annotations?.["deployment.kubernetes.io/revision"] ?? 0),
+          created: metadata.creationTimestamp,
+          cause: metadata.annotations?.["kubernetes.io/change-cause"],
+          images: imagesOf(spec),
+          pods: spec.replicas ?? 0,
+          ready: status?.readyReplicas ?? 0,
+          replica_set: metadata.name,
+        }))
+        .sort((a, b) => b.revision - a.revision);
+      const { shown, left_out } = firstOf(revisions, 20);
+      const none = `No revision of a deployment ${input.deployment} in ${where}. list_workloads lists the names.`;
+      return {
+        deployment: `${where}/${input.deployment}`,
+        revisions: shown,
+        left_out,
+        note: unreadNote(listed) ?? (mine.length === 0 ? none : undefined),
+      };
+    },
   }),
 ];
 

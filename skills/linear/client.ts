@@ -1,6 +1,6 @@
 import type { LinearErrorRaw } from "@linear/sdk";
 import { createRedactor, type Json, parseJson, requestsOf, type ToolContext } from "skillflow";
-import { patiently, trim } from "skillflow/internal";
+import { patiently, toolsWith, trim } from "skillflow/internal";
 import { explain, pauseAfter, withOutcome } from "./failure.ts";
 
 /** Linear within one tool call. */
@@ -19,6 +19,8 @@ export async function withLinear(context: ToolContext, work: (linear: Linear) =>
     throw requestsOf(context).failure(error, createRedactor(secrets).text(explain(error)));
   }
 }
+
+export const linearTool = toolsWith(withLinear);
 
 /**
  * Uses the SDK for typed errors only. Its requests bypass the call's fetch, its objects need one request per state,

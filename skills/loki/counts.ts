@@ -1,4 +1,3 @@
-import { defineTool } from "skillflow";
 import {
   clip,
   firstOf,
@@ -13,13 +12,13 @@ import {
 } from "skillflow/internal";
 import * as z from "zod";
 import { from, nanoseconds, query, selector, to } from "./fields.ts";
-import { API, answered, labels, NEEDS, readOf, sample, stats, withLoki } from "./service.ts";
+import { API, answered, labels, lokiTool, NEEDS, readOf, sample, stats } from "./service.ts";
 
 const COUNTS = `from to step_seconds:number series:[{ labels:any ${seriesSummary} }] series_total:number left_out:number read:{
   bytes:number lines:number } note`;
 
 export const countTools = [
-  defineTool({
+  lokiTool({
     name: "count_logs",
     description:
       "Evaluates LogQL that returns numbers, over a period: minimum, maximum, average, first and last value of each series with times, and a few points. The result is small, but Loki reads all matching lines. For lines, use search_logs.",
@@ -39,39 +38,38 @@ export const countTools = [
       limit: z.int().min(1).max(30).optional().describe("Number of series, highest peak first. Default 10."),
     }),
     output_schema: resultSchema("series series_total", COUNTS),
-    handler: (input, context) =>
-      withLoki(context, async (ask) => {
-        const period = periodOf(input, context.now());
-        const step = stepOf(input.step, period);
-        const { data } = await ask({
-          path: [...API, "query_range"],
-          query: { query: input.query, start: nanoseconds(period.from), end: nanoseconds(period.to), step },
-          needs: NEEDS,
-          answer: matrixAnswer,
-        });
-        if (data.resultType !== "matrix")
-          throw new Error(
-            "This query returns lines, not numbers. Wrap it in count_over_time(… [5m]), or use search_logs.",
-          );
-        const all = data.result.map(({ metric, values }) => {
-          const points = values.map(([at, value]) => [at * 1000, Number(value)] as const);
-          return { labels: metric, ...summarise(points, input.points ?? 20) };
-        });
-        const highest = all.sort((a, b) => (b.max?.value ?? -Infinity) - (a.max?.value ?? -Infinity));
-        const { shown, left_out } = firstOf(highest, input.limit ?? 10);
-        return {
-          from: isoTime(period.from),
-          to: isoTime(period.to),
-          step_seconds: step,
-          series: shown,
-          series_total: all.length,
-          left_out,
-          read: readOf(data.stats),
-          note: all.length === 0 ? "The query is valid, but no line of this period matches." : undefined,
-        };
-      }),
+    work: async (ask, input, context) => {
+      const period = periodOf(input, context.now());
+      const step = stepOf(input.step, period);
+      const { data } = await ask({
+        path: [...API, "query_range"],
+        query: { query: input.query, start: nanoseconds(period.from), end: nanoseconds(period.to), step },
+        needs: NEEDS,
+        answer: matrixAnswer,
+      });
+      if (data.resultType !== "matrix")
+        throw new Error(
+          "This query returns lines, not numbers. Wrap it in count_over_time(… [5m]), or use search_logs.",
+        );
+      const all = data.result.map(({ metric, values }) => {
+        const points = values.map(([at, value]) => [at * 1000, Number(value)] as const);
+        return { labels: metric, ...summarise(points, input.points ?? 20) };
+      });
+      const highest = all.sort((a, b) => (b.max?.value ?? -Infinity) - (a.max?.value ?? -Infinity));
+      const { shown, left_out } = firstOf(highest, input.limit ?? 10);
+      return {
+        from: isoTime(period.from),
+        to: isoTime(period.to),
+        step_seconds: step,
+        series: shown,
+        series_total: all.length,
+        left_out,
+        read: readOf(data.stats),
+        note: all.length === 0 ? "The query is valid, but no line of this period matches." : undefined,
+      };
+    },
   }),
-  defineTool({
+  lokiTool({
     name: "list_patterns",
     description:
       "Lists the line patterns that Loki detected for a selector, most frequent first, with counts and times: what a service logs, and which kind of line is new. Cheap: reads no lines. If patterns are disabled, use count_logs with filters.",
@@ -90,35 +88,34 @@ export const countTools = [
       `from to patterns:[{ pattern level count:number first last peak:any }] lines_total:number patterns_total:number
         left_out:number note`,
     ),
-    handler: (input, context) =>
-      withLoki(context, async (ask) => {
-        const period = periodOf(input, context.now());
-        const { data } = await ask({
-          path: [...API, "patterns"],
-          query: {
-            query: input.selector,
-            start: nanoseconds(period.from),
-            end: nanoseconds(period.to),
-            step: stepOf(undefined, period),
-          },
-          needs: NEEDS,
-          instead: "Patterns are disabled on this server. Use count_logs with filters.",
-          answer: patternsAnswer,
-        });
-        const words = input.contains?.toLowerCase() ?? "";
-        const all = (data ?? []).map(describePattern).sort((a, b) => b.count - a.count);
-        const matching = all.filter(({ pattern }) => pattern.toLowerCase().includes(words));
-        const { shown, left_out } = firstOf(matching, input.limit ?? 15);
-        return {
-          from: isoTime(period.from),
-          to: isoTime(period.to),
-          patterns: shown.map((one) => ({ ...one, pattern: clip(one.pattern, 700) })),
-          lines_total: all.reduce((sum, { count }) => sum + count, 0),
-          patterns_total: all.length,
-          left_out,
-          note: all.length === 0 ? NO_PATTERNS : undefined,
-        };
-      }),
+    work: async (ask, input, context) => {
+      const period = periodOf(input, context.now());
+      const { data } = await ask({
+        path: [...API, "patterns"],
+        query: {
+          query: input.selector,
+          start: nanoseconds(period.from),
+          end: nanoseconds(period.to),
+          step: stepOf(undefined, period),
+        },
+        needs: NEEDS,
+        instead: "Patterns are disabled on this server. Use count_logs with filters.",
+        answer: patternsAnswer,
+      });
+      const words = input.contains?.toLowerCase() ?? "";
+      const all = (data ?? []).map(describePattern).sort((a, b) => b.count - a.count);
+      const matching = all.filter(({ pattern }) => pattern.toLowerCase().includes(words));
+      const { shown, left_out } = firstOf(matching, input.limit ?? 15);
+      return {
+        from: isoTime(period.from),
+        to: isoTime(period.to),
+        patterns: shown.map((one) => ({ ...one, pattern: clip(one.pattern, 700) })),
+        lines_total: all.reduce((sum, { count }) => sum + count, 0),
+        patterns_total: all.length,
+        left_out,
+        note: all.length === 0 ? NO_PATTERNS : undefined,
+      };
+    },
   }),
 ];
 

@@ -1,14 +1,13 @@
-import { defineTool } from "skillflow";
 import { clip, isoTime, periodOf, RANGE, resultSchema } from "skillflow/internal";
 import * as z from "zod";
 import { from, isoNanoseconds, nanoseconds, query, to } from "./fields.ts";
-import { API, answered, labels, NEEDS, readOf, stats, withLoki } from "./service.ts";
+import { API, answered, labels, lokiTool, NEEDS, readOf, stats } from "./service.ts";
 
 const LINES = `from to lines:[{ at line labels:any }] shared_labels:any by_level:any read:{ bytes:number lines:number } next:{ from
   to } note`;
 
 export const lineTools = [
-  defineTool({
+  lokiTool({
     name: "search_logs",
     description:
       "Reads log lines by LogQL, newest first. Expensive for long periods: count with count_logs and list the kinds of lines with list_patterns first, then read a few lines of a short period.",
@@ -25,43 +24,42 @@ export const lineTools = [
       limit: z.int().min(1).max(100).optional().describe("Default 20."),
     }),
     output_schema: resultSchema("lines", LINES),
-    handler: (input, context) =>
-      withLoki(context, async (ask) => {
-        const period = periodOf(input, context.now());
-        const limit = input.limit ?? 20;
-        const { data } = await ask({
-          path: [...API, "query_range"],
-          query: {
-            query: input.query,
-            start: nanoseconds(period.from),
-            end: nanoseconds(period.to),
-            limit,
-            direction: input.oldest_first ? "forward" : "backward",
-          },
-          needs: NEEDS,
-          answer: linesAnswer,
-        });
-        if (data.resultType !== "streams") throw new Error("This query returns numbers, not lines. Use count_logs.");
-        const sign = input.oldest_first ? 1 : -1;
-        const lines = data.result
-          .flatMap(({ stream, values }) => values.map(([at, line]) => ({ at, line, stream })))
-          .sort((a, b) => sign * (a.at < b.at ? -1 : Number(a.at > b.at)));
-        const shared = sharedLabels(data.result.map(({ stream }) => stream));
-        return {
-          from: isoTime(period.from),
-          to: isoTime(period.to),
-          lines: lines.map(({ at, line, stream }) => ({
-            at: isoNanoseconds(at),
-            line: clip(line, LONGEST_LINE),
-            labels: withoutLabels(stream, shared),
-          })),
-          shared_labels: Object.keys(shared).length > 0 ? shared : undefined,
-          by_level: levelsOf(lines.map(({ stream }) => stream)),
-          read: readOf(data.stats),
-          ...restOf(lines.length >= limit ? lines.at(-1)?.at : undefined, period, input.oldest_first === true),
-          ...(lines.length === 0 ? { note: NOTHING } : {}),
-        };
-      }),
+    work: async (ask, input, context) => {
+      const period = periodOf(input, context.now());
+      const limit = input.limit ?? 20;
+      const { data } = await ask({
+        path: [...API, "query_range"],
+        query: {
+          query: input.query,
+          start: nanoseconds(period.from),
+          end: nanoseconds(period.to),
+          limit,
+          direction: input.oldest_first ? "forward" : "backward",
+        },
+        needs: NEEDS,
+        answer: linesAnswer,
+      });
+      if (data.resultType !== "streams") throw new Error("This query returns numbers, not lines. Use count_logs.");
+      const sign = input.oldest_first ? 1 : -1;
+      const lines = data.result
+        .flatMap(({ stream, values }) => values.map(([at, line]) => ({ at, line, stream })))
+        .sort((a, b) => sign * (a.at < b.at ? -1 : Number(a.at > b.at)));
+      const shared = sharedLabels(data.result.map(({ stream }) => stream));
+      return {
+        from: isoTime(period.from),
+        to: isoTime(period.to),
+        lines: lines.map(({ at, line, stream }) => ({
+          at: isoNanoseconds(at),
+          line: clip(line, LONGEST_LINE),
+          labels: withoutLabels(stream, shared),
+        })),
+        shared_labels: Object.keys(shared).length > 0 ? shared : undefined,
+        by_level: levelsOf(lines.map(({ stream }) => stream)),
+        read: readOf(data.stats),
+        ...restOf(lines.length >= limit ? lines.at(-1)?.at : undefined, period, input.oldest_first === true),
+        ...(lines.length === 0 ? { note: NOTHING } : {}),
+      };
+    },
   }),
 ];
 

@@ -1,5 +1,5 @@
 import type { ToolContext } from "skillflow";
-import { type Ask, authorization, keyOf, lenient, type Service, withService } from "skillflow/internal";
+import { type Ask, authorization, keyOf, lenient, type Service, toolsWith, withService } from "skillflow/internal";
 import * as z from "zod";
 
 const LOKI: Service = {
@@ -19,6 +19,8 @@ function tenant(id: string | undefined): Record<string, string> {
 export function withLoki(context: ToolContext, work: (ask: Ask) => Promise<unknown>) {
   return withService(LOKI, context, work);
 }
+
+export const lokiTool = toolsWith(withLoki);
 
 export const API = ["loki", "api", "v1"] as const;
 export const NEEDS = "permission to read logs (in Grafana Cloud the logs:read scope)";

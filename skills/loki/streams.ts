@@ -1,8 +1,7 @@
-import { defineTool } from "skillflow";
 import { firstOf, periodOf, resultSchema, TEAM_RANGE, textLike } from "skillflow/internal";
 import * as z from "zod";
 import { from, nanoseconds, selector, to } from "./fields.ts";
-import { API, answered, labels, NEEDS, withLoki } from "./service.ts";
+import { API, answered, labels, lokiTool, NEEDS } from "./service.ts";
 
 interface Span {
   readonly from?: string | undefined;
@@ -10,7 +9,7 @@ interface Span {
 }
 
 export const streamTools = [
-  defineTool({
+  lokiTool({
     name: "list_labels",
     description:
       "Lists the labels of streams, or with `label` the values of one label: which apps, namespaces and levels exist. Call this first. Fields inside lines are not labels: filter them with | json.",
@@ -27,21 +26,20 @@ export const streamTools = [
       limit: z.int().min(1).max(200).optional().describe("Default 50."),
     }),
     output_schema: resultSchema("values", "values:[text] matching:number left_out:number note"),
-    handler: (input, context) =>
-      withLoki(context, async (ask) => {
-        const { data } = await ask({
-          path: input.label ? [...API, "label", input.label, "values"] : [...API, "labels"],
-          query: { ...periodParameters(input, context.now()), query: input.selector },
-          needs: NEEDS,
-          answer: answered(z.array(z.string()).nullish()),
-        });
-        const words = input.contains?.toLowerCase() ?? "";
-        const matching = (data ?? []).filter((value) => value.toLowerCase().includes(words));
-        const { shown, left_out } = firstOf(matching, input.limit ?? 50);
-        return { values: shown, matching: matching.length, left_out, note: data?.length ? undefined : NO_STREAMS };
-      }),
+    work: async (ask, input, context) => {
+      const { data } = await ask({
+        path: input.label ? [...API, "label", input.label, "values"] : [...API, "labels"],
+        query: { ...periodParameters(input, context.now()), query: input.selector },
+        needs: NEEDS,
+        answer: answered(z.array(z.string()).nullish()),
+      });
+      const words = input.contains?.toLowerCase() ?? "";
+      const matching = (data ?? []).filter((value) => value.toLowerCase().includes(words));
+      const { shown, left_out } = firstOf(matching, input.limit ?? 50);
+      return { values: shown, matching: matching.length, left_out, note: data?.length ? undefined : NO_STREAMS };
+    },
   }),
-  defineTool({
+  lokiTool({
     name: "list_streams",
     description:
       "Lists the streams that match a selector, by their labels, and how many streams, lines and bytes a query would read. Reads no lines. Does not count the newest minutes.",
@@ -57,31 +55,30 @@ export const streamTools = [
       "streams streams_total",
       "streams:[any] streams_total:number left_out:number reads:{ bytes:number lines:number chunks:number } note",
     ),
-    handler: (input, context) =>
-      withLoki(context, async (ask) => {
-        const times = periodParameters(input, context.now());
-        const { data } = await ask({
-          path: [...API, "series"],
-          query: { ...times, "match[]": input.selector },
-          needs: NEEDS,
-          answer: answered(z.array(labels).nullish()),
-        });
-        const reads = await ask({
-          path: [...API, "index", "stats"],
-          query: { ...times, query: input.selector },
-          needs: NEEDS,
-          answer: statsAnswer,
-        });
-        const all = data ?? [];
-        const { shown, left_out } = firstOf(all, input.limit ?? 10);
-        return {
-          streams: shown,
-          streams_total: all.length,
-          left_out,
-          reads: { bytes: reads.bytes, lines: reads.entries, chunks: reads.chunks },
-          note: all.length === 0 ? NO_STREAMS : undefined,
-        };
-      }),
+    work: async (ask, input, context) => {
+      const times = periodParameters(input, context.now());
+      const { data } = await ask({
+        path: [...API, "series"],
+        query: { ...times, "match[]": input.selector },
+        needs: NEEDS,
+        answer: answered(z.array(labels).nullish()),
+      });
+      const reads = await ask({
+        path: [...API, "index", "stats"],
+        query: { ...times, query: input.selector },
+        needs: NEEDS,
+        answer: statsAnswer,
+      });
+      const all = data ?? [];
+      const { shown, left_out } = firstOf(all, input.limit ?? 10);
+      return {
+        streams: shown,
+        streams_total: all.length,
+        left_out,
+        reads: { bytes: reads.bytes, lines: reads.entries, chunks: reads.chunks },
+        note: all.length === 0 ? NO_STREAMS : undefined,
+      };
+    },
   }),
 ];
 

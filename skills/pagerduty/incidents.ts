@@ -1,4 +1,3 @@
-import { defineTool } from "skillflow";
 import {
   clip,
   each,
@@ -23,11 +22,11 @@ import {
   number,
   offset,
   paged,
+  pagerdutyTool,
   READS,
   reference,
   text,
   to,
-  withPagerDuty,
 } from "./service.ts";
 
 const NOT_FOUND = "list_incidents lists the ids.";
@@ -38,7 +37,7 @@ export const INCIDENT = `id number:number title status urgency priority service 
 const PAGED = "next_offset:number note";
 
 export const incidentTools = [
-  defineTool({
+  pagerdutyTool({
     name: "list_incidents",
     description:
       "Lists incidents, newest first: title, service, urgency, assignee. By default, open ones of the last month: change it with `statuses` and `from`. Call this first. For one with its notes: get_incident.",
@@ -59,31 +58,30 @@ export const incidentTools = [
       offset,
     }),
     output_schema: resultSchema("incidents", `incidents:[{ ${INCIDENT} }] ${PAGED}`),
-    handler: (input, context) =>
-      withPagerDuty(context, async (ask) => {
-        const page = await ask({
-          path: ["incidents"],
-          query: {
-            "statuses[]": input.statuses ?? ["triggered", "acknowledged"],
-            "service_ids[]": input.service,
-            "urgencies[]": input.urgency,
-            since: input.from && isoTime(momentOf(input.from, context.now())),
-            until: input.to && isoTime(momentOf(input.to, context.now())),
-            sort_by: "created_at:desc",
-            limit: input.limit ?? 20,
-            offset: input.offset,
-          },
-          needs: READS,
-          answer: z.object({ incidents: z.array(incident), ...paged }),
-        });
-        return {
-          incidents: page.incidents.map(briefOf),
-          next_offset: nextOffset(page.incidents, page, input.offset),
-          note: page.incidents.length === 0 ? "No incident with these statuses in this period." : undefined,
-        };
-      }),
+    work: async (ask, input, context) => {
+      const page = await ask({
+        path: ["incidents"],
+        query: {
+          "statuses[]": input.statuses ?? ["triggered", "acknowledged"],
+          "service_ids[]": input.service,
+          "urgencies[]": input.urgency,
+          since: input.from && isoTime(momentOf(input.from, context.now())),
+          until: input.to && isoTime(momentOf(input.to, context.now())),
+          sort_by: "created_at:desc",
+          limit: input.limit ?? 20,
+          offset: input.offset,
+        },
+        needs: READS,
+        answer: z.object({ incidents: z.array(incident), ...paged }),
+      });
+      return {
+        incidents: page.incidents.map(briefOf),
+        next_offset: nextOffset(page.incidents, page, input.offset),
+        note: page.incidents.length === 0 ? "No incident with these statuses in this period." : undefined,
+      };
+    },
   }),
-  defineTool({
+  pagerdutyTool({
     name: "get_incident",
     description:
       "Reads one incident with the notes of responders, newest first. For monitor data: list_alerts. For who was called and when: get_timeline. For earlier deployments: list_changes.",
@@ -93,25 +91,24 @@ export const incidentTools = [
       "id notes",
       `${INCIDENT} escalation_policy teams:[text] last_changed_at notes:[{ at by text }] notes_left_out:number`,
     ),
-    handler: (input, context) =>
-      withPagerDuty(context, async (ask) => {
-        const place = ["incidents", input.incident];
-        const told = await ask({ path: place, needs: READS, instead: NOT_FOUND, answer: incidentAnswer });
-        const { notes } = await ask({ path: [...place, "notes"], needs: READS, answer: notesAnswer });
-        const shown = notes.slice(0, MOST_NOTES);
-        return {
-          ...briefOf(told.incident),
-          escalation_policy: told.incident.escalation_policy?.summary,
-          teams: told.incident.teams?.map((team) => team?.summary ?? ""),
-          last_changed_at: told.incident.last_status_change_at,
-          notes: shown.map(({ created_at, user, content }) => {
-            return { at: created_at, by: user?.summary, text: withoutMarkers(content ?? "") };
-          }),
-          notes_left_out: notes.length - shown.length || undefined,
-        };
-      }),
+    work: async (ask, input) => {
+      const place = ["incidents", input.incident];
+      const told = await ask({ path: place, needs: READS, instead: NOT_FOUND, answer: incidentAnswer });
+      const { notes } = await ask({ path: [...place, "notes"], needs: READS, answer: notesAnswer });
+      const shown = notes.slice(0, MOST_NOTES);
+      return {
+        ...briefOf(told.incident),
+        escalation_policy: told.incident.escalation_policy?.summary,
+        teams: told.incident.teams?.map((team) => team?.summary ?? ""),
+        last_changed_at: told.incident.last_status_change_at,
+        notes: shown.map(({ created_at, user, content }) => {
+          return { at: created_at, by: user?.summary, text: withoutMarkers(content ?? "") };
+        }),
+        notes_left_out: notes.length - shown.length || undefined,
+      };
+    },
   }),
-  defineTool({
+  pagerdutyTool({
     name: "get_timeline",
     description:
       "Reads an incident's timeline, newest first: triggered, who was notified and how, acknowledged, escalated, noted, resolved. Shows whether a person handles it. get_incident is cheaper and returns the details.",
@@ -124,51 +121,49 @@ export const incidentTools = [
       offset,
     }),
     output_schema: resultSchema("entries", `entries:[{ at kind what by via }] ${PAGED}`),
-    handler: (input, context) =>
-      withPagerDuty(context, async (ask) => {
-        const page = await ask({
-          path: ["incidents", input.incident, "log_entries"],
-          query: { is_overview: !input.every, limit: input.limit ?? 30, offset: input.offset },
-          needs: READS,
-          instead: NOT_FOUND,
-          answer: z.object({ log_entries: z.array(entry), ...paged }),
-        });
-        return {
-          entries: page.log_entries.map((one) => ({
-            at: one.created_at,
-            kind: one.type.replace(/_log_entry$/, ""),
-            ...pick(one, "what:summary by:agent?.summary via:channel?.type"),
-          })),
-          next_offset: nextOffset(page.log_entries, page, input.offset),
-        };
-      }),
+    work: async (ask, input) => {
+      const page = await ask({
+        path: ["incidents", input.incident, "log_entries"],
+        query: { is_overview: !input.every, limit: input.limit ?? 30, offset: input.offset },
+        needs: READS,
+        instead: NOT_FOUND,
+        answer: z.object({ log_entries: z.array(entry), ...paged }),
+      });
+      return {
+        entries: page.log_entries.map((one) => ({
+          at: one.created_at,
+          kind: one.type.replace(/_log_entry$/, ""),
+          ...pick(one, "what:summary by:agent?.summary via:channel?.type"),
+        })),
+        next_offset: nextOffset(page.log_entries, page, input.offset),
+      };
+    },
   }),
-  defineTool({
+  pagerdutyTool({
     name: "list_alerts",
     description:
       "Lists the alerts that monitors sent for an incident, newest first: severity, summary and details, such as the query and the value. Grouped incidents have hundreds: set `limit`.",
     ...SNAPSHOT,
     input_schema: z.strictObject({ incident: incidentId, limit: limit.describe("Default 10."), offset }),
     output_schema: resultSchema("alerts", `alerts:[{ id status severity summary at from details }] ${PAGED}`),
-    handler: (input, context) =>
-      withPagerDuty(context, async (ask) => {
-        const page = await ask({
-          path: ["incidents", input.incident, "alerts"],
-          query: { sort_by: "created_at:desc", limit: input.limit ?? 10, offset: input.offset },
-          needs: READS,
-          instead: NOT_FOUND,
-          answer: z.object({ alerts: z.array(alert), ...paged }),
-        });
-        return {
-          alerts: page.alerts.map(({ id: own, status, severity, summary, created_at, integration, body }) => {
-            const details = body?.details === undefined ? undefined : clip(wordsOf(body.details), LONGEST_DETAILS);
-            return { id: own, status, severity, summary, at: created_at, from: integration?.summary, details };
-          }),
-          next_offset: nextOffset(page.alerts, page, input.offset),
-        };
-      }),
+    work: async (ask, input) => {
+      const page = await ask({
+        path: ["incidents", input.incident, "alerts"],
+        query: { sort_by: "created_at:desc", limit: input.limit ?? 10, offset: input.offset },
+        needs: READS,
+        instead: NOT_FOUND,
+        answer: z.object({ alerts: z.array(alert), ...paged }),
+      });
+      return {
+        alerts: page.alerts.map(({ id: own, status, severity, summary, created_at, integration, body }) => {
+          const details = body?.details === undefined ? undefined : clip(wordsOf(body.details), LONGEST_DETAILS);
+          return { id: own, status, severity, summary, at: created_at, from: integration?.summary, details };
+        }),
+        next_offset: nextOffset(page.alerts, page, input.offset),
+      };
+    },
   }),
-  defineTool({
+  pagerdutyTool({
     name: "list_changes",
     description:
       "Lists changes that pipelines reported to PagerDuty, newest first: those that it considers related to an incident, or all of a period. Shows deployments before the first symptom, if pipelines report them.",
@@ -181,36 +176,35 @@ export const incidentTools = [
       offset,
     }),
     output_schema: resultSchema("changes", `changes:[{ at summary source reason links:[text] }] ${PAGED}`),
-    handler: (input, context) =>
-      withPagerDuty(context, async (ask) => {
-        const most = input.limit ?? 20;
-        const period = periodOf(input, context.now());
-        const page = await ask({
-          ...(input.incident
-            ? { path: ["incidents", input.incident, "related_change_events"], query: { limit: most } }
-            : {
-                path: ["change_events"],
-                query: { since: isoTime(period.from), until: isoTime(period.to), limit: most, offset: input.offset },
-              }),
-          needs: "an API key, or the incidents.read and change_events.read scopes",
-          instead: NOT_FOUND,
-          answer: z.object({ change_events: z.array(change), ...paged }),
-        });
-        return {
-          changes: page.change_events.map(({ timestamp, summary, source, correlation_reason, links }) => ({
-            at: timestamp,
-            summary,
-            source,
-            reason: correlation_reason?.reason,
-            links: links?.flatMap(({ href }) => (href ? [href] : [])).slice(0, 3),
-          })),
-          next_offset: input.incident ? undefined : nextOffset(page.change_events, page, input.offset),
-          note:
-            page.change_events.length === 0
-              ? "No change was reported. Pipelines may not send changes to PagerDuty."
-              : undefined,
-        };
-      }),
+    work: async (ask, input, context) => {
+      const most = input.limit ?? 20;
+      const period = periodOf(input, context.now());
+      const page = await ask({
+        ...(input.incident
+          ? { path: ["incidents", input.incident, "related_change_events"], query: { limit: most } }
+          : {
+              path: ["change_events"],
+              query: { since: isoTime(period.from), until: isoTime(period.to), limit: most, offset: input.offset },
+            }),
+        needs: "an API key, or the incidents.read and change_events.read scopes",
+        instead: NOT_FOUND,
+        answer: z.object({ change_events: z.array(change), ...paged }),
+      });
+      return {
+        changes: page.change_events.map(({ timestamp, summary, source, correlation_reason, links }) => ({
+          at: timestamp,
+          summary,
+          source,
+          reason: correlation_reason?.reason,
+          links: links?.flatMap(({ href }) => (href ? [href] : [])).slice(0, 3),
+        })),
+        next_offset: input.incident ? undefined : nextOffset(page.change_events, page, input.offset),
+        note:
+          page.change_events.length === 0
+            ? "No change was reported. Pipelines may not send changes to PagerDuty."
+            : undefined,
+      };
+    },
   }),
 ];
 

@@ -1,15 +1,14 @@
-import { defineTool } from "skillflow";
 import { type Ask, plainMarkerOf, resultSchema, WRITE_ONCE } from "skillflow/internal";
 import * as z from "zod";
 import { briefOf, INCIDENT, type Incident, incidentAnswer, notesAnswer } from "./incidents.ts";
-import { incidentId, READS, withPagerDuty } from "./service.ts";
+import { incidentId, pagerdutyTool, READS } from "./service.ts";
 
 const WRITES =
   "an API key with write access or the incidents.write scope, and PAGERDUTY_FROM unless the key belongs to a user";
 const SETTLED = resultSchema("id status", `${INCIDENT} existing:flag`);
 
 export const respondTools = [
-  defineTool({
+  pagerdutyTool({
     name: "acknowledge_incident",
     description:
       "Acknowledges an incident: a person handles it, and its escalation stops. Does not reopen a resolved incident.",
@@ -17,16 +16,15 @@ export const respondTools = [
     targets: [],
     input_schema: z.strictObject({ incident: incidentId }),
     output_schema: SETTLED,
-    handler: ({ incident }, context) =>
-      withPagerDuty(context, async (ask) => {
-        const now = await read(ask, incident);
-        if (now.status === "acknowledged") return { ...briefOf(now), existing: true };
-        if (now.status === "resolved")
-          throw new Error(`Incident ${incident} is resolved. Acknowledging it would reopen it.`);
-        return briefOf(await settle(ask, incident, { status: "acknowledged" }));
-      }),
+    work: async (ask, { incident }) => {
+      const now = await read(ask, incident);
+      if (now.status === "acknowledged") return { ...briefOf(now), existing: true };
+      if (now.status === "resolved")
+        throw new Error(`Incident ${incident} is resolved. Acknowledging it would reopen it.`);
+      return briefOf(await settle(ask, incident, { status: "acknowledged" }));
+    },
   }),
-  defineTool({
+  pagerdutyTool({
     name: "resolve_incident",
     description:
       "Resolves an incident for all responders: no one is called for it anymore. Only if measurements show that it is over. Put findings in add_note.",
@@ -37,14 +35,13 @@ export const respondTools = [
       resolution: z.string().min(1).max(1000).optional().describe("What resolved it. Stored in the timeline."),
     }),
     output_schema: SETTLED,
-    handler: ({ incident, ...rest }, context) =>
-      withPagerDuty(context, async (ask) => {
-        const now = await read(ask, incident);
-        if (now.status === "resolved") return { ...briefOf(now), existing: true };
-        return briefOf(await settle(ask, incident, { status: "resolved", ...rest }));
-      }),
+    work: async (ask, { incident, ...rest }) => {
+      const now = await read(ask, incident);
+      if (now.status === "resolved") return { ...briefOf(now), existing: true };
+      return briefOf(await settle(ask, incident, { status: "resolved", ...rest }));
+    },
   }),
-  defineTool({
+  pagerdutyTool({
     name: "add_note",
     description:
       "Adds a note to an incident: your findings with their evidence, as plain text. Does not notify anyone. A repeated call adds no second note.",
@@ -52,27 +49,26 @@ export const respondTools = [
     targets: [],
     input_schema: z.strictObject({ incident: incidentId, text: z.string().min(1).max(20_000) }),
     output_schema: resultSchema("id", "id created_at existing:flag"),
-    handler: (input, context) =>
-      withPagerDuty(context, async (ask) => {
-        const marker = plainMarkerOf(context, input);
-        const path = ["incidents", input.incident, "notes"];
-        const { notes } = await ask({
-          path,
-          needs: READS,
-          instead: "list_incidents lists the ids.",
-          answer: notesAnswer,
-        });
-        const known = notes.find(({ content }) => content?.includes(marker));
-        if (known) return { id: known.id, created_at: known.created_at, existing: true };
-        const { note } = await ask({
-          path,
-          body: { note: { content: `${input.text}\n\n${marker}` } },
-          effect: "write",
-          needs: WRITES,
-          answer: z.object({ note: z.object({ id: z.string(), created_at: z.string().nullish() }) }),
-        });
-        return { id: note.id, created_at: note.created_at };
-      }),
+    work: async (ask, input, context) => {
+      const marker = plainMarkerOf(context, input);
+      const path = ["incidents", input.incident, "notes"];
+      const { notes } = await ask({
+        path,
+        needs: READS,
+        instead: "list_incidents lists the ids.",
+        answer: notesAnswer,
+      });
+      const known = notes.find(({ content }) => content?.includes(marker));
+      if (known) return { id: known.id, created_at: known.created_at, existing: true };
+      const { note } = await ask({
+        path,
+        body: { note: { content: `${input.text}\n\n${marker}` } },
+        effect: "write",
+        needs: WRITES,
+        answer: z.object({ note: z.object({ id: z.string(), created_at: z.string().nullish() }) }),
+      });
+      return { id: note.id, created_at: note.created_at };
+    },
   }),
 ];
 

@@ -1,5 +1,14 @@
 import type { ToolContext } from "skillflow";
-import { type Ask, keyOf, lenient, type Service, textLike, timeField, withService } from "skillflow/internal";
+import {
+  type Ask,
+  keyOf,
+  lenient,
+  type Service,
+  textLike,
+  timeField,
+  toolsWith,
+  withService,
+} from "skillflow/internal";
 import * as z from "zod";
 
 const PAGERDUTY: Service = {
@@ -26,6 +35,8 @@ function letIn(key: string | undefined): Record<string, string> {
 export function withPagerDuty(context: ToolContext, work: (ask: Ask) => Promise<unknown>) {
   return withService(PAGERDUTY, context, work);
 }
+
+export const pagerdutyTool = toolsWith(withPagerDuty);
 
 export const READS = "an API key, or the incidents.read scope";
 

@@ -1,13 +1,12 @@
-import { defineTool } from "skillflow";
 import { clip, resultSchema, TEAM_SNAPSHOT } from "skillflow/internal";
 import * as z from "zod";
-import { withPostgres } from "./session.ts";
+import { postgresTool } from "./session.ts";
 import { withoutValues } from "./tokens.ts";
 
 const limit = z.int().min(1).max(50).optional();
 
 export const activityTools = [
-  defineTool({
+  postgresTool({
     name: "list_queries",
     description:
       "Lists running statements, longest first: text without values, what they wait for, how long their transaction is open. Counts connections by state and shows their limit. Call this first for a slow database. For who blocks whom: list_locks.",
@@ -28,24 +27,23 @@ export const activityTools = [
       `queries:[any] matching:number left_out:number connections:[any] connections_total:number
         connections_limit:number note`,
     ),
-    handler: (input, context) =>
-      withPostgres(context, async ({ read }) => {
-        const most = input.limit ?? 15;
-        const { rows } = await read(QUERIES, [input.min_seconds ?? 1, most]);
-        const states = (await read(STATES)).rows;
-        const matching = Number(rows[0]?.["matching"] ?? 0);
-        return {
-          queries: rows.map(({ matching: _, query, ...one }) => ({ ...one, query: shown(query) })),
-          matching,
-          left_out: matching > rows.length ? matching - rows.length : undefined,
-          connections: states.map(({ state, count }) => ({ state, count })),
-          connections_total: states.reduce((sum, { count }) => sum + Number(count), 0),
-          connections_limit: Number(states[0]?.["most"] ?? 0),
-          note: rows.some(({ query }) => query === "<insufficient privilege>") ? UNSEEN : undefined,
-        };
-      }),
+    work: async ({ read }, input) => {
+      const most = input.limit ?? 15;
+      const { rows } = await read(QUERIES, [input.min_seconds ?? 1, most]);
+      const states = (await read(STATES)).rows;
+      const matching = Number(rows[0]?.["matching"] ?? 0);
+      return {
+        queries: rows.map(({ matching: _, query, ...one }) => ({ ...one, query: shown(query) })),
+        matching,
+        left_out: matching > rows.length ? matching - rows.length : undefined,
+        connections: states.map(({ state, count }) => ({ state, count })),
+        connections_total: states.reduce((sum, { count }) => sum + Number(count), 0),
+        connections_limit: Number(states[0]?.["most"] ?? 0),
+        note: rows.some(({ query }) => query === "<insufficient privilege>") ? UNSEEN : undefined,
+      };
+    },
   }),
-  defineTool({
+  postgresTool({
     name: "list_locks",
     description:
       "Lists sessions that wait for a lock and those that hold it, longest wait first, with both statements without values. Empty if no session waits. For statements that are slow without a lock: list_queries.",
@@ -53,21 +51,20 @@ export const activityTools = [
     reads: "private",
     input_schema: z.strictObject({ limit: limit.describe("Default 15.") }),
     output_schema: resultSchema("waits", "waits:[any] matching:number left_out:number note"),
-    handler: (input, context) =>
-      withPostgres(context, async ({ read }) => {
-        const { rows } = await read(LOCKS, [input.limit ?? 15]);
-        const matching = Number(rows[0]?.["matching"] ?? 0);
-        return {
-          waits: rows.map(({ matching: _, query, blocker_query, ...wait }) => {
-            return { ...wait, query: shown(query), blocker_query: shown(blocker_query) };
-          }),
-          matching,
-          left_out: matching > rows.length ? matching - rows.length : undefined,
-          note: rows.length === 0 ? "No session waits for a lock now." : undefined,
-        };
-      }),
+    work: async ({ read }, input) => {
+      const { rows } = await read(LOCKS, [input.limit ?? 15]);
+      const matching = Number(rows[0]?.["matching"] ?? 0);
+      return {
+        waits: rows.map(({ matching: _, query, blocker_query, ...wait }) => {
+          return { ...wait, query: shown(query), blocker_query: shown(blocker_query) };
+        }),
+        matching,
+        left_out: matching > rows.length ? matching - rows.length : undefined,
+        note: rows.length === 0 ? "No session waits for a lock now." : undefined,
+      };
+    },
   }),
-  defineTool({
+  postgresTool({
     name: "top_statements",
     description:
       "Lists the statements that took the most time since the statistics began, from pg_stat_statements: calls, mean, rows, blocks read. Shows what to optimize. For what runs now: list_queries.",
@@ -78,19 +75,18 @@ export const activityTools = [
       limit: limit.describe("Default 10."),
     }),
     output_schema: resultSchema("statements", "statements:[any] since note"),
-    handler: (input, context) =>
-      withPostgres(context, async ({ read }) => {
-        const place = (await read(EXTENSION)).rows[0]?.["place"];
-        if (place === undefined)
-          throw new Error("pg_stat_statements is not installed in this database. list_queries shows what runs now.");
-        const sort = SORTS[input.sort ?? "total_time"];
-        const sql = STATEMENTS.replace("{place}", String(place)).replace("{sort}", sort);
-        const { rows } = await read(sql, [input.limit ?? 10]);
-        return {
-          statements: rows.map(({ query, ...one }) => ({ ...one, query: shown(query) })),
-          note: rows.some(({ query }) => query === "<insufficient privilege>") ? UNSEEN : undefined,
-        };
-      }),
+    work: async ({ read }, input) => {
+      const place = (await read(EXTENSION)).rows[0]?.["place"];
+      if (place === undefined)
+        throw new Error("pg_stat_statements is not installed in this database. list_queries shows what runs now.");
+      const sort = SORTS[input.sort ?? "total_time"];
+      const sql = STATEMENTS.replace("{place}", String(place)).replace("{sort}", sort);
+      const { rows } = await read(sql, [input.limit ?? 10]);
+      return {
+        statements: rows.map(({ query, ...one }) => ({ ...one, query: shown(query) })),
+        note: rows.some(({ query }) => query === "<insufficient privilege>") ? UNSEEN : undefined,
+      };
+    },
   }),
 ];
 

@@ -1,10 +1,9 @@
-import { defineTool } from "skillflow";
 import { resultSchema, TEAM_SNAPSHOT } from "skillflow/internal";
 import * as z from "zod";
-import { withPostgres } from "./session.ts";
+import { postgresTool } from "./session.ts";
 
 export const healthTools = [
-  defineTool({
+  postgresTool({
     name: "check_health",
     description:
       "Shows the health of the database in one cheap call: cache hit rate, deadlocks, rollbacks, temporary files, connections, oldest transaction, how close transaction ids and sequences are to running out, broken indexes. Totals are since `statistics_since`. For what runs now: list_queries.",
@@ -18,14 +17,13 @@ export const healthTools = [
         transaction_ids_used_percent:number invalid_indexes:number prepared_transactions:number
         sequences_near_end:[any]`,
     ),
-    handler: (_, context) =>
-      withPostgres(context, async ({ read }) => {
-        const [facts] = (await read(FACTS)).rows;
-        const { rows } = await read(SEQUENCES);
-        return { ...facts, sequences_near_end: rows };
-      }),
+    work: async ({ read }) => {
+      const [facts] = (await read(FACTS)).rows;
+      const { rows } = await read(SEQUENCES);
+      return { ...facts, sequences_near_end: rows };
+    },
   }),
-  defineTool({
+  postgresTool({
     name: "list_replication",
     description:
       "Lists this server's replicas with their lag in bytes and seconds, its slots with the amount of log they retain (a lost replica fills the disk), and, on a replica, its own lag. Use it for stale reads and disks that fill.",
@@ -36,24 +34,23 @@ export const healthTools = [
       "is_replica replicas slots",
       "is_replica:flag behind:any replicas:[any] slots:[any] note",
     ),
-    handler: (_, context) =>
-      withPostgres(context, async ({ read }) => {
-        const isReplica = (await read("SELECT pg_catalog.pg_is_in_recovery() AS is")).rows[0]?.["is"] === true;
-        const behind = isReplica ? (await read(BEHIND)).rows[0] : undefined;
-        const replicas = (await read(REPLICAS)).rows;
-        const slots = (await read(SLOTS)).rows;
-        const isAlone = !isReplica && replicas.length === 0 && slots.length === 0;
-        const unseen = replicas.some(({ state }) => state === null);
-        return {
-          is_replica: isReplica,
-          behind,
-          replicas,
-          slots,
-          note: isAlone ? "This server has no replicas." : unseen ? UNSEEN : undefined,
-        };
-      }),
+    work: async ({ read }) => {
+      const isReplica = (await read("SELECT pg_catalog.pg_is_in_recovery() AS is")).rows[0]?.["is"] === true;
+      const behind = isReplica ? (await read(BEHIND)).rows[0] : undefined;
+      const replicas = (await read(REPLICAS)).rows;
+      const slots = (await read(SLOTS)).rows;
+      const isAlone = !isReplica && replicas.length === 0 && slots.length === 0;
+      const unseen = replicas.some(({ state }) => state === null);
+      return {
+        is_replica: isReplica,
+        behind,
+        replicas,
+        slots,
+        note: isAlone ? "This server has no replicas." : unseen ? UNSEEN : undefined,
+      };
+    },
   }),
-  defineTool({
+  postgresTool({
     name: "list_indexes",
     description:
       "Lists indexes that cost more than they help, largest first: unused since the statistics began, duplicates, or broken. For all indexes of one table: describe_table.",
@@ -65,19 +62,18 @@ export const healthTools = [
       limit: z.int().min(1).max(100).optional().describe("Default 20."),
     }),
     output_schema: resultSchema("indexes", "indexes:[any] matching:number left_out:number statistics_since note"),
-    handler: (input, context) =>
-      withPostgres(context, async ({ read }) => {
-        const { rows } = await read(INDEXES, [input.contains ?? "", input.limit ?? 20]);
-        const matching = Number(rows[0]?.["matching"] ?? 0);
-        const since = (await read(SINCE)).rows[0]?.["since"];
-        return {
-          indexes: rows.map(({ matching: _, ...index }) => index),
-          matching,
-          left_out: matching > rows.length ? matching - rows.length : undefined,
-          statistics_since: since,
-          note: rows.length === 0 ? "No index is unused, duplicate or broken." : ONLY_HERE,
-        };
-      }),
+    work: async ({ read }, input) => {
+      const { rows } = await read(INDEXES, [input.contains ?? "", input.limit ?? 20]);
+      const matching = Number(rows[0]?.["matching"] ?? 0);
+      const since = (await read(SINCE)).rows[0]?.["since"];
+      return {
+        indexes: rows.map(({ matching: _, ...index }) => index),
+        matching,
+        left_out: matching > rows.length ? matching - rows.length : undefined,
+        statistics_since: since,
+        note: rows.length === 0 ? "No index is unused, duplicate or broken." : ONLY_HERE,
+      };
+    },
   }),
 ];
 

@@ -1,14 +1,13 @@
-import { defineTool } from "skillflow";
 import { resultSchema, SNAPSHOT, TEAM_SNAPSHOT } from "skillflow/internal";
 import * as z from "zod";
 import { admit } from "./gate.ts";
 import { hide, withHiding } from "./hidden.ts";
-import { withPostgres } from "./session.ts";
+import { postgresTool } from "./session.ts";
 
 const sql = z.string().min(1).max(8000);
 
 export const queryTools = [
-  defineTool({
+  postgresTool({
     name: "query",
     description:
       "Runs one SELECT (or WITH, VALUES, TABLE) in a read-only transaction, for at most 15 seconds. Expensive on large tables without an index: call explain first. For tables and columns: list_tables, describe_table.",
@@ -25,27 +24,26 @@ export const queryTools = [
       "columns rows row_count",
       "columns:[text] rows:[any] row_count:number more:flag never_shown:[text] note",
     ),
-    handler: (input, context) =>
-      withPostgres(context, async (session) => {
-        const tokens = await admit(input.sql, session);
-        const hiding = await hide(tokens, session, context.config);
-        const limit = input.limit ?? 50;
-        // A cursor accepts only a query and limits the rows that are sent.
-        await session.read(`DECLARE answer NO SCROLL CURSOR FOR ${withoutEnd(withHiding(input.sql, tokens, hiding))}`);
-        const { fields, lists } = await session.read(`FETCH ${limit + 1} FROM answer`);
-        const rows = lists.slice(0, limit);
-        const more = lists.length > limit;
-        return {
-          columns: fields.map(({ name }) => name),
-          rows,
-          row_count: rows.length,
-          more: more || undefined,
-          never_shown: hiding.hidden.length > 0 ? hiding.hidden.slice(0, 20) : undefined,
-          note: noteOf(rows.length, more),
-        };
-      }),
+    work: async (session, input, context) => {
+      const tokens = await admit(input.sql, session);
+      const hiding = await hide(tokens, session, context.config);
+      const limit = input.limit ?? 50;
+      // A cursor accepts only a query and limits the rows that are sent.
+      await session.read(`DECLARE answer NO SCROLL CURSOR FOR ${withoutEnd(withHiding(input.sql, tokens, hiding))}`);
+      const { fields, lists } = await session.read(`FETCH ${limit + 1} FROM answer`);
+      const rows = lists.slice(0, limit);
+      const more = lists.length > limit;
+      return {
+        columns: fields.map(({ name }) => name),
+        rows,
+        row_count: rows.length,
+        more: more || undefined,
+        never_shown: hiding.hidden.length > 0 ? hiding.hidden.slice(0, 20) : undefined,
+        note: noteOf(rows.length, more),
+      };
+    },
   }),
-  defineTool({
+  postgresTool({
     name: "explain",
     description:
       "Shows the plan of a statement without running it: indexes, expected rows and cost. Also for INSERT, UPDATE and DELETE. Use it before an expensive query, and for a slow one from list_queries.",
@@ -53,14 +51,13 @@ export const queryTools = [
     reads: "private",
     input_schema: z.strictObject({ sql: sql.describe("Without EXPLAIN.") }),
     output_schema: resultSchema("plan", "plan:[text] left_out:number"),
-    handler: (input, context) =>
-      withPostgres(context, async (session) => {
-        const tokens = await admit(input.sql, session);
-        const { lists } = await session.read(`EXPLAIN (FORMAT TEXT, COSTS ON) ${withoutEnd(input.sql)}`);
-        const lines = lists.map(([line]) => String(line));
-        const left = lines.length - MOST_LINES;
-        return { plan: tokens.length > 0 ? lines.slice(0, MOST_LINES) : [], left_out: left > 0 ? left : undefined };
-      }),
+    work: async (session, input) => {
+      const tokens = await admit(input.sql, session);
+      const { lists } = await session.read(`EXPLAIN (FORMAT TEXT, COSTS ON) ${withoutEnd(input.sql)}`);
+      const lines = lists.map(([line]) => String(line));
+      const left = lines.length - MOST_LINES;
+      return { plan: tokens.length > 0 ? lines.slice(0, MOST_LINES) : [], left_out: left > 0 ? left : undefined };
+    },
   }),
 ];
 

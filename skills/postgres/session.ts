@@ -1,5 +1,5 @@
 import { type Json, SkillflowError, type ToolContext } from "skillflow";
-import { trim } from "skillflow/internal";
+import { toolsWith, trim } from "skillflow/internal";
 import { connect, STATEMENT_SECONDS } from "./connection.ts";
 import { explain } from "./failure.ts";
 import { rowOf, type Value } from "./values.ts";
@@ -55,3 +55,5 @@ export async function withPostgres(context: ToolContext, work: (session: Session
     throw explain(error, context.config);
   }
 }
+
+export const postgresTool = toolsWith(withPostgres);

@@ -1,11 +1,10 @@
-import { defineTool } from "skillflow";
 import { resultSchema, TEAM_SNAPSHOT } from "skillflow/internal";
 import * as z from "zod";
 import { isHidden, rulesOf } from "./hidden.ts";
-import { withPostgres } from "./session.ts";
+import { postgresTool } from "./session.ts";
 
 export const tableTools = [
-  defineTool({
+  postgresTool({
     name: "list_tables",
     description:
       "Lists tables, largest first: size, estimated rows, dead rows that wait for vacuum (bloat), last vacuum and analyze, reads with and without an index since the statistics began. Cheap. For columns and indexes: describe_table.",
@@ -18,23 +17,19 @@ export const tableTools = [
       limit: z.int().min(1).max(100).optional().describe("Default 20."),
     }),
     output_schema: resultSchema("tables matching", "tables:[any] matching:number left_out:number note"),
-    handler: (input, context) =>
-      withPostgres(context, async ({ read }) => {
-        const limit = input.limit ?? 20;
-        const { rows } = await read(TABLES.replace("{sort}", SORTS[input.sort ?? "size"]), [
-          input.contains ?? "",
-          limit,
-        ]);
-        const matching = Number(rows[0]?.["matching"] ?? 0);
-        return {
-          tables: rows.map(({ matching: _, ...table }) => table),
-          matching,
-          left_out: matching > rows.length ? matching - rows.length : undefined,
-          note: rows.length === 0 ? "The role can see no table whose name contains it." : undefined,
-        };
-      }),
+    work: async ({ read }, input) => {
+      const limit = input.limit ?? 20;
+      const { rows } = await read(TABLES.replace("{sort}", SORTS[input.sort ?? "size"]), [input.contains ?? "", limit]);
+      const matching = Number(rows[0]?.["matching"] ?? 0);
+      return {
+        tables: rows.map(({ matching: _, ...table }) => table),
+        matching,
+        left_out: matching > rows.length ? matching - rows.length : undefined,
+        note: rows.length === 0 ? "The role can see no table whose name contains it." : undefined,
+      };
+    },
   }),
-  defineTool({
+  postgresTool({
     name: "describe_table",
     description:
       "Reads one table: columns with types, indexes with size and number of uses, constraints, row-level security. Use it before you write a query, or to see which index is missing.",
@@ -46,29 +41,28 @@ export const tableTools = [
       "table columns indexes",
       "table kind columns:[any] indexes:[any] constraints:[text] row_security:flag left_out:number",
     ),
-    handler: (input, context) =>
-      withPostgres(context, async ({ read }) => {
-        const rules = rulesOf(context.config);
-        const found = (await read(RELATION, [input.table])).rows[0];
-        if (!found) throw new Error("The role can see no such table or view. list_tables lists the names.");
-        const { oid, schema, name, kind, row_security } = found;
-        const columns = (await read(COLUMNS, [oid])).rows;
-        const indexes = (await read(INDEXES, [oid])).rows;
-        const constraints = (await read(CONSTRAINTS, [oid])).rows;
-        const left = columns.length - MOST_COLUMNS;
-        return {
-          table: `${String(schema)}.${String(name)}`,
-          kind,
-          columns: columns.slice(0, MOST_COLUMNS).map((column) => {
-            const never = isHidden(rules, [String(schema), String(name), String(column["name"])]);
-            return never ? { ...column, default: undefined, never_shown: true } : column;
-          }),
-          indexes,
-          constraints: constraints.map(({ text }) => text),
-          row_security: row_security === true || undefined,
-          left_out: left > 0 ? left : undefined,
-        };
-      }),
+    work: async ({ read }, input, context) => {
+      const rules = rulesOf(context.config);
+      const found = (await read(RELATION, [input.table])).rows[0];
+      if (!found) throw new Error("The role can see no such table or view. list_tables lists the names.");
+      const { oid, schema, name, kind, row_security } = found;
+      const columns = (await read(COLUMNS, [oid])).rows;
+      const indexes = (await read(INDEXES, [oid])).rows;
+      const constraints = (await read(CONSTRAINTS, [oid])).rows;
+      const left = columns.length - MOST_COLUMNS;
+      return {
+        table: `${String(schema)}.${String(name)}`,
+        kind,
+        columns: columns.slice(0, MOST_COLUMNS).map((column) => {
+          const never = isHidden(rules, [String(schema), String(name), String(column["name"])]);
+          return never ? { ...column, default: undefined, never_shown: true } : column;
+        }),
+        indexes,
+        constraints: constraints.map(({ text }) => text),
+        row_security: row_security === true || undefined,
+        left_out: left > 0 ? left : undefined,
+      };
+    },
   }),
 ];
 

@@ -1,8 +1,7 @@
-import { defineTool } from "skillflow";
 import { each, firstOf, resultSchema, TEAM_SNAPSHOT } from "skillflow/internal";
 import * as z from "zod";
 import { contains, limit } from "./fields.ts";
-import { answered, labels, text, withPrometheus } from "./service.ts";
+import { answered, labels, prometheusTool, text } from "./service.ts";
 
 const NEEDS = "permission to read rules (in Grafana Cloud the rules:read scope)";
 const INSTEAD =
@@ -11,7 +10,7 @@ const INSTEAD =
 const RULE = "name group state query for_seconds:number health last_error alerts:number labels:any annotations:any";
 
 export const alertTools = [
-  defineTool({
+  prometheusTool({
     name: "list_alerts",
     description:
       "Lists firing and pending alerts, oldest first: labels, annotations, start time, value. Call this first. Does not show Alertmanager's silences. For the query of an alert: list_rules.",
@@ -27,32 +26,31 @@ export const alertTools = [
       `alerts:[{ name state since value labels:any annotations:any }] firing:number pending:number matching:number
         left_out:number note`,
     ),
-    handler: (input, context) =>
-      withPrometheus(context, async (ask) => {
-        const { data } = await ask({
-          path: ["api", "v1", "alerts"],
-          needs: NEEDS,
-          instead: INSTEAD,
-          answer: alertsAnswer,
-        });
-        const count = (state: string) => data.alerts.filter((alert) => alert.state === state).length;
-        const matching = data.alerts
-          .filter((alert) => (!input.state || alert.state === input.state) && holds(alert, input.contains))
-          .sort((a, b) => ((a.activeAt ?? "") < (b.activeAt ?? "") ? -1 : 1));
-        const { shown, left_out } = firstOf(matching, input.limit ?? 20);
-        return {
-          alerts: shown.map(({ labels: { alertname, ...others }, state, activeAt, value, annotations }) => {
-            return { name: alertname, state, since: activeAt, value, labels: others, annotations };
-          }),
-          firing: count("firing"),
-          pending: count("pending"),
-          matching: matching.length,
-          left_out,
-          note: data.alerts.length === 0 ? "The rules are evaluated, and no alert is firing or pending." : undefined,
-        };
-      }),
+    work: async (ask, input) => {
+      const { data } = await ask({
+        path: ["api", "v1", "alerts"],
+        needs: NEEDS,
+        instead: INSTEAD,
+        answer: alertsAnswer,
+      });
+      const count = (state: string) => data.alerts.filter((alert) => alert.state === state).length;
+      const matching = data.alerts
+        .filter((alert) => (!input.state || alert.state === input.state) && holds(alert, input.contains))
+        .sort((a, b) => ((a.activeAt ?? "") < (b.activeAt ?? "") ? -1 : 1));
+      const { shown, left_out } = firstOf(matching, input.limit ?? 20);
+      return {
+        alerts: shown.map(({ labels: { alertname, ...others }, state, activeAt, value, annotations }) => {
+          return { name: alertname, state, since: activeAt, value, labels: others, annotations };
+        }),
+        firing: count("firing"),
+        pending: count("pending"),
+        matching: matching.length,
+        left_out,
+        note: data.alerts.length === 0 ? "The rules are evaluated, and no alert is firing or pending." : undefined,
+      };
+    },
   }),
-  defineTool({
+  prometheusTool({
     name: "list_rules",
     description:
       "Lists alerting rules, firing first: the PromQL, how long it must hold, whether its evaluation fails. Give `contains`: a server has hundreds of rules. For firing alerts: list_alerts.",
@@ -67,29 +65,28 @@ export const alertTools = [
       "rules rules_total",
       `rules:[{ ${RULE} }] rules_total:number matching:number left_out:number`,
     ),
-    handler: (input, context) =>
-      withPrometheus(context, async (ask) => {
-        const { data } = await ask({
-          path: ["api", "v1", "rules"],
-          query: { type: "alert" },
-          needs: NEEDS,
-          instead: INSTEAD,
-          answer: rulesAnswer,
-        });
-        const all = data.groups.flatMap(({ name: group, rules }) => rules.map((rule) => ({ ...rule, group })));
-        const matching = all
-          .filter((rule) => (!input.state || rule.state === input.state) && holds(rule, input.contains))
-          .sort((a, b) => rank(a.state) - rank(b.state));
-        const { shown, left_out } = firstOf(matching, input.limit ?? 10);
-        return {
-          rules: shown.map(({ duration, lastError, alerts, ...rule }) => {
-            return { ...rule, for_seconds: duration, last_error: lastError || undefined, alerts: alerts?.length ?? 0 };
-          }),
-          rules_total: all.length,
-          matching: matching.length,
-          left_out,
-        };
-      }),
+    work: async (ask, input) => {
+      const { data } = await ask({
+        path: ["api", "v1", "rules"],
+        query: { type: "alert" },
+        needs: NEEDS,
+        instead: INSTEAD,
+        answer: rulesAnswer,
+      });
+      const all = data.groups.flatMap(({ name: group, rules }) => rules.map((rule) => ({ ...rule, group })));
+      const matching = all
+        .filter((rule) => (!input.state || rule.state === input.state) && holds(rule, input.contains))
+        .sort((a, b) => rank(a.state) - rank(b.state));
+      const { shown, left_out } = firstOf(matching, input.limit ?? 10);
+      return {
+        rules: shown.map(({ duration, lastError, alerts, ...rule }) => {
+          return { ...rule, for_seconds: duration, last_error: lastError || undefined, alerts: alerts?.length ?? 0 };
+        }),
+        rules_total: all.length,
+        matching: matching.length,
+        left_out,
+      };
+    },
   }),
 ];
 

@@ -1,11 +1,10 @@
-import { defineTool } from "skillflow";
 import { firstOf, periodOf, resultSchema, TEAM_RANGE, textLike } from "skillflow/internal";
 import * as z from "zod";
 import { contains, from, limit, seconds, selector, to } from "./fields.ts";
-import { answered, labels, NEEDS, remarksOf, text, withPrometheus } from "./service.ts";
+import { answered, labels, NEEDS, prometheusTool, remarksOf, text } from "./service.ts";
 
 export const nameTools = [
-  defineTool({
+  prometheusTool({
     name: "list_metrics",
     description:
       "Finds metrics by words in their names, with type and help. Use it before you write a query, unless you know the name.",
@@ -22,35 +21,34 @@ export const nameTools = [
       "metrics matching",
       "metrics:[{ name type help }] matching:number left_out:number note",
     ),
-    handler: (input, context) =>
-      withPrometheus(context, async (ask) => {
-        const names = await ask({
-          path: ["api", "v1", "label", "__name__", "values"],
-          query: { ...periodParameters(input, context.now()), "match[]": input.selector },
-          needs: NEEDS,
-          answer: answered(z.array(z.string())),
-        });
-        const words = input.contains.toLowerCase();
-        const { shown, left_out } = firstOf(
-          names.data.filter((name) => name.toLowerCase().includes(words)),
-          input.limit ?? 30,
-        );
-        const known =
+    work: async (ask, input, context) => {
+      const names = await ask({
+        path: ["api", "v1", "label", "__name__", "values"],
+        query: { ...periodParameters(input, context.now()), "match[]": input.selector },
+        needs: NEEDS,
+        answer: answered(z.array(z.string())),
+      });
+      const words = input.contains.toLowerCase();
+      const { shown, left_out } = firstOf(
+        names.data.filter((name) => name.toLowerCase().includes(words)),
+        input.limit ?? 30,
+      );
+      const known =
+        shown.length === 0
+          ? { data: {} }
+          : await ask({ path: ["api", "v1", "metadata"], needs: NEEDS, answer: metadata });
+      return {
+        metrics: shown.map((name) => describeMetric(name, known.data)),
+        matching: shown.length + (left_out ?? 0),
+        left_out,
+        note:
           shown.length === 0
-            ? { data: {} }
-            : await ask({ path: ["api", "v1", "metadata"], needs: NEEDS, answer: metadata });
-        return {
-          metrics: shown.map((name) => describeMetric(name, known.data)),
-          matching: shown.length + (left_out ?? 0),
-          left_out,
-          note:
-            shown.length === 0
-              ? `None of ${names.data.length} metrics of this period has a name that contains it.`
-              : undefined,
-        };
-      }),
+            ? `None of ${names.data.length} metrics of this period has a name that contains it.`
+            : undefined,
+      };
+    },
   }),
-  defineTool({
+  prometheusTool({
     name: "list_labels",
     description:
       "Lists the labels of the series that match a selector, or with `label` the values of one label: which services, instances and codes exist. The result is small. For complete series: list_series.",
@@ -67,28 +65,26 @@ export const nameTools = [
       limit: limit.describe("Default 50."),
     }),
     output_schema: resultSchema("values matching", "values:[text] matching:number left_out:number remarks:[text] note"),
-    handler: (input, context) =>
-      withPrometheus(context, async (ask) => {
-        const { data, ...told } = await ask({
-          path: input.label ? ["api", "v1", "label", input.label, "values"] : ["api", "v1", "labels"],
-          query: { ...periodParameters(input, context.now()), "match[]": input.selector },
-          needs: NEEDS,
-          answer: answered(z.array(z.string())),
-        });
-        const words = input.contains?.toLowerCase() ?? "";
-        const matching = data.filter((value) => value.toLowerCase().includes(words));
-        const { shown, left_out } = firstOf(matching, input.limit ?? 50);
-        return {
-          values: shown,
-          matching: matching.length,
-          left_out,
-          remarks: remarksOf(told),
-          note:
-            data.length === 0 ? "No match in this period. Check the label, the selector and the period." : undefined,
-        };
-      }),
+    work: async (ask, input, context) => {
+      const { data, ...told } = await ask({
+        path: input.label ? ["api", "v1", "label", input.label, "values"] : ["api", "v1", "labels"],
+        query: { ...periodParameters(input, context.now()), "match[]": input.selector },
+        needs: NEEDS,
+        answer: answered(z.array(z.string())),
+      });
+      const words = input.contains?.toLowerCase() ?? "";
+      const matching = data.filter((value) => value.toLowerCase().includes(words));
+      const { shown, left_out } = firstOf(matching, input.limit ?? 50);
+      return {
+        values: shown,
+        matching: matching.length,
+        left_out,
+        remarks: remarksOf(told),
+        note: data.length === 0 ? "No match in this period. Check the label, the selector and the period." : undefined,
+      };
+    },
   }),
-  defineTool({
+  prometheusTool({
     name: "list_series",
     description:
       "Lists the series that match a selector, by their labels, and how many values each label has: why a query is expensive or matches nothing. Give a narrow selector. For values over time: query_range.",
@@ -104,24 +100,23 @@ export const nameTools = [
       "series series_total",
       "series:[any] label_values:any series_total:number left_out:number remarks:[text] note",
     ),
-    handler: (input, context) =>
-      withPrometheus(context, async (ask) => {
-        const { data, ...told } = await ask({
-          path: ["api", "v1", "series"],
-          query: { ...periodParameters(input, context.now()), "match[]": input.selector, limit: MOST_SERIES },
-          needs: NEEDS,
-          answer: answered(z.array(labels)),
-        });
-        const { shown, left_out } = firstOf(data, input.limit ?? 10);
-        return {
-          series: shown,
-          label_values: valueCounts(data),
-          series_total: data.length,
-          left_out,
-          remarks: remarksOf(told),
-          note: seriesNote(data.length),
-        };
-      }),
+    work: async (ask, input, context) => {
+      const { data, ...told } = await ask({
+        path: ["api", "v1", "series"],
+        query: { ...periodParameters(input, context.now()), "match[]": input.selector, limit: MOST_SERIES },
+        needs: NEEDS,
+        answer: answered(z.array(labels)),
+      });
+      const { shown, left_out } = firstOf(data, input.limit ?? 10);
+      return {
+        series: shown,
+        label_values: valueCounts(data),
+        series_total: data.length,
+        left_out,
+        remarks: remarksOf(told),
+        note: seriesNote(data.length),
+      };
+    },
   }),
 ];
 

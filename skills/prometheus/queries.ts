@@ -1,4 +1,3 @@
-import { defineTool } from "skillflow";
 import {
   firstOf,
   isoTime,
@@ -13,12 +12,12 @@ import {
 } from "skillflow/internal";
 import * as z from "zod";
 import { from, query, seconds, to } from "./fields.ts";
-import { answered, labels, NEEDS, remarksOf, withPrometheus } from "./service.ts";
+import { answered, labels, NEEDS, prometheusTool, remarksOf } from "./service.ts";
 
 const COUNTS = "series_total:number left_out:number remarks:[text] note";
 
 export const queryTools = [
-  defineTool({
+  prometheusTool({
     name: "query",
     description:
       "Evaluates PromQL at one moment, now or in the past. Cheap. For values over time: query_range. For a metric's name: list_metrics.",
@@ -33,29 +32,28 @@ export const queryTools = [
       limit: z.int().min(1).max(100).optional().describe("Number of series. Default 20."),
     }),
     output_schema: resultSchema("series series_total", `kind at series:[{ labels:any value:any at }] ${COUNTS}`),
-    handler: (input, context) =>
-      withPrometheus(context, async (ask) => {
-        const at = momentOf(input.at ?? "now", context.now());
-        const { data, ...told } = await ask({
-          path: ["api", "v1", "query"],
-          query: { query: input.query, time: seconds(at) },
-          needs: NEEDS,
-          answer: instantAnswer,
-        });
-        const all = instantSeries(data);
-        const { shown, left_out } = firstOf(all, input.limit ?? 20);
-        return {
-          kind: data.resultType,
-          at: isoTime(at),
-          series: shown,
-          series_total: all.length,
-          left_out,
-          remarks: remarksOf(told),
-          note: noteOf(all.length, left_out, "narrow the query, or rank it with topk(10, …)"),
-        };
-      }),
+    work: async (ask, input, context) => {
+      const at = momentOf(input.at ?? "now", context.now());
+      const { data, ...told } = await ask({
+        path: ["api", "v1", "query"],
+        query: { query: input.query, time: seconds(at) },
+        needs: NEEDS,
+        answer: instantAnswer,
+      });
+      const all = instantSeries(data);
+      const { shown, left_out } = firstOf(all, input.limit ?? 20);
+      return {
+        kind: data.resultType,
+        at: isoTime(at),
+        series: shown,
+        series_total: all.length,
+        left_out,
+        remarks: remarksOf(told),
+        note: noteOf(all.length, left_out, "narrow the query, or rank it with topk(10, …)"),
+      };
+    },
   }),
-  defineTool({
+  prometheusTool({
     name: "query_range",
     description:
       "Evaluates PromQL over a period: minimum, maximum, average, first and last value of each series with times, and a few points. For one moment, query is cheaper. The cost grows with the number of series times the period, so aggregate first: sum by (…).",
@@ -78,32 +76,31 @@ export const queryTools = [
       "series series_total",
       `from to step_seconds:number series:[{ labels:any ${seriesSummary} }] ${COUNTS}`,
     ),
-    handler: (input, context) =>
-      withPrometheus(context, async (ask) => {
-        const period = periodOf(input, context.now());
-        const step = stepOf(input.step, period.to - period.from);
-        const { data, ...told } = await ask({
-          path: ["api", "v1", "query_range"],
-          query: { query: input.query, start: seconds(period.from), end: seconds(period.to), step },
-          needs: NEEDS,
-          answer: rangeAnswer,
-        });
-        const all = data.result.map(({ metric, values }) => {
-          return { labels: metric, ...summarise((values ?? []).map(pointOf), input.points ?? 20) };
-        });
-        const highest = all.sort((a, b) => (b.max?.value ?? -Infinity) - (a.max?.value ?? -Infinity));
-        const { shown, left_out } = firstOf(highest, input.limit ?? 10);
-        return {
-          from: isoTime(period.from),
-          to: isoTime(period.to),
-          step_seconds: step,
-          series: shown,
-          series_total: all.length,
-          left_out,
-          remarks: remarksOf(told),
-          note: noteOf(all.length, left_out, "those with the highest peaks are shown"),
-        };
-      }),
+    work: async (ask, input, context) => {
+      const period = periodOf(input, context.now());
+      const step = stepOf(input.step, period.to - period.from);
+      const { data, ...told } = await ask({
+        path: ["api", "v1", "query_range"],
+        query: { query: input.query, start: seconds(period.from), end: seconds(period.to), step },
+        needs: NEEDS,
+        answer: rangeAnswer,
+      });
+      const all = data.result.map(({ metric, values }) => {
+        return { labels: metric, ...summarise((values ?? []).map(pointOf), input.points ?? 20) };
+      });
+      const highest = all.sort((a, b) => (b.max?.value ?? -Infinity) - (a.max?.value ?? -Infinity));
+      const { shown, left_out } = firstOf(highest, input.limit ?? 10);
+      return {
+        from: isoTime(period.from),
+        to: isoTime(period.to),
+        step_seconds: step,
+        series: shown,
+        series_total: all.length,
+        left_out,
+        remarks: remarksOf(told),
+        note: noteOf(all.length, left_out, "those with the highest peaks are shown"),
+      };
+    },
   }),
 ];
 

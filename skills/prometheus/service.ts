@@ -1,5 +1,5 @@
 import type { ToolContext } from "skillflow";
-import { type Ask, authorization, keyOf, lenient, type Service, withService } from "skillflow/internal";
+import { type Ask, authorization, keyOf, lenient, type Service, toolsWith, withService } from "skillflow/internal";
 import * as z from "zod";
 
 const PROMETHEUS: Service = {
@@ -19,6 +19,8 @@ function tenant(id: string | undefined): Record<string, string> {
 export function withPrometheus(context: ToolContext, work: (ask: Ask) => Promise<unknown>) {
   return withService(PROMETHEUS, context, work);
 }
+
+export const prometheusTool = toolsWith(withPrometheus);
 
 /** Returns the schema of a response. Warnings report what a query left out. */
 export function answered<Data extends z.ZodType>(data: Data) {

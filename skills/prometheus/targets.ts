@@ -1,15 +1,14 @@
-import { defineTool } from "skillflow";
 import { each, firstOf, lenient, resultSchema, TEAM_SNAPSHOT } from "skillflow/internal";
 import * as z from "zod";
 import { contains, limit } from "./fields.ts";
-import { answered, labels, NEEDS, text, withPrometheus } from "./service.ts";
+import { answered, labels, NEEDS, prometheusTool, text } from "./service.ts";
 
 const INSTEAD = "Mimir, Thanos and Grafana Cloud do not scrape. Call query with `up == 0`.";
 
 const TARGET = "health url labels:any last_error last_scrape scrape_seconds:number";
 
 export const targetTools = [
-  defineTool({
+  prometheusTool({
     name: "list_targets",
     description:
       "Lists scrape targets, failing ones first, with the error of the last scrape, and counts them by job. Distinguishes missing data from zero. Shows nothing about a service that is up but slow: use query.",
@@ -24,35 +23,34 @@ export const targetTools = [
       "targets jobs",
       `targets:[{ ${TARGET} }] jobs:[{ job up:number not_up:number }] matching:number left_out:number more_jobs:number`,
     ),
-    handler: (input, context) =>
-      withPrometheus(context, async (ask) => {
-        const { data } = await ask({
-          path: ["api", "v1", "targets"],
-          query: { state: "active" },
-          needs: NEEDS,
-          instead: INSTEAD,
-          answer: targetsAnswer,
-        });
-        const matching = data.activeTargets
-          .filter((target) => (!input.health || target.health === input.health) && holds(target, input.contains))
-          .sort((a, b) => Number(a.health === "up") - Number(b.health === "up"));
-        const { shown, left_out } = firstOf(matching, input.limit ?? 20);
-        const jobs = jobsOf(data.activeTargets);
-        return {
-          targets: shown.map((target) => ({
-            health: target.health,
-            url: target.scrapeUrl?.replace(/[?#].*$/s, ""),
-            labels: target.labels,
-            last_error: target.lastError || undefined,
-            last_scrape: target.lastScrape,
-            scrape_seconds: target.lastScrapeDuration,
-          })),
-          jobs: jobs.slice(0, MOST_JOBS),
-          matching: matching.length,
-          left_out,
-          more_jobs: jobs.length > MOST_JOBS ? jobs.length - MOST_JOBS : undefined,
-        };
-      }),
+    work: async (ask, input) => {
+      const { data } = await ask({
+        path: ["api", "v1", "targets"],
+        query: { state: "active" },
+        needs: NEEDS,
+        instead: INSTEAD,
+        answer: targetsAnswer,
+      });
+      const matching = data.activeTargets
+        .filter((target) => (!input.health || target.health === input.health) && holds(target, input.contains))
+        .sort((a, b) => Number(a.health === "up") - Number(b.health === "up"));
+      const { shown, left_out } = firstOf(matching, input.limit ?? 20);
+      const jobs = jobsOf(data.activeTargets);
+      return {
+        targets: shown.map((target) => ({
+          health: target.health,
+          url: target.scrapeUrl?.replace(/[?#].*$/s, ""),
+          labels: target.labels,
+          last_error: target.lastError || undefined,
+          last_scrape: target.lastScrape,
+          scrape_seconds: target.lastScrapeDuration,
+        })),
+        jobs: jobs.slice(0, MOST_JOBS),
+        matching: matching.length,
+        left_out,
+        more_jobs: jobs.length > MOST_JOBS ? jobs.length - MOST_JOBS : undefined,
+      };
+    },
   }),
 ];
 

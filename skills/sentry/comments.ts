@@ -1,26 +1,24 @@
-import { defineTool } from "skillflow";
 import { markerOf, resultSchema, WRITE_ONCE } from "skillflow/internal";
 import * as z from "zod";
 import { issue, organization } from "./fields.ts";
-import { type Sentry, withSentry } from "./service.ts";
+import { type Sentry, sentryTool } from "./service.ts";
 
 export const commentTools = [
-  defineTool({
+  sentryTool({
     name: "add_comment",
     description: "Comments on an issue.",
     ...WRITE_ONCE,
     targets: ["organization"],
     input_schema: z.strictObject({ organization, issue, text: z.string().min(1).max(20_000).describe("Markdown.") }),
     output_schema: resultSchema("id", "id created_at existing:flag"),
-    handler: (input, context) =>
-      withSentry(input, context, async (sentry) => {
-        const marker = markerOf(context, input);
-        const earlier = await findComment(sentry, input.issue, marker);
-        if (earlier) return { ...commentOf(earlier), existing: true };
-        const body = { text: `${input.text}\n\n${marker}` };
-        const path = ["issues", input.issue, "comments"];
-        return commentOf(await sentry.send<Comment>("POST", path, { scope: "event:write", body }));
-      }),
+    work: async (sentry, input, context) => {
+      const marker = markerOf(context, input);
+      const earlier = await findComment(sentry, input.issue, marker);
+      if (earlier) return { ...commentOf(earlier), existing: true };
+      const body = { text: `${input.text}\n\n${marker}` };
+      const path = ["issues", input.issue, "comments"];
+      return commentOf(await sentry.send<Comment>("POST", path, { scope: "event:write", body }));
+    },
   }),
 ];
 

@@ -1,15 +1,14 @@
-import { defineTool } from "skillflow";
 import { LASTING, pick, resultSchema, SNAPSHOT, textLike } from "skillflow/internal";
 import * as z from "zod";
 import { type EventDetails, eventOf, tagsOf } from "./event.ts";
 import * as fields from "./fields.ts";
 import type { Query } from "./service.ts";
-import { projectParameter, type Sentry, withSentry } from "./service.ts";
+import { projectParameter, type Sentry, sentryTool } from "./service.ts";
 
 const query = z.string().min(1).max(500).optional();
 
 export const eventTools = [
-  defineTool({
+  sentryTool({
     name: "get_issue_events",
     description:
       "Lists an issue's events, newest first: time, location, release. To count them by a tag: get_issue_tag.",
@@ -25,24 +24,23 @@ export const eventTools = [
       cursor: fields.cursor,
     }),
     output_schema: fields.pageSchema("events", "id at title message location:any culprit:any user:any tags:{}"),
-    handler: (input, context) =>
-      withSentry(input, context, async (sentry) => {
-        const parameters = {
-          environment: input.environment,
-          query: input.query,
-          ...fields.periodParameters(input),
-          per_page: input.limit ?? fields.DEFAULT_LIMIT,
-          cursor: input.cursor,
-        };
-        const path = ["issues", input.issue, "events"];
-        const { data, nextCursor } = await sentry.get<readonly Event[]>(path, {
-          scope: "event:read",
-          query: parameters,
-        });
-        return { events: data.map(briefOf), next_cursor: nextCursor };
-      }),
+    work: async (sentry, input) => {
+      const parameters = {
+        environment: input.environment,
+        query: input.query,
+        ...fields.periodParameters(input),
+        per_page: input.limit ?? fields.DEFAULT_LIMIT,
+        cursor: input.cursor,
+      };
+      const path = ["issues", input.issue, "events"];
+      const { data, nextCursor } = await sentry.get<readonly Event[]>(path, {
+        scope: "event:read",
+        query: parameters,
+      });
+      return { events: data.map(briefOf), next_cursor: nextCursor };
+    },
   }),
-  defineTool({
+  sentryTool({
     name: "get_latest_event",
     description:
       "Reads one event of an issue: exceptions with stack traces and source lines, request, breadcrumbs, tags.",
@@ -57,15 +55,14 @@ export const eventTools = [
         .describe("Default latest. recommended has the most details."),
     }),
     output_schema: fields.EVENT,
-    handler: (input, context) =>
-      withSentry(input, context, async (sentry) => {
-        const path = ["issues", input.issue, "events", input.which ?? "latest"];
-        const parameters = { environment: input.environment };
-        const { data } = await sentry.get<EventDetails>(path, { scope: "event:read", query: parameters });
-        return eventOf(data);
-      }),
+    work: async (sentry, input) => {
+      const path = ["issues", input.issue, "events", input.which ?? "latest"];
+      const parameters = { environment: input.environment };
+      const { data } = await sentry.get<EventDetails>(path, { scope: "event:read", query: parameters });
+      return eventOf(data);
+    },
   }),
-  defineTool({
+  sentryTool({
     name: "get_event",
     description:
       "Reads one event by its id, such as one from a log or a person: the same as get_latest_event, with its issue.",
@@ -76,14 +73,13 @@ export const eventTools = [
       event_id: z.string().regex(/^[0-9a-fA-F]{32}$/),
     }),
     output_schema: fields.EVENT,
-    handler: (input, context) =>
-      withSentry(input, context, async (sentry) => {
-        const path = ["eventids", input.event_id];
-        const { data } = await sentry.get<Found>(path, { scope: "event:read" });
-        return { ...eventOf(data.event), issue_id: data.groupId, project: data.projectSlug };
-      }),
+    work: async (sentry, input) => {
+      const path = ["eventids", input.event_id];
+      const { data } = await sentry.get<Found>(path, { scope: "event:read" });
+      return { ...eventOf(data.event), issue_id: data.groupId, project: data.projectSlug };
+    },
   }),
-  defineTool({
+  sentryTool({
     name: "get_issue_tag",
     description:
       "Counts the values of one tag over an issue's events: which release, host, browser or customer is affected.",
@@ -100,20 +96,19 @@ export const eventTools = [
       "tag values",
       "tag events:number different_values:number values:[{ value:any events:number first_seen last_seen }]",
     ),
-    handler: (input, context) =>
-      withSentry(input, context, async (sentry) => {
-        const query = { environment: input.environment };
-        const { data } = await sentry.get<Tag>(["issues", input.issue, "tags", input.tag], {
-          scope: "event:read",
-          query,
-        });
-        const values = data.topValues.map(({ value, count, firstSeen, lastSeen }) => {
-          return { value, events: count, first_seen: firstSeen, last_seen: lastSeen };
-        });
-        return { tag: data.key, events: data.totalValues, different_values: data.uniqueValues, values };
-      }),
+    work: async (sentry, input) => {
+      const query = { environment: input.environment };
+      const { data } = await sentry.get<Tag>(["issues", input.issue, "tags", input.tag], {
+        scope: "event:read",
+        query,
+      });
+      const values = data.topValues.map(({ value, count, firstSeen, lastSeen }) => {
+        return { value, events: count, first_seen: firstSeen, last_seen: lastSeen };
+      });
+      return { tag: data.key, events: data.totalValues, different_values: data.uniqueValues, values };
+    },
   }),
-  defineTool({
+  sentryTool({
     name: "get_trace",
     description:
       "Reads one trace: its longest spans and its errors, across projects. Two expensive requests. Get the id from an event.",
@@ -130,25 +125,23 @@ export const eventTools = [
       `trace_id spans:[{ id:any parent:any at:any op:any description:any duration_ms:any status:any project:any
         transaction:any }] errors:[{}] more_errors next_cursor note`,
     ),
-    handler: (input, context) =>
-      withSentry(input, context, async (sentry) => {
-        const query = `trace:${input.trace_id}`;
-        const longest = { dataset: "spans", field: SPAN_COLUMNS, query, sort: "-span.duration", cursor: input.cursor };
-        const errors = { dataset: "errors", field: COLUMNS.errors, query, sort: "timestamp", per_page: 20 };
-        const found = await rowsOf(sentry, { ...longest, per_page: input.limit ?? 30 });
-        const failed = input.cursor ? { rows: [], nextCursor: undefined } : await rowsOf(sentry, errors);
-        return {
-          trace_id: input.trace_id,
-          spans: found.rows.map(spanOf),
-          errors: failed.rows,
-          more_errors:
-            failed.nextCursor === undefined ? undefined : `call search_events with query ${query} to get them`,
-          next_cursor: found.nextCursor,
-          note: found.rows.length + failed.rows.length === 0 ? NO_TRACE : undefined,
-        };
-      }),
+    work: async (sentry, input) => {
+      const query = `trace:${input.trace_id}`;
+      const longest = { dataset: "spans", field: SPAN_COLUMNS, query, sort: "-span.duration", cursor: input.cursor };
+      const errors = { dataset: "errors", field: COLUMNS.errors, query, sort: "timestamp", per_page: 20 };
+      const found = await rowsOf(sentry, { ...longest, per_page: input.limit ?? 30 });
+      const failed = input.cursor ? { rows: [], nextCursor: undefined } : await rowsOf(sentry, errors);
+      return {
+        trace_id: input.trace_id,
+        spans: found.rows.map(spanOf),
+        errors: failed.rows,
+        more_errors: failed.nextCursor === undefined ? undefined : `call search_events with query ${query} to get them`,
+        next_cursor: found.nextCursor,
+        note: found.rows.length + failed.rows.length === 0 ? NO_TRACE : undefined,
+      };
+    },
   }),
-  defineTool({
+  sentryTool({
     name: "search_events",
     description: "Searches events across issues, or counts and groups them. Expensive over long periods.",
     effect: "read",
@@ -179,23 +172,22 @@ export const eventTools = [
       cursor: fields.cursor,
     }),
     output_schema: fields.pageSchema("rows", ""),
-    handler: (input, context) =>
-      withSentry(input, context, async (sentry) => {
-        const { dataset = "errors" } = input;
-        const parameters = {
-          dataset,
-          field: input.fields ?? COLUMNS[dataset],
-          ...projectParameter(input.project, context),
-          environment: input.environment,
-          query: input.query,
-          sort: input.sort ?? (input.fields ? undefined : "-timestamp"),
-          ...fields.periodParameters(input),
-          per_page: input.limit ?? fields.DEFAULT_LIMIT,
-          cursor: input.cursor,
-        };
-        const { rows, nextCursor } = await rowsOf(sentry, parameters);
-        return { rows, next_cursor: nextCursor };
-      }),
+    work: async (sentry, input, context) => {
+      const { dataset = "errors" } = input;
+      const parameters = {
+        dataset,
+        field: input.fields ?? COLUMNS[dataset],
+        ...projectParameter(input.project, context),
+        environment: input.environment,
+        query: input.query,
+        sort: input.sort ?? (input.fields ? undefined : "-timestamp"),
+        ...fields.periodParameters(input),
+        per_page: input.limit ?? fields.DEFAULT_LIMIT,
+        cursor: input.cursor,
+      };
+      const { rows, nextCursor } = await rowsOf(sentry, parameters);
+      return { rows, next_cursor: nextCursor };
+    },
   }),
 ];
 

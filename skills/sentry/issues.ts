@@ -1,12 +1,11 @@
-import { defineTool } from "skillflow";
 import { pick, resultSchema, SNAPSHOT, WRITE_ONCE } from "skillflow/internal";
 import * as z from "zod";
 import * as fields from "./fields.ts";
 import { briefOf, detailsOf, type Issue, type IssueDetails } from "./issue.ts";
-import { projectParameter, withSentry } from "./service.ts";
+import { projectParameter, sentryTool } from "./service.ts";
 
 export const issueTools = [
-  defineTool({
+  sentryTool({
     name: "list_issues",
     description: "Lists issues: what fails, how often, since when, for how many users. Call this first.",
     effect: "read",
@@ -29,22 +28,21 @@ export const issueTools = [
       cursor: fields.cursor,
     }),
     output_schema: fields.pageSchema("issues", fields.ISSUE),
-    handler: (input, context) =>
-      withSentry(input, context, async (sentry) => {
-        const query = {
-          ...projectParameter(input.project, context),
-          environment: input.environment,
-          query: input.query ?? "is:unresolved",
-          sort: input.sort,
-          ...fields.periodParameters(input),
-          limit: input.limit ?? fields.DEFAULT_LIMIT,
-          cursor: input.cursor,
-        };
-        const { data, nextCursor } = await sentry.get<readonly Issue[]>(["issues"], { scope: "event:read", query });
-        return { issues: data.map(briefOf), next_cursor: nextCursor };
-      }),
+    work: async (sentry, input, context) => {
+      const query = {
+        ...projectParameter(input.project, context),
+        environment: input.environment,
+        query: input.query ?? "is:unresolved",
+        sort: input.sort,
+        ...fields.periodParameters(input),
+        limit: input.limit ?? fields.DEFAULT_LIMIT,
+        cursor: input.cursor,
+      };
+      const { data, nextCursor } = await sentry.get<readonly Issue[]>(["issues"], { scope: "event:read", query });
+      return { issues: data.map(briefOf), next_cursor: nextCursor };
+    },
   }),
-  defineTool({
+  sentryTool({
     name: "get_issue",
     description: "Reads one issue: counts, first and last seen, releases, tags, assignment, activity, comments.",
     ...SNAPSHOT,
@@ -55,14 +53,13 @@ export const issueTools = [
       `${fields.ISSUE} status_details:{} comments:number first_release:{ version created_at } last_release:{ version
         created_at } tags:{} activity:[{ type at by:any text version:any assignee:any }] activity_left_out:number`,
     ),
-    handler: (input, context) =>
-      withSentry(input, context, async (sentry) => {
-        const query = { environment: input.environment };
-        const { data } = await sentry.get<IssueDetails>(["issues", input.issue], { scope: "event:read", query });
-        return detailsOf(data);
-      }),
+    work: async (sentry, input) => {
+      const query = { environment: input.environment };
+      const { data } = await sentry.get<IssueDetails>(["issues", input.issue], { scope: "event:read", query });
+      return detailsOf(data);
+    },
   }),
-  defineTool({
+  sentryTool({
     name: "update_issue",
     description: "Changes only the given fields of an issue.",
     ...WRITE_ONCE,
@@ -92,12 +89,11 @@ export const issueTools = [
       priority: z.enum(["high", "medium", "low"]).optional(),
     }),
     output_schema: resultSchema("id", fields.ISSUE),
-    handler: (input, context) =>
-      withSentry(input, context, async (sentry) => {
-        const body = changesOf(input);
-        if (Object.keys(body).length === 0) throw new Error("Give at least one field to change.");
-        return briefOf(await sentry.send<Issue>("PUT", ["issues", input.issue], { scope: "event:write", body }));
-      }),
+    work: async (sentry, input) => {
+      const body = changesOf(input);
+      if (Object.keys(body).length === 0) throw new Error("Give at least one field to change.");
+      return briefOf(await sentry.send<Issue>("PUT", ["issues", input.issue], { scope: "event:write", body }));
+    },
   }),
 ];
 

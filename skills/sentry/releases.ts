@@ -1,8 +1,7 @@
-import { defineTool } from "skillflow";
 import { clip, pick, resultSchema, ServiceFault, SNAPSHOT } from "skillflow/internal";
 import * as z from "zod";
 import * as fields from "./fields.ts";
-import { projectParameter, type Sentry, withSentry } from "./service.ts";
+import { projectParameter, type Sentry, sentryTool } from "./service.ts";
 
 const RELEASE = `version short_version:any ref:any created_at released_at:any first_event:any last_event:any new_issues:number
   commits:number last_commit:{ id:any message:any } deploys:number last_deploy:{ environment:any finished_at:any }
@@ -11,7 +10,7 @@ const RELEASE = `version short_version:any ref:any created_at released_at:any fi
 const COMMIT = "id message at author:any repository:any pull_request:any";
 
 export const releaseTools = [
-  defineTool({
+  sentryTool({
     name: "list_releases",
     description: "Lists releases, newest first: creation and deployment times, number of new issues.",
     ...SNAPSHOT,
@@ -23,23 +22,22 @@ export const releaseTools = [
       cursor: fields.cursor,
     }),
     output_schema: fields.pageSchema("releases", RELEASE),
-    handler: (input, context) =>
-      withSentry(input, context, async (sentry) => {
-        const query = {
-          ...projectParameter(input.project, context),
-          environment: input.environment,
-          query: input.query,
-          per_page: input.limit ?? fields.DEFAULT_LIMIT,
-          cursor: input.cursor,
-        };
-        const { data, nextCursor } = await sentry.get<readonly Release[]>(["releases"], {
-          scope: "project:read",
-          query,
-        });
-        return { releases: data.map(releaseOf), next_cursor: nextCursor };
-      }),
+    work: async (sentry, input, context) => {
+      const query = {
+        ...projectParameter(input.project, context),
+        environment: input.environment,
+        query: input.query,
+        per_page: input.limit ?? fields.DEFAULT_LIMIT,
+        cursor: input.cursor,
+      };
+      const { data, nextCursor } = await sentry.get<readonly Release[]>(["releases"], {
+        scope: "project:read",
+        query,
+      });
+      return { releases: data.map(releaseOf), next_cursor: nextCursor };
+    },
   }),
-  defineTool({
+  sentryTool({
     name: "get_release",
     description:
       "Reads one release with its commits. Two requests. For the commit that caused an issue: get_suspect_commits.",
@@ -59,40 +57,38 @@ export const releaseTools = [
       "version commit_list",
       `${RELEASE} commit_list:[{ ${COMMIT} }] commits_left_out:number next_cursor`,
     ),
-    handler: (input, context) =>
-      withSentry(input, context, async (sentry) => {
-        const path = ["releases", input.version];
-        const { data: release } = await sentry.get<Release>(path, { scope: "project:read" });
-        const query = { cursor: input.cursor };
-        const commits = await sentry.get<readonly Commit[]>([...path, "commits"], { scope: "project:read", query });
-        return {
-          ...releaseOf(release),
-          commit_list: commits.data.slice(0, MOST_COMMITS).map(commitOf),
-          commits_left_out: Math.max(0, commits.data.length - MOST_COMMITS) || undefined,
-          next_cursor: commits.nextCursor,
-        };
-      }),
+    work: async (sentry, input) => {
+      const path = ["releases", input.version];
+      const { data: release } = await sentry.get<Release>(path, { scope: "project:read" });
+      const query = { cursor: input.cursor };
+      const commits = await sentry.get<readonly Commit[]>([...path, "commits"], { scope: "project:read", query });
+      return {
+        ...releaseOf(release),
+        commit_list: commits.data.slice(0, MOST_COMMITS).map(commitOf),
+        commits_left_out: Math.max(0, commits.data.length - MOST_COMMITS) || undefined,
+        next_cursor: commits.nextCursor,
+      };
+    },
   }),
-  defineTool({
+  sentryTool({
     name: "get_suspect_commits",
     description:
       "Lists the commits that Sentry suspects for an issue, from its latest event. Three requests. For all commits of a release: get_release.",
     ...SNAPSHOT,
     input_schema: z.strictObject({ organization: fields.organization, issue: fields.issue }),
     output_schema: resultSchema("event suspects", `event suspects:[{ ${COMMIT} kind:any score:any }] note`),
-    handler: (input, context) =>
-      withSentry(input, context, async (sentry) => {
-        const scope = "event:read";
-        const issue = ["issues", input.issue];
-        const { data: about } = await sentry.get<{ readonly project: { readonly slug: string } }>(issue, { scope });
-        const { data: latest } = await sentry.get<{ readonly eventID: string }>([...issue, "events", "latest"], {
-          scope,
-        });
-        const suspects = await committersOf(sentry, about.project.slug, latest.eventID);
-        return { event: latest.eventID, suspects, note: suspects.length === 0 ? NO_SUSPECTS : undefined };
-      }),
+    work: async (sentry, input) => {
+      const scope = "event:read";
+      const issue = ["issues", input.issue];
+      const { data: about } = await sentry.get<{ readonly project: { readonly slug: string } }>(issue, { scope });
+      const { data: latest } = await sentry.get<{ readonly eventID: string }>([...issue, "events", "latest"], {
+        scope,
+      });
+      const suspects = await committersOf(sentry, about.project.slug, latest.eventID);
+      return { event: latest.eventID, suspects, note: suspects.length === 0 ? NO_SUSPECTS : undefined };
+    },
   }),
-  defineTool({
+  sentryTool({
     name: "list_projects",
     description: "Lists projects with their platforms, teams and environments.",
     ...SNAPSHOT,
@@ -109,12 +105,11 @@ export const releaseTools = [
       `organization projects:[{ id slug name platform:any environments:[text] teams:[text] latest_release
         has_events:flag }] next_cursor`,
     ),
-    handler: (input, context) =>
-      withSentry(input, context, async (sentry) => {
-        const query = { query: input.query, per_page: input.limit ?? fields.DEFAULT_LIMIT, cursor: input.cursor };
-        const { data, nextCursor } = await sentry.get<readonly Project[]>(["projects"], { scope: "org:read", query });
-        return { organization: sentry.organization, projects: data.map(projectOf), next_cursor: nextCursor };
-      }),
+    work: async (sentry, input) => {
+      const query = { query: input.query, per_page: input.limit ?? fields.DEFAULT_LIMIT, cursor: input.cursor };
+      const { data, nextCursor } = await sentry.get<readonly Project[]>(["projects"], { scope: "org:read", query });
+      return { organization: sentry.organization, projects: data.map(projectOf), next_cursor: nextCursor };
+    },
   }),
 ];
 

@@ -7,6 +7,7 @@ import {
   requiredKey,
   type Service,
   ServiceFault,
+  toolsWith,
   withService,
 } from "skillflow/internal";
 import * as z from "zod";
@@ -79,6 +80,11 @@ export function withSentry(
     }
   });
 }
+
+export const sentryTool = toolsWith(
+  (context, work: (sentry: Sentry) => Promise<unknown>, input: { readonly organization?: string | undefined }) =>
+    withSentry(input, context, work),
+);
 
 function sentryOf(ask: Ask, organization: string): Sentry {
   const within = ["organizations", organization];

@@ -1,4 +1,3 @@
-import { defineTool } from "skillflow";
 import {
   firstOf,
   isoTime,
@@ -19,13 +18,13 @@ import {
   periodParameters,
   query,
   secondsOf,
+  tempoTool,
   text,
   to,
-  withTempo,
 } from "./service.ts";
 
 export const measureTools = [
-  defineTool({
+  tempoTool({
     name: "measure_spans",
     description:
       "Evaluates TraceQL that returns numbers, over a period: rates, errors and latencies by service or route, with the peak, first and last value and a few points of each series. Expensive over long periods. Call this first to see which service fails and since when.",
@@ -50,36 +49,35 @@ export const measureTools = [
       "series series_total",
       `from to step series:[{ labels:any ${seriesSummary} }] series_total:number left_out:number note`,
     ),
-    handler: (input, context) =>
-      withTempo(context, async (ask) => {
-        const period = periodOf(input, context.now());
-        const step = input.step ?? `${Math.max(15, Math.ceil((period.to - period.from) / 60_000))}s`;
-        const told = await ask({
-          path: ["api", "metrics", "query_range"],
-          query: { q: input.query, ...secondsOf(period), step },
-          needs: NEEDS,
-          instead:
-            "This Tempo does not compute span metrics. Use search_traces, or the skill prometheus if it has the metrics.",
-          answer: seriesAnswer,
-        });
-        const all = (told.series ?? []).map(({ labels, samples }) => {
-          const points = (samples ?? []).map(({ timestampMs, value }) => [Number(timestampMs), value ?? 0] as const);
-          return { labels: attributesOf(labels), ...summarise(points, input.points ?? 20) };
-        });
-        const highest = all.sort((a, b) => (b.max?.value ?? -Infinity) - (a.max?.value ?? -Infinity));
-        const { shown, left_out } = firstOf(highest, input.limit ?? 10);
-        return {
-          from: isoTime(period.from),
-          to: isoTime(period.to),
-          step,
-          series: shown,
-          series_total: all.length,
-          left_out,
-          note: all.length === 0 ? "The query is valid, but no span of this period matches." : undefined,
-        };
-      }),
+    work: async (ask, input, context) => {
+      const period = periodOf(input, context.now());
+      const step = input.step ?? `${Math.max(15, Math.ceil((period.to - period.from) / 60_000))}s`;
+      const told = await ask({
+        path: ["api", "metrics", "query_range"],
+        query: { q: input.query, ...secondsOf(period), step },
+        needs: NEEDS,
+        instead:
+          "This Tempo does not compute span metrics. Use search_traces, or the skill prometheus if it has the metrics.",
+        answer: seriesAnswer,
+      });
+      const all = (told.series ?? []).map(({ labels, samples }) => {
+        const points = (samples ?? []).map(({ timestampMs, value }) => [Number(timestampMs), value ?? 0] as const);
+        return { labels: attributesOf(labels), ...summarise(points, input.points ?? 20) };
+      });
+      const highest = all.sort((a, b) => (b.max?.value ?? -Infinity) - (a.max?.value ?? -Infinity));
+      const { shown, left_out } = firstOf(highest, input.limit ?? 10);
+      return {
+        from: isoTime(period.from),
+        to: isoTime(period.to),
+        step,
+        series: shown,
+        series_total: all.length,
+        left_out,
+        note: all.length === 0 ? "The query is valid, but no span of this period matches." : undefined,
+      };
+    },
   }),
-  defineTool({
+  tempoTool({
     name: "list_attributes",
     description:
       "Lists the attributes of spans, or with `attribute` the values of one: which services, routes, versions and status codes exist. Cheap. Use it before you write a query.",
@@ -98,26 +96,23 @@ export const measureTools = [
       limit: z.int().min(1).max(200).optional().describe("Default 60."),
     }),
     output_schema: resultSchema("values", "values:[text] matching:number left_out:number note"),
-    handler: (input, context) =>
-      withTempo(context, async (ask) => {
-        const asked = { query: { ...periodParameters(input, context.now()), q: input.query }, needs: NEEDS };
-        const all = input.attribute
-          ? (
-              await ask({
-                path: ["api", "v2", "search", "tag", input.attribute, "values"],
-                ...asked,
-                answer: valuesAnswer,
-              })
-            ).tagValues?.map(({ value }) => String(value))
-          : (await ask({ path: ["api", "v2", "search", "tags"], ...asked, answer: tagsAnswer })).scopes?.flatMap(
-              scoped,
-            );
-        const words = input.contains?.toLowerCase() ?? "";
-        const matching = (all ?? []).filter((value) => value.toLowerCase().includes(words));
-        const { shown, left_out } = firstOf(matching, input.limit ?? 60);
-        const none = "No match in this period. Check the scope (resource. or span.) and the period.";
-        return { values: shown, matching: matching.length, left_out, note: all?.length ? undefined : none };
-      }),
+    work: async (ask, input, context) => {
+      const asked = { query: { ...periodParameters(input, context.now()), q: input.query }, needs: NEEDS };
+      const all = input.attribute
+        ? (
+            await ask({
+              path: ["api", "v2", "search", "tag", input.attribute, "values"],
+              ...asked,
+              answer: valuesAnswer,
+            })
+          ).tagValues?.map(({ value }) => String(value))
+        : (await ask({ path: ["api", "v2", "search", "tags"], ...asked, answer: tagsAnswer })).scopes?.flatMap(scoped);
+      const words = input.contains?.toLowerCase() ?? "";
+      const matching = (all ?? []).filter((value) => value.toLowerCase().includes(words));
+      const { shown, left_out } = firstOf(matching, input.limit ?? 60);
+      const none = "No match in this period. Check the scope (resource. or span.) and the period.";
+      return { values: shown, matching: matching.length, left_out, note: all?.length ? undefined : none };
+    },
   }),
 ];
 

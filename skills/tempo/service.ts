@@ -8,6 +8,7 @@ import {
   periodOf,
   type Service,
   timeField,
+  toolsWith,
   withService,
 } from "skillflow/internal";
 import * as z from "zod";
@@ -28,6 +29,8 @@ const TEMPO: Service = {
 export function withTempo(context: ToolContext, work: (ask: Ask) => Promise<unknown>) {
   return withService(TEMPO, context, work);
 }
+
+export const tempoTool = toolsWith(withTempo);
 
 export const NEEDS = "permission to read traces (in Grafana Cloud the traces:read scope)";
 

@@ -1,4 +1,3 @@
-import { defineTool } from "skillflow";
 import {
   clip,
   describeTrace,
@@ -24,16 +23,16 @@ import {
   number,
   periodParameters,
   query,
+  tempoTool,
   text,
   to,
-  withTempo,
 } from "./service.ts";
 
 const TRACE = `trace service name at duration_ms:number services:any matched:number spans:[{ name duration_ms:number attributes:any
   }]`;
 
 export const traceTools = [
-  defineTool({
+  tempoTool({
     name: "search_traces",
     description:
       "Finds traces by TraceQL, with the matching spans: failed or slow requests of a service. Returns an arbitrary selection of the matches: narrow the period. For counts and latencies over time: measure_spans. For one trace: get_trace.",
@@ -47,23 +46,22 @@ export const traceTools = [
       longest_first: z.boolean().optional().describe("Sorts the found traces. Default: newest first."),
     }),
     output_schema: resultSchema("traces", `traces:[{ ${TRACE} }] note`),
-    handler: (input, context) =>
-      withTempo(context, async (ask) => {
-        const limit = input.limit ?? 20;
-        const told = await ask({
-          path: ["api", "search"],
-          query: { q: input.query, ...periodParameters(input, context.now()), limit, spss: 3 },
-          needs: NEEDS,
-          answer: searchAnswer,
-        });
-        const found = (told.traces ?? []).map(briefOf);
-        const sorted = found.sort((a, b) =>
-          input.longest_first ? (b.duration_ms ?? 0) - (a.duration_ms ?? 0) : (a.at ?? "") < (b.at ?? "") ? 1 : -1,
-        );
-        return { traces: sorted, note: noteOf(found.length, limit) };
-      }),
+    work: async (ask, input, context) => {
+      const limit = input.limit ?? 20;
+      const told = await ask({
+        path: ["api", "search"],
+        query: { q: input.query, ...periodParameters(input, context.now()), limit, spss: 3 },
+        needs: NEEDS,
+        answer: searchAnswer,
+      });
+      const found = (told.traces ?? []).map(briefOf);
+      const sorted = found.sort((a, b) =>
+        input.longest_first ? (b.duration_ms ?? 0) - (a.duration_ms ?? 0) : (a.at ?? "") < (b.at ?? "") ? 1 : -1,
+      );
+      return { traces: sorted, note: noteOf(found.length, limit) };
+    },
   }),
-  defineTool({
+  tempoTool({
     name: "get_trace",
     description:
       "Reads one trace as a tree: where the time went (each span's own time, summed by service), what failed, and when. For a large trace: the failed and the longest spans with their ancestors.",
@@ -84,22 +82,21 @@ export const traceTools = [
         ),
     }),
     output_schema: resultSchema("trace spans", `trace ${traceShape} note`),
-    handler: (input, context) =>
-      withTempo(context, async (ask) => {
-        const told = await ask({
-          path: ["api", "traces", input.trace],
-          needs: NEEDS,
-          instead: "The trace is no longer stored, was not sampled, or the id is wrong. search_traces finds ids.",
-          answer: traceAnswer,
-        });
-        const spans = (told.batches ?? told.resourceSpans ?? []).flatMap(spansOf);
-        const note = spans.length === 0 ? "Tempo has the trace, but no span of it." : undefined;
-        return {
-          trace: input.trace,
-          ...describeTrace(spans, { most: input.limit ?? 40, attributes: input.attributes }),
-          note,
-        };
-      }),
+    work: async (ask, input) => {
+      const told = await ask({
+        path: ["api", "traces", input.trace],
+        needs: NEEDS,
+        instead: "The trace is no longer stored, was not sampled, or the id is wrong. search_traces finds ids.",
+        answer: traceAnswer,
+      });
+      const spans = (told.batches ?? told.resourceSpans ?? []).flatMap(spansOf);
+      const note = spans.length === 0 ? "Tempo has the trace, but no span of it." : undefined;
+      return {
+        trace: input.trace,
+        ...describeTrace(spans, { most: input.limit ?? 40, attributes: input.attributes }),
+        note,
+      };
+    },
   }),
 ];
 

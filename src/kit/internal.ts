@@ -3,7 +3,7 @@
 /** Functions and types that the built-in skills share. They may change with any version. */
 
 export { required, secret, setting, variables } from "./config.ts";
-export { LASTING, RANGE, SNAPSHOT, TEAM_RANGE, TEAM_SNAPSHOT, WRITE_ONCE } from "./facts.ts";
+
 export { lenient, textLike } from "./fields.ts";
 export {
   callDigest,
@@ -51,4 +51,5 @@ export {
   summarise,
   timeField,
 } from "./telemetry.ts";
+export { LASTING, RANGE, SNAPSHOT, TEAM_RANGE, TEAM_SNAPSHOT, toolsWith, WRITE_ONCE } from "./tools.ts";
 export { describeTrace, type TraceSpan, traceShape } from "./traces.ts";

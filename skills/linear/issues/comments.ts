@@ -1,28 +1,25 @@
-import { defineTool } from "skillflow";
 import { pick, resultSchema, SNAPSHOT, textLike, WRITE_ONCE } from "skillflow/internal";
 import * as z from "zod";
-import { type Linear, withLinear } from "../client.ts";
+import { type Linear, linearTool } from "../client.ts";
 import { body, cursor, issue, limit, nextCursor, type Page, pageSchema, paging } from "../fields.ts";
 import { createOnce, identityOf } from "../identity.ts";
 import { aboutIssue } from "../missing.ts";
 
 export const commentTools = [
-  defineTool({
+  linearTool({
     name: "list_comments",
     description: "Reads the comments of an issue, newest first. `parent_id` is the comment that a reply belongs to.",
     ...SNAPSHOT,
     input_schema: z.strictObject({ issue, limit, cursor }),
     output_schema: pageSchema("comments", "id author created_at edited_at resolved_at parent_id url body"),
-    handler: (input, context) =>
-      withLinear(context, (linear) =>
-        aboutIssue(linear, input.issue, async () => {
-          const variables = { id: input.issue, ...paging(input) };
-          const { issue: found } = await linear.ask<{ issue: { comments: Page<Comment> } }>(LIST, variables);
-          return { comments: found.comments.nodes.map(commentOf), next_cursor: nextCursor(found.comments) };
-        }),
-      ),
+    work: (linear, input) =>
+      aboutIssue(linear, input.issue, async () => {
+        const variables = { id: input.issue, ...paging(input) };
+        const { issue: found } = await linear.ask<{ issue: { comments: Page<Comment> } }>(LIST, variables);
+        return { comments: found.comments.nodes.map(commentOf), next_cursor: nextCursor(found.comments) };
+      }),
   }),
-  defineTool({
+  linearTool({
     name: "add_comment",
     description: "Comments on an issue, or replies to a comment.",
     ...WRITE_ONCE,
@@ -35,18 +32,16 @@ export const commentTools = [
         .describe("The comment to reply to, from list_comments."),
     }),
     output_schema: resultSchema("id", "id url created_at existing:flag"),
-    handler: (input, context) =>
-      withLinear(context, (linear) =>
-        aboutIssue(linear, input.issue, () => {
-          const id = identityOf(context, input);
-          const { issue: issueId, body: text, parent_id: parentId } = input;
-          const comment = { id, issueId, body: text, ...(parentId ? { parentId } : {}) };
-          return createOnce(
-            () => findComment(linear, id),
-            () => createComment(linear, comment),
-          );
-        }),
-      ),
+    work: (linear, input, context) =>
+      aboutIssue(linear, input.issue, () => {
+        const id = identityOf(context, input);
+        const { issue: issueId, body: text, parent_id: parentId } = input;
+        const comment = { id, issueId, body: text, ...(parentId ? { parentId } : {}) };
+        return createOnce(
+          () => findComment(linear, id),
+          () => createComment(linear, comment),
+        );
+      }),
   }),
 ];
 

@@ -1,7 +1,6 @@
-import { defineTool } from "skillflow";
 import { clip, resultSchema, SNAPSHOT, textLike } from "skillflow/internal";
 import * as z from "zod";
-import { type Linear, withLinear } from "../client.ts";
+import { type Linear, linearTool } from "../client.ts";
 import * as fields from "../fields.ts";
 import { checkNames, issueFilter } from "../filters.ts";
 import { aboutIssue } from "../missing.ts";
@@ -12,7 +11,7 @@ const timestamp = textLike(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,9})?(Z|[
 );
 
 export const issueTools = [
-  defineTool({
+  linearTool({
     name: "search_issues",
     description: "Finds issues by words and filters, or lists the latest that match the filters.",
     ...SNAPSHOT,
@@ -32,30 +31,27 @@ export const issueTools = [
       cursor: fields.cursor,
     }),
     output_schema: fields.pageSchema("issues", `${ISSUE} excerpt`),
-    handler: (input, context) =>
-      withLinear(context, async (linear) => {
-        const page = await search(linear, input);
-        if (page.nodes.length === 0 && !input.cursor) await checkNames(linear, input);
-        const issues = page.nodes.map((issue) => ({ ...briefOf(issue), excerpt: excerptOf(issue.description) }));
-        return { issues, next_cursor: fields.nextCursor(page) };
-      }),
+    work: async (linear, input) => {
+      const page = await search(linear, input);
+      if (page.nodes.length === 0 && !input.cursor) await checkNames(linear, input);
+      const issues = page.nodes.map((issue) => ({ ...briefOf(issue), excerpt: excerptOf(issue.description) }));
+      return { issues, next_cursor: fields.nextCursor(page) };
+    },
   }),
-  defineTool({
+  linearTool({
     name: "get_issue",
     description: "Reads one issue: its full text, parent, sub-issues, relations and links.",
     ...SNAPSHOT,
     input_schema: z.strictObject({ issue: fields.issue }),
     output_schema: resultSchema("id identifier", ISSUE_DETAILS),
-    handler: ({ issue: id }, context) =>
-      withLinear(context, (linear) =>
-        aboutIssue(linear, id, async () => {
-          const { issue } = await linear.ask<{ issue: IssueDetails }>(
-            `query Issue($id: String!) { issue(id: $id) { ${DETAILS} } }`,
-            { id },
-          );
-          return detailsOf(issue);
-        }),
-      ),
+    work: (linear, { issue: id }) =>
+      aboutIssue(linear, id, async () => {
+        const { issue } = await linear.ask<{ issue: IssueDetails }>(
+          `query Issue($id: String!) { issue(id: $id) { ${DETAILS} } }`,
+          { id },
+        );
+        return detailsOf(issue);
+      }),
   }),
 ];
 

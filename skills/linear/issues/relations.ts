@@ -1,13 +1,12 @@
-import { defineTool } from "skillflow";
 import { resultSchema, textLike, WRITE_ONCE } from "skillflow/internal";
 import * as z from "zod";
-import { type Linear, withLinear } from "../client.ts";
+import { type Linear, linearTool } from "../client.ts";
 import { issue } from "../fields.ts";
 import { createOnce, identityOf } from "../identity.ts";
 import { aboutIssue } from "../missing.ts";
 
 export const relationTools = [
-  defineTool({
+  linearTool({
     name: "relate_issues",
     description:
       "Relates two issues, or marks one as a duplicate of the other, which closes it. For a sub-issue, set `parent` instead.",
@@ -19,20 +18,18 @@ export const relationTools = [
       other: issue,
     }),
     output_schema: resultSchema("id", "id issue is other existing:flag"),
-    handler: (input, context) =>
-      withLinear(context, (linear) =>
-        aboutIssue(linear, input.issue, async () => {
-          const { type, from, to } = directed(input);
-          const relation = { id: identityOf(context, input), issueId: from, relatedIssueId: to, type };
-          const made = await createOnce(
-            () => findRelation(linear, { type, from, to }),
-            () => createRelation(linear, relation),
-          );
-          return { ...made, issue: input.issue, is: input.is, other: input.other };
-        }),
-      ),
+    work: (linear, input, context) =>
+      aboutIssue(linear, input.issue, async () => {
+        const { type, from, to } = directed(input);
+        const relation = { id: identityOf(context, input), issueId: from, relatedIssueId: to, type };
+        const made = await createOnce(
+          () => findRelation(linear, { type, from, to }),
+          () => createRelation(linear, relation),
+        );
+        return { ...made, issue: input.issue, is: input.is, other: input.other };
+      }),
   }),
-  defineTool({
+  linearTool({
     name: "attach_link",
     description:
       "Attaches a link to an issue: a run, a report, an error page. Each address once. For remarks, add a comment.",
@@ -45,16 +42,14 @@ export const relationTools = [
       subtitle: z.string().min(1).max(300).optional(),
     }),
     output_schema: resultSchema("id url", "id url title existing:flag"),
-    handler: (input, context) =>
-      withLinear(context, (linear) =>
-        aboutIssue(linear, input.issue, () => {
-          const { issue: issueId, ...link } = input;
-          return createOnce(
-            () => findLink(linear, issueId, link.url),
-            () => createLink(linear, { id: identityOf(context, input), issueId, ...link }),
-          );
-        }),
-      ),
+    work: (linear, input, context) =>
+      aboutIssue(linear, input.issue, () => {
+        const { issue: issueId, ...link } = input;
+        return createOnce(
+          () => findLink(linear, issueId, link.url),
+          () => createLink(linear, { id: identityOf(context, input), issueId, ...link }),
+        );
+      }),
   }),
 ];
 

@@ -1,8 +1,7 @@
 import type { LinearDocument } from "@linear/sdk";
-import { defineTool } from "skillflow";
 import { resultSchema, WRITE_ONCE } from "skillflow/internal";
 import * as z from "zod";
-import { type Linear, withLinear } from "../client.ts";
+import { type Linear, linearTool } from "../client.ts";
 import { findDestination } from "../destination.ts";
 import * as fields from "../fields.ts";
 import { createOnce, identityOf } from "../identity.ts";
@@ -10,7 +9,7 @@ import { aboutIssue } from "../missing.ts";
 import { BRIEF, briefOf, ISSUE, type Issue } from "./issue.ts";
 
 export const issueWriteTools = [
-  defineTool({
+  linearTool({
     name: "create_issue",
     description: "Creates an issue. Search for an existing one first.",
     ...WRITE_ONCE,
@@ -27,25 +26,24 @@ export const issueWriteTools = [
       parent: fields.issue.optional().describe("The parent issue."),
     }),
     output_schema: resultSchema("id identifier", `${ISSUE} existing:flag`),
-    handler: (input, context) =>
-      withLinear(context, (linear) => {
-        const id = identityOf(context, input);
-        return createOnce(
-          () => findById(linear, id),
-          async () => {
-            const team = input.team ?? context.config["LINEAR_TEAM"];
-            const { labelIds, ...place } = await findDestination(linear, { ...input, team });
-            return create(linear, {
-              id,
-              ...textOf(input),
-              ...place,
-              ...(input.labels ? { labelIds: [...labelIds.values()] } : {}),
-            });
-          },
-        );
-      }),
+    work: (linear, input, context) => {
+      const id = identityOf(context, input);
+      return createOnce(
+        () => findById(linear, id),
+        async () => {
+          const team = input.team ?? context.config["LINEAR_TEAM"];
+          const { labelIds, ...place } = await findDestination(linear, { ...input, team });
+          return create(linear, {
+            id,
+            ...textOf(input),
+            ...place,
+            ...(input.labels ? { labelIds: [...labelIds.values()] } : {}),
+          });
+        },
+      );
+    },
   }),
-  defineTool({
+  linearTool({
     name: "update_issue",
     description: "Changes only the given fields of an issue. `labels` replaces all labels.",
     ...WRITE_ONCE,
@@ -65,17 +63,16 @@ export const issueWriteTools = [
       parent: fields.parent.optional().describe("The parent issue, or `none`."),
     }),
     output_schema: resultSchema("id identifier", ISSUE),
-    handler: (input, context) =>
-      withLinear(context, (linear) => {
-        const { issue: id, ...changes } = input;
-        if (Object.keys(changes).length === 0) throw new Error("Give at least one field to change.");
-        if (changes.labels && (changes.add_labels || changes.remove_labels)) {
-          throw new Error("Give either `labels`, which replaces all, or `add_labels` and `remove_labels`.");
-        }
-        return aboutIssue(linear, id, async () =>
-          update(linear, id, { ...textOf(changes), ...(await placeOf(linear, id, changes)) }),
-        );
-      }),
+    work: (linear, input) => {
+      const { issue: id, ...changes } = input;
+      if (Object.keys(changes).length === 0) throw new Error("Give at least one field to change.");
+      if (changes.labels && (changes.add_labels || changes.remove_labels)) {
+        throw new Error("Give either `labels`, which replaces all, or `add_labels` and `remove_labels`.");
+      }
+      return aboutIssue(linear, id, async () =>
+        update(linear, id, { ...textOf(changes), ...(await placeOf(linear, id, changes)) }),
+      );
+    },
   }),
 ];
 
