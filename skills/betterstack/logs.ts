@@ -2,8 +2,7 @@ import { defineTool, type ToolContext } from "skillflow";
 import { resultSchema, SNAPSHOT, textLike } from "skillflow/internal";
 import * as z from "zod";
 import { withSql } from "./sql/api.ts";
-import { gate } from "./sql/gate.ts";
-import { declaredSources, tablesOf } from "./sql/tables.ts";
+import { declaredSources, gate, tablesOf } from "./sql/gate.ts";
 
 const DEFAULT_ROWS = 50;
 

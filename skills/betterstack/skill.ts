@@ -1,11 +1,12 @@
 import { defineSkill } from "skillflow";
-import { required, secret, setting, variables, wholePages } from "skillflow/internal";
-import { describeAccess } from "./access.ts";
+import { probeWith, required, secret, setting, variables, wholePages } from "skillflow/internal";
+import * as z from "zod";
 import { availabilityTools } from "./availability.ts";
 import { incidentTools } from "./incidents.ts";
 import { logTools } from "./logs.ts";
 import { monitorTools } from "./monitors.ts";
 import { respondTools } from "./respond.ts";
+import { withBetterStack } from "./service.ts";
 import { sourceTools } from "./sources.ts";
 import { timelineTools } from "./timeline.ts";
 
@@ -34,7 +35,11 @@ export default defineSkill({
       "For query_logs: the only source that it may read, by its name in list_sources: t123456_my_app. Separate several with commas.",
     ),
   }),
-  probe: describeAccess,
+  // Checks that the token can read monitors, which a telemetry token cannot.
+  probe: probeWith(withBetterStack, async (ask) => {
+    await ask({ path: ["v2", "monitors"], query: { per_page: 1 }, answer: z.object({ data: z.array(z.unknown()) }) });
+    return "the token reads monitors";
+  }),
   tools: [
     ...incidentTools,
     ...timelineTools,

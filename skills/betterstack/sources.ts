@@ -3,7 +3,7 @@ import { each, SNAPSHOT } from "skillflow/internal";
 import * as z from "zod";
 import { flag, idAnswer, limit, nextPage, number, page, pageSchema, pagination, paging, text } from "./fields.ts";
 import { withBetterStack } from "./service.ts";
-import { declaredSources } from "./sql/tables.ts";
+import { declaredSources } from "./sql/gate.ts";
 
 export const sourceTools = [
   defineTool({

@@ -4,7 +4,7 @@ import { homedir } from "node:os";
 import { join } from "node:path";
 import { type Lack, SkillflowError, type ToolContext } from "skillflow";
 import { keyOf } from "skillflow/internal";
-import type { Credentials } from "./signature.ts";
+import type { Credentials } from "./service.ts";
 
 const PACKAGE = "@aws-sdk/credential-providers";
 

@@ -1,11 +1,12 @@
 import { defineSkill } from "skillflow";
 import { required, secret, setting, variables } from "skillflow/internal";
-import { describeAccess } from "./access.ts";
+import * as z from "zod";
 import { alarmTools } from "./alarms.ts";
 import { CHAIN, lackingCredentials } from "./credentials.ts";
 import { insightTools } from "./insights.ts";
 import { logTools } from "./logs.ts";
 import { metricTools } from "./metrics.ts";
+import { withCloudWatch } from "./service.ts";
 
 export default defineSkill({
   id: "cloudwatch",
@@ -27,7 +28,11 @@ export default defineSkill({
       "One address instead of AWS's own for logs and metrics, such as a proxy's or an emulator's.",
     ),
   }),
-  probe: describeAccess,
+  probe: async (context) => {
+    const answer = z.object({ MetricAlarms: z.array(z.unknown()).nullish() });
+    await withCloudWatch("monitoring", context, (act) => act("DescribeAlarms", { input: { MaxRecords: 1 }, answer }));
+    return `can read alarms of ${context.config["AWS_REGION"]}`;
+  },
   lacks: async (run) => lackingCredentials(run),
   tools: [...alarmTools, ...metricTools, ...logTools, ...insightTools],
 });

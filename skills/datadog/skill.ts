@@ -1,12 +1,13 @@
 import { defineSkill } from "skillflow";
-import { required, secret, setting, variables, wholePages } from "skillflow/internal";
-import { describeAccess } from "./access.ts";
+import { probeWith, required, secret, setting, variables, wholePages } from "skillflow/internal";
+import * as z from "zod";
 import { eventTools } from "./events.ts";
 import { incidentTools } from "./incidents.ts";
 import { logTools } from "./logs.ts";
 import { metricTools } from "./metrics.ts";
 import { monitorTools } from "./monitors.ts";
 import { muteTools } from "./mute.ts";
+import { withDatadog } from "./service.ts";
 import { spanTools } from "./spans.ts";
 
 export default defineSkill({
@@ -21,7 +22,12 @@ export default defineSkill({
     DD_SITE: setting("host", "The Datadog site, such as datadoghq.eu or us5.datadoghq.com. Default: datadoghq.com."),
     DD_API_URL: setting("base_url", "Address of the API, if it does not follow from the site, such as a proxy's."),
   }),
-  probe: describeAccess,
+  // Checks both keys with one request: reading monitors needs the API key and the application key.
+  probe: probeWith(withDatadog, async (ask) => {
+    const query = { page_size: 1, page: 0 };
+    await ask({ path: ["api", "v1", "monitor"], query, needs: "monitors_read", answer: z.array(z.unknown()) });
+    return "both keys are valid";
+  }),
   tools: [
     ...logTools,
     ...metricTools,

@@ -1,8 +1,9 @@
 import { defineSkill } from "skillflow";
-import { required, secret, setting, variables } from "skillflow/internal";
-import { describeAccess } from "./access.ts";
+import { probeWith, required, secret, setting, variables } from "skillflow/internal";
+import * as z from "zod";
 import { clusterTools } from "./cluster.ts";
 import { searchTools } from "./search.ts";
+import { withElasticsearch } from "./service.ts";
 
 export default defineSkill({
   id: "elasticsearch",
@@ -21,6 +22,12 @@ export default defineSkill({
     ELASTICSEARCH_USERNAME: setting("text", "User name for basic authentication with the password, as in OpenSearch."),
     ELASTICSEARCH_PASSWORD: secret("token", "The user's password, if there is no API key."),
   }),
-  probe: describeAccess,
+  // Returns the cluster's name and version.
+  probe: probeWith(withElasticsearch, async (ask) => {
+    const version = z.object({ number: z.string(), distribution: z.string().optional() });
+    const answer = z.object({ cluster_name: z.string(), version });
+    const cluster = await ask({ path: [], needs: "the monitor privilege on the cluster", answer });
+    return `${cluster.cluster_name}, ${cluster.version.distribution ?? "elasticsearch"} ${cluster.version.number}`;
+  }),
   tools: [...searchTools, ...clusterTools],
 });

@@ -2,8 +2,7 @@ import type { ToolContext } from "skillflow";
 import { shortened } from "./history.ts";
 import { withRepository } from "./repository.ts";
 import { checkPath, resolveCommit } from "./revision.ts";
-import { faultOf, type Git, type GitOutput } from "./run-git.ts";
-import { fitting, ID_SHOWN, shallowNote, utc } from "./text.ts";
+import { faultOf, fitting, type Git, type GitOutput, ID_SHOWN, shallowNote, utc } from "./run-git.ts";
 
 interface LinesInput {
   readonly repository?: string | undefined;

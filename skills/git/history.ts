@@ -1,5 +1,4 @@
-import { type Git, PLAIN_DIFF } from "./run-git.ts";
-import { utc } from "./text.ts";
+import { type Git, PLAIN_DIFF, utc } from "./run-git.ts";
 
 export interface Commit {
   readonly id: string;

@@ -3,8 +3,7 @@ import { tmpdir } from "node:os";
 import { delimiter, join, resolve } from "node:path";
 import type { Lack, RunOutlook, ToolContext } from "skillflow";
 import { type Inside, openInside, resolveInside } from "skillflow";
-import { checkOwn, elsewhere } from "./own-parts.ts";
-import { type Git, type Parts, USUAL_PATH, withGit } from "./run-git.ts";
+import { checkOwn, elsewhere, type Git, type Parts, USUAL_PATH, withGit } from "./run-git.ts";
 
 export interface Repository {
   readonly git: Git;

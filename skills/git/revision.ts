@@ -1,5 +1,4 @@
-import type { Git } from "./run-git.ts";
-import { utc } from "./text.ts";
+import { type Git, utc } from "./run-git.ts";
 
 /** Returns the full commit id for a name. Throws an Error that lists the names that exist. */
 export async function resolveCommit(git: Git, name: string): Promise<string> {

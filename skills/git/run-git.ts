@@ -1,5 +1,6 @@
 import { spawn } from "node:child_process";
-import { copyFile, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { type Dirent, promises } from "node:fs";
+import { copyFile, lstat, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { isAbsolute, join } from "node:path";
 import type { ToolContext } from "skillflow";
@@ -225,4 +226,71 @@ function createTaker(most: number, skipLines: number, onEnough: () => void) {
     bytes: () => Buffer.concat(pieces),
     truncated: () => truncated,
   };
+}
+
+/**
+ * Throws an Error if a repository inside the working directory uses data from outside. All parts that git reads must be
+ * regular files or directories, not links, and it must not borrow objects.
+ */
+export async function checkOwn({ gitDir, commonDir }: Parts, name: string, signal: AbortSignal): Promise<void> {
+  const files = [join(gitDir, "HEAD"), ...["config", "packed-refs", "shallow"].map((file) => join(commonDir, file))];
+  const folders = ["objects", "refs"].map((folder) => join(commonDir, folder));
+  const kinds = await Promise.all([...files, ...folders].map((path) => lstat(path).catch(() => undefined)));
+  if (!kinds.every((stats) => stats === undefined || stats.isFile() || stats.isDirectory())) throw elsewhere(name);
+  const alternates = await lstat(join(commonDir, "objects/info/alternates")).catch(() => undefined);
+  if (alternates && alternates.size > 0) throw elsewhere(name);
+  for (const folder of folders) await checkFolder(folder, name, signal);
+}
+
+export function elsewhere(name: string): Error {
+  return new Error(
+    `${name} has symbolic links, or parts of its repository are elsewhere. The operator can set GIT_REPOSITORY to allow it`,
+  );
+}
+
+const MOST_ENTRIES = 1_000_000;
+
+async function checkFolder(top: string, name: string, signal: AbortSignal): Promise<void> {
+  const folders = [top];
+  let entries = 0;
+  for (let folder = folders.pop(); folder !== undefined; folder = folders.pop()) {
+    signal.throwIfAborted();
+    const found: readonly Dirent[] = await promises.readdir(folder, { withFileTypes: true });
+    entries += found.length;
+    if (entries > MOST_ENTRIES) throw new Error(`${name} has more than ${MOST_ENTRIES} loose objects. Run git gc`);
+    for (const entry of found) {
+      if (entry.isDirectory()) folders.push(join(folder, entry.name));
+      else if (!entry.isFile()) throw elsewhere(name);
+    }
+  }
+}
+
+export const BYTES_SHOWN = 16 * 1024;
+/** Number of digits of a commit id in lists. */
+export const ID_SHOWN = 12;
+
+/** Returns a note for the result if the history is incomplete. */
+export function shallowNote(shallow: boolean) {
+  return shallow ? { shallow: "this is a shallow clone: older commits are missing" } : {};
+}
+
+/** Converts git's Unix seconds to a UTC string. */
+export function utc(seconds: string): string {
+  const date = new Date(Number(seconds) * 1000);
+  return Number.isNaN(date.getTime()) ? `${seconds} s after 1970` : date.toISOString().replace(".000Z", "Z");
+}
+
+/** Cuts a text and marks the cut. */
+export function cut(text: string, most: number): string {
+  return text.length > most ? `${text.slice(0, most)}… [cut; ${text.length} characters]` : text;
+}
+
+/** Returns the first items whose JSON fits into a number of bytes, but at least one. */
+export function fitting<T>(items: readonly T[], bytes: number = BYTES_SHOWN): readonly T[] {
+  let used = 0;
+  const stop = items.findIndex((item, index) => {
+    used += Buffer.byteLength(JSON.stringify(item)) + 1;
+    return used > bytes && index > 0;
+  });
+  return stop < 0 ? items : items.slice(0, stop);
 }

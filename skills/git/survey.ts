@@ -2,8 +2,7 @@ import type { ToolContext } from "skillflow";
 import { type Commit, changeOf, readChangedFiles, readCommits, readPatch } from "./history.ts";
 import { withRepository } from "./repository.ts";
 import { checkPath, listRefs, type Ref, resolveCommit } from "./revision.ts";
-import type { Git } from "./run-git.ts";
-import { cut, fitting, ID_SHOWN, shallowNote, utc } from "./text.ts";
+import { cut, fitting, type Git, ID_SHOWN, shallowNote, utc } from "./run-git.ts";
 import { instantOf } from "./tools.ts";
 
 interface SurveyInput {

@@ -2,8 +2,7 @@ import type { ToolContext } from "skillflow";
 import { type Commit, type Comparison, changeOf, readChangedFiles, readCommits, readPatch } from "./history.ts";
 import { withRepository } from "./repository.ts";
 import { checkPath, listRefs, resolveCommit } from "./revision.ts";
-import type { Git } from "./run-git.ts";
-import { BYTES_SHOWN, cut, fitting, ID_SHOWN, shallowNote } from "./text.ts";
+import { BYTES_SHOWN, cut, fitting, type Git, ID_SHOWN, shallowNote } from "./run-git.ts";
 
 interface Input {
   readonly repository?: string | undefined;

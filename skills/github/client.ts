@@ -23,11 +23,15 @@ export interface RepositoryClient {
   readonly at: { readonly owner: string; readonly repo: string };
 }
 
+interface Placed {
+  readonly repository?: string | undefined;
+}
+
 /** Runs a tool on the repository that its input or the config names. */
 export async function inRepository(
-  input: { readonly repository?: string | undefined },
   context: ToolContext,
   work: (github: RepositoryClient) => Promise<unknown>,
+  input: Placed,
 ): Promise<Json> {
   return withGitHub(context, async (rest) => {
     const at = parseRepository(input.repository ?? context.config["GITHUB_REPOSITORY"]);
@@ -44,24 +48,12 @@ export async function inRepository(
   });
 }
 
-export const githubTool = toolsWith(
-  (
-    context,
-    work: (github: RepositoryClient) => Promise<unknown>,
-    input: { readonly repository?: string | undefined },
-  ) => inRepository(input, context, work),
-);
+export const githubTool = toolsWith(inRepository);
 
 /** Returns the audience of a write: everyone, unless the repository is private. */
-export async function audienceOf(
-  input: { readonly repository?: string | undefined },
-  context: ToolContext,
-): Promise<"team" | "public"> {
-  const told = await inRepository(input, context, async ({ rest, at }) => {
-    const { data } = await rest.repos.get(at);
-    return data.private === true ? "team" : "public";
-  });
-  return told === "team" ? "team" : "public";
+export async function audienceOf(input: Placed, context: ToolContext): Promise<"team" | "public"> {
+  const isPrivate = async ({ rest, at }: RepositoryClient) => (await rest.repos.get(at)).data.private === true;
+  return (await inRepository(context, isPrivate, input)) === true ? "team" : "public";
 }
 
 /** Runs a tool on GitHub, explains its errors and trims its result. */

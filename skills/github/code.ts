@@ -2,8 +2,19 @@ import { defineTool } from "skillflow";
 import { LASTING, linesFrom, pick, resultSchema, SNAPSHOT } from "skillflow/internal";
 import * as z from "zod";
 import { githubTool, nextPage, withGitHub } from "./client.ts";
-import { filePath, limit, page, pageSchema, paging, ref, repository, SEARCHED, safePath, safeRef } from "./fields.ts";
-import { searchQuery } from "./search.ts";
+import {
+  filePath,
+  limit,
+  page,
+  pageSchema,
+  paging,
+  ref,
+  repository,
+  SEARCHED,
+  safePath,
+  safeRef,
+  searchQuery,
+} from "./fields.ts";
 
 export const codeTools = [
   defineTool({

@@ -86,3 +86,9 @@ export const CHANGE = "path previous_path status additions:number deletions:numb
 export const COMMENT = "id:any author created_at url body";
 
 export const JOB = `id:any name status conclusion failed_steps:[text] completed_at url ${jobLogShape}`;
+
+/** Returns a search query limited to the repository, unless the query names a scope itself. */
+export function searchQuery(query: string, repository: string | undefined, extra: readonly string[] = []): string {
+  const isPlaced = /(^|\s)(repo|org|user):/.test(query);
+  return [query, ...extra, ...(repository && !isPlaced ? [`repo:${repository}`] : [])].join(" ");
+}

@@ -16,11 +16,11 @@ import {
   paging,
   repository,
   SEARCHED,
+  searchQuery,
   timestamp,
   title,
   writtenSchema,
 } from "./fields.ts";
-import { searchQuery } from "./search.ts";
 
 export const issueTools = [
   defineTool({

@@ -1,7 +1,6 @@
 import { defineSkill } from "skillflow";
-import { required, secret, setting, variables, wholePages } from "skillflow/internal";
-import { describeAccess } from "./access.ts";
-import { audienceOf } from "./client.ts";
+import { probeWith, required, secret, setting, variables, wholePages } from "skillflow/internal";
+import { audienceOf, withGitHub } from "./client.ts";
 import { codeTools } from "./code.ts";
 import { commitTools } from "./commits.ts";
 import { deliveryTools } from "./delivery.ts";
@@ -24,7 +23,18 @@ export default defineSkill({
     ),
     GITHUB_REPOSITORY: setting("name", "Repository for calls that give none, as owner/name."),
   }),
-  probe: describeAccess,
+  // Describes the token as far as GitHub reports it: scopes for classic tokens, otherwise only the rate limit.
+  probe: probeWith(withGitHub, async (rest) => {
+    const { data, headers } = await rest.rateLimit.get();
+    const scopes = headers["x-oauth-scopes"];
+    const left = `${data.resources.core.remaining} of ${data.resources.core.limit} requests left this hour`;
+    if (scopes === undefined) return left;
+    const granted = String(scopes).split(", ");
+    const lacks = NEEDED.some((scope) => granted.includes(scope))
+      ? ""
+      : "; lacks the scope repo for private repositories";
+    return `${left}; scopes: ${scopes || "none"}${lacks}`;
+  }),
   tools: [...codeTools, ...issueTools, ...pullTools, ...commitTools, ...deliveryTools, ...workflowTools].map(
     (tool) => ({
       ...wholePages(tool),
@@ -33,3 +43,5 @@ export default defineSkill({
     }),
   ),
 });
+
+const NEEDED = ["repo", "public_repo"];

@@ -107,12 +107,16 @@ export const workflowTools = [
     output_schema: resultSchema("id name", `${JOB} run_id:any started_at`),
     handler: async (input, context) => {
       let log: JobLogPart = {};
-      const told = await inRepository(input, context, async (github) => {
-        const { data: job } = await github.rest.actions.getJobForWorkflowRun({ ...github.at, job_id: input.job_id });
-        const { run_id, status, started_at } = job;
-        log = await logOf(github, job.id, { context, input });
-        return { run_id, status, started_at, ...failureOf(job) };
-      });
+      const told = await inRepository(
+        context,
+        async (github) => {
+          const { data: job } = await github.rest.actions.getJobForWorkflowRun({ ...github.at, job_id: input.job_id });
+          const { run_id, status, started_at } = job;
+          log = await logOf(github, job.id, { context, input });
+          return { run_id, status, started_at, ...failureOf(job) };
+        },
+        input,
+      );
       // A log has its own limit, above that of other results.
       return { ...(told as JsonObject), ...log };
     },

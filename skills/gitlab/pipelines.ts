@@ -85,12 +85,16 @@ export const pipelineTools = [
     output_schema: resultSchema("id log log_lines", `${JOB} ${jobLogShape} note`),
     handler: async (input, context) => {
       let log = "";
-      const told = await inProject(input, context, async (ask) => {
-        const place = ["jobs", String(input.job)];
-        const found = await ask({ path: place, needs: READS, answer: job });
-        log = await ask({ path: [...place, "trace"], needs: READS, isText: "end", answer: z.string() });
-        return { ...jobOf(found), note: log === "" ? NO_LOG : undefined };
-      });
+      const told = await inProject(
+        context,
+        async ({ ask }) => {
+          const place = ["jobs", String(input.job)];
+          const found = await ask({ path: place, needs: READS, answer: job });
+          log = await ask({ path: [...place, "trace"], needs: READS, isText: "end", answer: z.string() });
+          return { ...jobOf(found), note: log === "" ? NO_LOG : undefined };
+        },
+        input,
+      );
       // A log has its own limit, above that of other results.
       return { ...(told as JsonObject), ...(await readJobLog(log, input, context)) };
     },

@@ -21,28 +21,30 @@ interface Placed {
   readonly project?: string | undefined;
 }
 
-/** Runs a tool's work on the project from the input or the config. The first `Ask` is relative to the project. */
-export function inProject(input: Placed, context: ToolContext, work: (ask: Ask, everywhere: Ask) => Promise<unknown>) {
+interface GitLab {
+  /** Asks for a path of the project. */
+  readonly ask: Ask;
+  readonly everywhere: Ask;
+}
+
+/** Runs a tool's work on the project from the input or the config. */
+export function inProject(context: ToolContext, work: (gitlab: GitLab) => Promise<unknown>, input: Placed) {
   return withGitLab(context, (ask) => {
     const own = input.project ?? context.config["GITLAB_PROJECT"]?.trim();
     if (!own) throw new Error("Give the project as group/name: GITLAB_PROJECT is not set.");
-    return work((asking) => ask({ instead: NOT_SEEN, ...asking, path: ["projects", own, ...asking.path] }), ask);
+    const within: Ask = (asking) => ask({ instead: NOT_SEEN, ...asking, path: ["projects", own, ...asking.path] });
+    return work({ ask: within, everywhere: ask });
   });
 }
 
-export const gitlabTool = toolsWith(
-  (context, work: (gitlab: { readonly ask: Ask; readonly everywhere: Ask }) => Promise<unknown>, input: Placed) =>
-    inProject(input, context, (ask, everywhere) => work({ ask, everywhere })),
-);
+export const gitlabTool = toolsWith(inProject);
 
 const NOT_SEEN = "Check the project's full path and the number. GitLab gives the same error if the token lacks access.";
 
 /** Returns the audience of a write: everyone, unless the project is private or internal to the instance. */
 export async function audienceOf(input: Placed, context: ToolContext): Promise<"team" | "public"> {
-  const visibility = await inProject(input, context, async (ask) => {
-    const project = await ask({ path: [], needs: READS, answer: z.object({ visibility: z.string() }) });
-    return project.visibility;
-  });
+  const answer = z.object({ visibility: z.string() }).transform(({ visibility }) => visibility);
+  const visibility = await inProject(context, ({ ask }) => ask({ path: [], needs: READS, answer }), input);
   return visibility === "private" || visibility === "internal" ? "team" : "public";
 }
 

@@ -1,13 +1,14 @@
 import { defineSkill } from "skillflow";
-import { required, secret, setting, variables, wholePages } from "skillflow/internal";
-import { describeAccess } from "./access.ts";
+import { probeWith, required, secret, setting, variables, wholePages } from "skillflow/internal";
+import * as z from "zod";
 import { codeTools } from "./code.ts";
 import { commitTools } from "./commits.ts";
 import { deliveryTools } from "./delivery.ts";
+import { text } from "./fields.ts";
 import { issueTools } from "./issues.ts";
 import { mergeRequestTools } from "./merge-requests.ts";
 import { pipelineTools } from "./pipelines.ts";
-import { audienceOf } from "./service.ts";
+import { audienceOf, withGitLab } from "./service.ts";
 
 export default defineSkill({
   id: "gitlab",
@@ -29,7 +30,23 @@ export default defineSkill({
     ),
     GITLAB_PROJECT: setting("text", "Project for calls that give none, as group/name."),
   }),
-  probe: describeAccess,
+  // Describes the token's user and access to the configured project.
+  probe: probeWith(withGitLab, async (ask, context) => {
+    const { username } = await ask({
+      path: ["user"],
+      needs: "the read_api scope",
+      answer: z.object({ username: z.string() }),
+    });
+    const own = context.config["GITLAB_PROJECT"]?.trim();
+    if (!own) return `signed in as ${username}`;
+    const seen = await ask({
+      path: ["projects", own],
+      needs: "the read_api scope",
+      instead: "Check GITLAB_PROJECT, and that the token may see it.",
+      answer: z.object({ path_with_namespace: z.string(), visibility: text }),
+    });
+    return `signed in as ${username}; sees ${seen.path_with_namespace} (${seen.visibility ?? "unknown visibility"})`;
+  }),
   tools: [...codeTools, ...commitTools, ...mergeRequestTools, ...pipelineTools, ...deliveryTools, ...issueTools].map(
     (tool) => ({
       ...wholePages(tool),

@@ -1,10 +1,11 @@
 import { defineSkill } from "skillflow";
-import { required, secret, setting, variables } from "skillflow/internal";
-import { describeAccess } from "./access.ts";
+import { probeWith, required, secret, setting, variables } from "skillflow/internal";
+import * as z from "zod";
 import { alertTools } from "./alerts.ts";
 import { annotationTools } from "./annotations.ts";
 import { dashboardTools } from "./dashboards.ts";
 import { routingTools } from "./routing.ts";
+import { withGrafana } from "./service.ts";
 import { silenceTools } from "./silences.ts";
 
 export default defineSkill({
@@ -27,6 +28,11 @@ export default defineSkill({
       ),
     ),
   }),
-  probe: describeAccess,
+  // Checks access with a search, which every role is allowed.
+  probe: probeWith(withGrafana, async (ask) => {
+    const answer = z.array(z.object({ uid: z.string() }));
+    const found = await ask({ path: ["api", "search"], query: { type: "dash-db", limit: 1 }, answer });
+    return found.length > 0 ? "can read dashboards" : "connected, but this token can see no dashboards";
+  }),
   tools: [...alertTools, ...annotationTools, ...dashboardTools, ...silenceTools, ...routingTools],
 });

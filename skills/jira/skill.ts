@@ -1,8 +1,8 @@
 import { defineSkill } from "skillflow";
-import { required, secret, setting, variables, wholePages } from "skillflow/internal";
-import { describeAccess } from "./access.ts";
+import { probeWith, required, secret, setting, variables, wholePages } from "skillflow/internal";
 import { changeTools } from "./changes.ts";
 import { issueTools } from "./issues.ts";
+import { myself, withJira } from "./service.ts";
 import { writeTools } from "./writes.ts";
 
 export default defineSkill({
@@ -22,6 +22,10 @@ export default defineSkill({
     JIRA_USER_EMAIL: setting("email", "E-mail address of the account, for Jira Cloud only."),
     JIRA_PROJECT: setting("name", "Key of the project for new issues, if a call gives none."),
   }),
-  probe: describeAccess,
+  // Describes the token's user and whether Jira is Cloud or Data Center.
+  probe: probeWith(withJira, async (jira) => {
+    const { displayName, name } = await myself(jira);
+    return `signed in as ${displayName ?? name ?? "an unnamed account"} on ${jira.isCloud ? "Cloud" : "Data Center"}`;
+  }),
   tools: [...issueTools, ...writeTools, ...changeTools].map(wholePages),
 });

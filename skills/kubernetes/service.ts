@@ -4,10 +4,12 @@ import * as z from "zod";
 import { number, text } from "./fields.ts";
 import { type Place, placeOf } from "./place.ts";
 
-export async function withKubernetes(
-  context: ToolContext,
-  work: (ask: Ask, own: { readonly namespace: string }) => Promise<unknown>,
-) {
+interface Cluster {
+  readonly ask: Ask;
+  readonly own: { readonly namespace: string };
+}
+
+export async function withKubernetes(context: ToolContext, work: (cluster: Cluster) => Promise<unknown>) {
   const place = placeOf(context);
   const { url, told, token } = place;
   const service: Service = {
@@ -19,13 +21,10 @@ export async function withKubernetes(
     headers: () => authorization(undefined, token),
     fetchWith: (asked) => fetchOf(place, asked),
   };
-  return withService(service, context, (ask) => work(ask, { namespace: place.namespace }));
+  return withService(service, context, (ask) => work({ ask, own: { namespace: place.namespace } }));
 }
 
-export const kubernetesTool = toolsWith(
-  (context, work: (cluster: { readonly ask: Ask; readonly own: { readonly namespace: string } }) => Promise<unknown>) =>
-    withKubernetes(context, (ask, own) => work({ ask, own })),
-);
+export const kubernetesTool = toolsWith(withKubernetes);
 
 const LOOPBACK = /^(localhost|127(\.\d+){3}|\[::1\])$/;
 

@@ -1,13 +1,15 @@
 import { defineSkill } from "skillflow";
-import { secret, setting, variables } from "skillflow/internal";
-import { describeAccess } from "./access.ts";
+import { probeWith, secret, setting, variables } from "skillflow/internal";
+import * as z from "zod";
 import { eventTools } from "./events.ts";
+import { text } from "./fields.ts";
 import { helmTools } from "./helm.ts";
 import { kindTools } from "./kinds.ts";
 import { logTools } from "./logs.ts";
 import { nodeTools } from "./nodes.ts";
 import { lackingCluster } from "./place.ts";
 import { podTools } from "./pods.ts";
+import { listOf, pathOf, withKubernetes } from "./service.ts";
 import { usageTools } from "./usage.ts";
 import { workloadTools } from "./workloads.ts";
 
@@ -36,7 +38,13 @@ export default defineSkill({
       "With KUBERNETES_URL: the cluster's certificate authority, as PEM or the path of a PEM file.",
     ),
   }),
-  probe: describeAccess,
+  // Checks that pods can be listed, which most tools need.
+  probe: probeWith(withKubernetes, async ({ ask, own: { namespace } }) => {
+    const needs = `permission to list pods in ${namespace}`;
+    const answer = listOf(z.object({ metadata: z.object({ name: text }) }));
+    await ask({ path: pathOf("v1", namespace, "pods"), query: { limit: 1 }, needs, answer });
+    return `can list pods in the namespace ${namespace}`;
+  }),
   lacks: async (run) => lackingCluster(run),
   tools: [
     ...podTools,

@@ -1,7 +1,6 @@
 import type { Linear } from "./client.ts";
 import { nameFilter, teamFilter, userFilter } from "./filters.ts";
-import { refuseName } from "./known.ts";
-import { type Named, pick, unknownName } from "./names.ts";
+import { type Named, pick, refuseName, unknownName } from "./names.ts";
 
 /** Destination of an issue, by name or id. */
 export interface Wanted {

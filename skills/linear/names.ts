@@ -1,3 +1,4 @@
+import type { Linear } from "./client.ts";
 import { isId } from "./fields.ts";
 
 /** Entity with a name: a team, state, label, project or user. */
@@ -43,4 +44,25 @@ function likeness(one: string, other: string): number {
 function pairsOf(text: string): ReadonlySet<string> {
   const letters = ` ${text.toLowerCase()}`;
   return new Set(Array.from({ length: letters.length - 1 }, (_, at) => letters.slice(at, at + 2)));
+}
+
+const LISTS = {
+  team: "query TeamNames { list: teams(first: 100) { nodes { id name key } } }",
+  state: "query StateNames { list: workflowStates(first: 100) { nodes { id name } } }",
+  label: "query LabelNames { list: issueLabels(first: 100, filter: { isGroup: { eq: false } }) { nodes { id name } } }",
+  project: "query ProjectNames { list: projects(first: 100) { nodes { id name } } }",
+  user: "query UserNames { list: users(first: 100) { nodes { id name: displayName } } }",
+} as const;
+
+export type Kind = keyof typeof LISTS;
+
+interface Listed {
+  readonly list: { readonly nodes: readonly (Named & { readonly key?: string })[] };
+}
+
+/** Throws for an unknown name, with the closest existing names. */
+export async function refuseName(linear: Linear, kind: Kind, wanted: string): Promise<never> {
+  const { list } = await linear.ask<Listed>(LISTS[kind], {});
+  const known = list.nodes.map(({ id, name, key }) => ({ id, name, ...(key ? { aliases: [key] } : {}) }));
+  throw unknownName(kind, wanted, known);
 }

@@ -1,6 +1,6 @@
 import { defineSkill } from "skillflow";
-import { required, secret, setting, variables, wholePages } from "skillflow/internal";
-import { describeAccess } from "./access.ts";
+import { probeWith, required, secret, setting, variables, wholePages } from "skillflow/internal";
+import { withLinear } from "./client.ts";
 import { commentTools } from "./issues/comments.ts";
 import { issueTools } from "./issues/issues.ts";
 import { relationTools } from "./issues/relations.ts";
@@ -20,6 +20,17 @@ export default defineSkill({
       "The team for new issues if a call names none. Default: the only team that the key sees.",
     ),
   }),
-  probe: describeAccess,
+  // Describes the key's owner.
+  probe: probeWith(withLinear, async (linear) => {
+    const { viewer, organization } = await linear.ask<Viewer>(VIEWER, {});
+    return `${viewer.name} in ${organization.name}`;
+  }),
   tools: [...issueTools, ...issueWriteTools, ...commentTools, ...relationTools, ...workspaceTools].map(wholePages),
 });
+
+const VIEWER = "query Viewer { viewer { name } organization { name } }";
+
+interface Viewer {
+  readonly viewer: { readonly name: string };
+  readonly organization: { readonly name: string };
+}

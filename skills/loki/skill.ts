@@ -1,8 +1,10 @@
 import { defineSkill } from "skillflow";
-import { required, secret, setting, variables } from "skillflow/internal";
-import { describeAccess } from "./access.ts";
+import { probeWith, required, secret, setting, variables } from "skillflow/internal";
+import * as z from "zod";
 import { countTools } from "./counts.ts";
+import { nanoseconds } from "./fields.ts";
 import { lineTools } from "./lines.ts";
+import { API, answered, NEEDS, withLoki } from "./service.ts";
 import { streamTools } from "./streams.ts";
 
 export default defineSkill({
@@ -27,6 +29,16 @@ export default defineSkill({
     ),
     LOKI_ORG_ID: setting("token", "Tenant, sent as X-Scope-OrgID, if Loki has several."),
   }),
-  probe: describeAccess,
+  // Checks access by requesting the labels of the last ten minutes.
+  probe: probeWith(withLoki, async (ask) => {
+    const now = Date.now();
+    const { data } = await ask({
+      path: [...API, "labels"],
+      query: { start: nanoseconds(now - 600_000), end: nanoseconds(now) },
+      needs: NEEDS,
+      answer: answered(z.array(z.string()).nullish()),
+    });
+    return `queries work; labels in the last ten minutes: ${data?.length ?? 0}`;
+  }),
   tools: [...lineTools, ...countTools, ...streamTools],
 });

@@ -1,17 +1,15 @@
 import { defineTool, type JsonObject, NothingDone, refusalOf, type ToolContext } from "skillflow";
 import { LASTING, resultSchema, trim } from "skillflow/internal";
 import * as z from "zod";
-import type { Channel, Send } from "./channel.ts";
-import { consoleChannel } from "./channels/console.ts";
+import { type Channel, redactorFor, type Send } from "./channel.ts";
 import { discordChannel } from "./channels/discord.ts";
 import { emailChannel } from "./channels/email.ts";
-import { fileChannel } from "./channels/file.ts";
+import { consoleChannel, fileChannel } from "./channels/file.ts";
 import { opsgenieChannel } from "./channels/opsgenie.ts";
 import { pagerdutyChannel } from "./channels/pagerduty.ts";
 import { teamsChannel } from "./channels/teams.ts";
 import { webhookChannel } from "./channels/webhook.ts";
 import { createNotice, type Notice, noticeInput } from "./notice.ts";
-import { redactorFor } from "./secrets.ts";
 
 const NAMES = ["console", "file", "webhook", "discord", "teams", "email", "pagerduty", "opsgenie"] as const;
 type Name = (typeof NAMES)[number];

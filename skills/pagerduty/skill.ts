@@ -1,10 +1,11 @@
 import { defineSkill } from "skillflow";
-import { required, secret, setting, variables } from "skillflow/internal";
-import { describeAccess } from "./access.ts";
+import { probeWith, required, secret, setting, variables } from "skillflow/internal";
+import * as z from "zod";
 import { comparisonTools } from "./comparisons.ts";
 import { incidentTools } from "./incidents.ts";
 import { peopleTools } from "./people.ts";
 import { respondTools } from "./respond.ts";
+import { READS, withPagerDuty } from "./service.ts";
 
 export default defineSkill({
   id: "pagerduty",
@@ -28,6 +29,11 @@ export default defineSkill({
       "Address of the API: https://api.eu.pagerduty.com for accounts in the EU. Default: https://api.pagerduty.com.",
     ),
   }),
-  probe: describeAccess,
+  // Checks access by requesting one incident.
+  probe: probeWith(withPagerDuty, async (ask, context) => {
+    const answer = z.object({ incidents: z.array(z.object({ id: z.string() })) });
+    await ask({ path: ["incidents"], query: { limit: 1 }, needs: READS, answer });
+    return context.config["PAGERDUTY_FROM"] ? "can read incidents" : "can read incidents; PAGERDUTY_FROM is not set";
+  }),
   tools: [...incidentTools, ...comparisonTools, ...peopleTools, ...respondTools],
 });

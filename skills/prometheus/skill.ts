@@ -1,9 +1,10 @@
 import { defineSkill } from "skillflow";
-import { required, secret, setting, variables } from "skillflow/internal";
-import { describeAccess } from "./access.ts";
+import { probeWith, required, secret, setting, variables } from "skillflow/internal";
+import * as z from "zod";
 import { alertTools } from "./alerts.ts";
 import { nameTools } from "./names.ts";
 import { queryTools } from "./queries.ts";
+import { answered, NEEDS, withPrometheus } from "./service.ts";
 import { targetTools } from "./targets.ts";
 
 export default defineSkill({
@@ -28,6 +29,11 @@ export default defineSkill({
     ),
     PROMETHEUS_ORG_ID: setting("token", "Tenant, sent as X-Scope-OrgID, if Mimir or Cortex has several."),
   }),
-  probe: describeAccess,
+  // Checks access with a query that every server can answer.
+  probe: probeWith(withPrometheus, async (ask) => {
+    const answer = answered(z.object({ resultType: z.string() }));
+    await ask({ path: ["api", "v1", "query"], query: { query: "vector(1)" }, needs: NEEDS, answer });
+    return "queries work";
+  }),
   tools: [...queryTools, ...alertTools, ...targetTools, ...nameTools],
 });

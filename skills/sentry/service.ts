@@ -64,9 +64,9 @@ export interface Sentry {
 
 /** Runs a tool's work on the organization from the input, the config or the token. */
 export function withSentry(
-  input: { readonly organization?: string | undefined },
   context: ToolContext,
   work: (sentry: Sentry) => Promise<unknown>,
+  input: { readonly organization?: string | undefined } = {},
 ) {
   return withService(SENTRY, context, async (asking) => {
     const ask: Ask = (one) => asking({ ...one, path: ["api", "0", ...one.path] });
@@ -81,10 +81,7 @@ export function withSentry(
   });
 }
 
-export const sentryTool = toolsWith(
-  (context, work: (sentry: Sentry) => Promise<unknown>, input: { readonly organization?: string | undefined }) =>
-    withSentry(input, context, work),
-);
+export const sentryTool = toolsWith(withSentry);
 
 function sentryOf(ask: Ask, organization: string): Sentry {
   const within = ["organizations", organization];

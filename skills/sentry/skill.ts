@@ -1,10 +1,9 @@
 import { defineSkill } from "skillflow";
-import { required, secret, setting, variables, wholePages } from "skillflow/internal";
-import { describeAccess } from "./access.ts";
-import { commentTools } from "./comments.ts";
+import { probeWith, required, secret, setting, variables, wholePages } from "skillflow/internal";
 import { eventTools } from "./events.ts";
-import { issueTools } from "./issues.ts";
+import { commentTools, issueTools } from "./issues.ts";
 import { releaseTools } from "./releases.ts";
+import { withSentry } from "./service.ts";
 
 export default defineSkill({
   id: "sentry",
@@ -25,7 +24,11 @@ export default defineSkill({
     SENTRY_ORG: setting("name", "Slug of the organization. Default: the token's own, or the only one it can see."),
     SENTRY_PROJECT: setting("name", "Slug of the project for calls that give none. Default: all projects."),
   }),
-  probe: describeAccess,
+  // Describes the organization that the token can access.
+  probe: probeWith(withSentry, async (sentry) => {
+    await sentry.get(["projects"], { scope: "org:read", query: { per_page: 1 } });
+    return `organization ${sentry.organization}`;
+  }),
   tools: [...issueTools, ...eventTools, ...releaseTools, ...commentTools].map((tool) => ({
     ...wholePages(tool),
     settled_by: { organization: "SENTRY_ORG", project: "SENTRY_PROJECT" },

@@ -1,6 +1,6 @@
 import type { IncomingWebhookSendArguments } from "@slack/webhook";
 import * as z from "zod";
-import { escaped, markup } from "./markup.ts";
+import { escaped, markup } from "./fields.ts";
 
 /**
  * Blocks that only show text. Images would make Slack fetch a URL that a model chose. Buttons and menus need an app

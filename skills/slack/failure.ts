@@ -1,5 +1,5 @@
 import { refusalOf, requestsOf, type ToolContext } from "skillflow";
-import { causeCode, clip } from "skillflow/internal";
+import { causeCode, clip, limitAdvice, patiently, retryAfter } from "skillflow/internal";
 import { ZodError } from "zod";
 
 /** Runs a tool's work. Rethrows errors with advice, without secrets or a cause: an SDK's may contain the URL. */
@@ -140,3 +140,27 @@ function partsOf(url: string): readonly string[] {
 }
 
 const SHORTEST_SECRET = 8;
+
+const UNTOLD_PAUSE_MS = 60_000;
+
+/** Rate-limited request, which Slack did not carry out. */
+class Limited extends Error {
+  readonly status = 429;
+  readonly pause: number;
+  constructor(pause: number) {
+    super(limitAdvice("Slack", pause));
+    this.pause = pause;
+  }
+}
+
+/** Returns the context's fetch with retries after a 429. */
+export function patientFetch({ fetch, signal }: ToolContext) {
+  const pauseAfter = (failure: unknown) => (failure instanceof Limited ? failure.pause : undefined);
+  return (url: string | URL, init: RequestInit = {}): Promise<Response> =>
+    patiently({ signal, pauseAfter }, async () => {
+      const response = await fetch(url, { ...init, signal });
+      if (response.status !== 429) return response;
+      await response.body?.cancel();
+      throw new Limited(retryAfter(response.headers.get("retry-after")) ?? UNTOLD_PAUSE_MS);
+    });
+}

@@ -1,7 +1,6 @@
 import { parseJson, requestsOf, type ToolContext } from "skillflow";
 import { patiently, requiredKey, retryAfter, serviceUrl, untoldPause } from "skillflow/internal";
-import { explainCode, unclear } from "./failure.ts";
-import { patientFetch } from "./patience.ts";
+import { explainCode, patientFetch, unclear } from "./failure.ts";
 
 const SLACK = { name: "Slack", address: "SLACK_API_URL", usual: "https://slack.com/api" } as const;
 

@@ -4,8 +4,7 @@ import type {
   IncomingWebhookSendArguments,
 } from "@slack/webhook";
 import { parseJson, requestsOf, type ToolContext } from "skillflow";
-import { explainCode, unclear } from "./failure.ts";
-import { patientFetch } from "./patience.ts";
+import { explainCode, patientFetch, unclear } from "./failure.ts";
 
 /** Posts to the incoming webhook. Never retries if the outcome is unknown. */
 export async function postToWebhook(message: IncomingWebhookSendArguments, context: ToolContext): Promise<void> {

@@ -1,12 +1,12 @@
 import { defineSkill } from "skillflow";
-import { required, secret, setting, variables } from "skillflow/internal";
-import { describeAccess } from "./access.ts";
+import { probeWith, required, secret, setting, variables } from "skillflow/internal";
 import { catalogTools } from "./catalog.ts";
-import { functionTools } from "./functions.ts";
+import { withSupabase } from "./client.ts";
 import { managementTools } from "./management.ts";
+import { defaultSchema, isReadable } from "./places.ts";
 import { groupingTools } from "./query/grouping.ts";
 import { readingTools } from "./reading.ts";
-import { writingTools } from "./writing.ts";
+import { functionTools, writingTools } from "./writing.ts";
 
 export default defineSkill({
   id: "supabase",
@@ -43,6 +43,10 @@ export default defineSkill({
     SUPABASE_MANAGEMENT_URL: setting("base_url", "Address of the management API. Default: https://api.supabase.com."),
     SUPABASE_SCHEMA: setting("name", "Schema for names without one. Default: public."),
   }),
-  probe: describeAccess,
+  probe: probeWith(withSupabase, async (supabase, context) => {
+    const schema = defaultSchema(context);
+    const { tables } = await supabase.describe(schema);
+    return `readable tables: ${tables.filter(({ name }) => isReadable({ schema, name }, context)).length}`;
+  }),
   tools: [...readingTools, ...groupingTools, ...writingTools, ...functionTools, ...catalogTools, ...managementTools],
 });

@@ -1,7 +1,8 @@
 import { defineSkill } from "skillflow";
-import { required, secret, setting, variables } from "skillflow/internal";
-import { describeAccess } from "./access.ts";
+import { probeWith, required, secret, setting, variables } from "skillflow/internal";
+import * as z from "zod";
 import { measureTools } from "./measures.ts";
+import { NEEDS, periodParameters, withTempo } from "./service.ts";
 import { traceTools } from "./traces.ts";
 
 export default defineSkill({
@@ -27,6 +28,12 @@ export default defineSkill({
     ),
     TEMPO_ORG_ID: setting("token", "Tenant, sent as X-Scope-OrgID, if Tempo has several."),
   }),
-  probe: describeAccess,
+  // Checks access by requesting one trace of the last ten minutes.
+  probe: probeWith(withTempo, async (ask, context) => {
+    const query = { q: "{}", limit: 1, ...periodParameters({ from: "now-10m" }, context.now()) };
+    const answer = z.object({ traces: z.array(z.unknown()).nullish() });
+    const { traces } = await ask({ path: ["api", "search"], query, needs: NEEDS, answer });
+    return traces?.length ? "can read traces" : "connected, but there is no trace in the last ten minutes";
+  }),
   tools: [...measureTools, ...traceTools],
 });

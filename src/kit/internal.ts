@@ -51,5 +51,5 @@ export {
   summarise,
   timeField,
 } from "./telemetry.ts";
-export { LASTING, RANGE, SNAPSHOT, TEAM_RANGE, TEAM_SNAPSHOT, toolsWith, WRITE_ONCE } from "./tools.ts";
+export { LASTING, probeWith, RANGE, SNAPSHOT, TEAM_RANGE, TEAM_SNAPSHOT, toolsWith, WRITE_ONCE } from "./tools.ts";
 export { describeTrace, type TraceSpan, traceShape } from "./traces.ts";

@@ -1,9 +1,7 @@
 import type * as z from "zod";
 import type { AnyToolDefinition, ToolContext } from "../core/skill/skill.ts";
 
-/** What the tools of services share: facts, to be spread into a tool, and the way that they work. */
-
-// Without an origin, anyone may cause the results.
+/** Definitions that the tools of services share. Without an origin among the facts, anyone may cause the results. */
 
 /** Reads the state at the time of the call. */
 export const SNAPSHOT = { effect: "read", clock: "snapshot" } as const;
@@ -32,4 +30,12 @@ export function toolsWith<Client, Needed = unknown>(
     ...tool,
     handler: (input: z.infer<Input>, context) => run(context, (client) => work(client, input, context), input),
   });
+}
+
+/** Returns a skill's probe: `describe` makes a request with the client and tells what it saw. */
+export function probeWith<Client>(
+  run: (context: ToolContext, work: (client: Client) => Promise<unknown>) => Promise<unknown>,
+  describe: (client: Client, context: ToolContext) => Promise<string>,
+) {
+  return async (context: ToolContext) => String(await run(context, (client) => describe(client, context)));
 }

@@ -1,7 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { gate } from "../../skills/betterstack/sql/gate.ts";
-import { tablesOf } from "../../skills/betterstack/sql/tables.ts";
+import { gate, tablesOf } from "../../skills/betterstack/sql/gate.ts";
 import { runsOf } from "../harness/long.ts";
 
 const TABLES = tablesOf("t1_app");

@@ -4,14 +4,7 @@ import { jsonSize } from "skillflow/internal";
 import { toolContext } from "skillflow/testing";
 import { describe, expect, it } from "vitest";
 import { callable, isReadable, isWritable, namesLike, readable, writable } from "../../skills/supabase/places.ts";
-import { bounded, rowOf } from "../../skills/supabase/query/assignments.ts";
-import {
-  parseColumn,
-  parseName,
-  parseSelect,
-  renderColumn,
-  renderSelect,
-} from "../../skills/supabase/query/columns.ts";
+import { parseColumn, parseName, parseSelect, renderColumn, renderSelect, bounded, rowOf } from "../../skills/supabase/query/columns.ts";
 import { type Condition, renderFilter, requireSelective } from "../../skills/supabase/query/filters.ts";
 import { fitRows } from "../../skills/supabase/rows.ts";
 import { runsOf } from "../harness/long.ts";

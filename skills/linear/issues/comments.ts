@@ -2,8 +2,8 @@ import { pick, resultSchema, SNAPSHOT, textLike, WRITE_ONCE } from "skillflow/in
 import * as z from "zod";
 import { type Linear, linearTool } from "../client.ts";
 import { body, cursor, issue, limit, nextCursor, type Page, pageSchema, paging } from "../fields.ts";
+import { aboutIssue } from "../filters.ts";
 import { createOnce, identityOf } from "../identity.ts";
-import { aboutIssue } from "../missing.ts";
 
 export const commentTools = [
   linearTool({

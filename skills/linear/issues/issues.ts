@@ -2,8 +2,7 @@ import { clip, resultSchema, SNAPSHOT, textLike } from "skillflow/internal";
 import * as z from "zod";
 import { type Linear, linearTool } from "../client.ts";
 import * as fields from "../fields.ts";
-import { checkNames, issueFilter } from "../filters.ts";
-import { aboutIssue } from "../missing.ts";
+import { aboutIssue, checkNames, issueFilter } from "../filters.ts";
 import { BRIEF, briefOf, DETAILS, detailsOf, ISSUE, ISSUE_DETAILS, type Issue, type IssueDetails } from "./issue.ts";
 
 const timestamp = textLike(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,9})?(Z|[+-]\d{2}:\d{2})$/, 40).describe(

@@ -2,8 +2,8 @@ import { resultSchema, textLike, WRITE_ONCE } from "skillflow/internal";
 import * as z from "zod";
 import { type Linear, linearTool } from "../client.ts";
 import { issue } from "../fields.ts";
+import { aboutIssue } from "../filters.ts";
 import { createOnce, identityOf } from "../identity.ts";
-import { aboutIssue } from "../missing.ts";
 
 export const relationTools = [
   linearTool({

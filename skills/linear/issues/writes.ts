@@ -4,8 +4,8 @@ import * as z from "zod";
 import { type Linear, linearTool } from "../client.ts";
 import { findDestination } from "../destination.ts";
 import * as fields from "../fields.ts";
+import { aboutIssue } from "../filters.ts";
 import { createOnce, identityOf } from "../identity.ts";
-import { aboutIssue } from "../missing.ts";
 import { BRIEF, briefOf, ISSUE, type Issue } from "./issue.ts";
 
 export const issueWriteTools = [

@@ -1,5 +1,3 @@
-import type { Convert } from "./convert.ts";
-
 /** Converts a table to rows, one JSON object per line. If the first record looks like names, they become the keys. */
 export function convertCsv(name: string): Convert {
   let rest = "";
@@ -132,4 +130,10 @@ function rowOf(columns: readonly string[], cells: readonly string[]): string {
 function cellValue(cell: string): string | number {
   const number = Number(cell);
   return cell.length <= 15 && String(number) === cell && Number.isFinite(number) ? number : cell;
+}
+
+/** Converter of text, which comes in pieces, to rows without line breaks. */
+export interface Convert {
+  push(text: string): Generator<string>;
+  end(): Generator<string>;
 }

@@ -1,5 +1,5 @@
 import { parseJson } from "../line/record.ts";
-import type { Convert } from "./convert.ts";
+import type { Convert } from "./csv.ts";
 import {
   camel,
   elementRows,

@@ -1,5 +1,5 @@
 import { LINE_KEPT } from "../read/blocks.ts";
-import type { Convert } from "./convert.ts";
+import type { Convert } from "./csv.ts";
 
 /** Returns true for text in the Prometheus exposition format or OpenMetrics. */
 export function looksLikeExposition(head: string): boolean {

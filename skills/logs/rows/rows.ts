@@ -1,8 +1,7 @@
 import { StringDecoder } from "node:string_decoder";
 import { parseRecord } from "../line/record.ts";
 import { type Fill, takeTurn } from "../read/blocks.ts";
-import type { Convert } from "./convert.ts";
-import { convertCsv } from "./csv.ts";
+import { type Convert, convertCsv } from "./csv.ts";
 import { convertDocuments } from "./document.ts";
 import { convertExposition, looksLikeExposition } from "./exposition.ts";
 import { isOtlp } from "./telemetry.ts";

@@ -1,9 +1,8 @@
-import { measuresOf, numberOf } from "../line/measure.ts";
 import type { Fields } from "../line/record.ts";
 import { briefTime, isTimeName } from "../line/timestamp.ts";
-import { createSeries, type Series, stepTold } from "../series.ts";
+import { createSeries, measuresOf, numberOf, type Series, stepTold } from "../series.ts";
 import type { Step } from "../steps.ts";
-import type { Group } from "./groups.ts";
+import type { Group } from "./counts.ts";
 import { isLate } from "./split.ts";
 
 interface Origin {

@@ -1,15 +1,14 @@
 import type { ToolContext } from "skillflow";
 import { bucketLength } from "../buckets.ts";
-import { numberOf } from "../line/measure.ts";
 import { type LineRecord, parseRecord } from "../line/record.ts";
 import { shortened } from "../line/text.ts";
 import { briefTime } from "../line/timestamp.ts";
 import { formatOf } from "../overview.ts";
 import { chooseFiles, type Files, type OpenLog, withLog } from "../read/files.ts";
 import { compileSelector, instantOf, type Line } from "../selector.ts";
-import { createCounts } from "./counts.ts";
+import { numberOf } from "../series.ts";
+import { createCounts, type Group, groupsOf } from "./counts.ts";
 import { createEvents } from "./events.ts";
-import { type Group, groupsOf } from "./groups.ts";
 import { createLines } from "./lines.ts";
 import { createMetrics, isSample } from "./metrics.ts";
 import { fitSections } from "./room.ts";

@@ -3,6 +3,7 @@ import { type FileHandle, lstat, open, realpath } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { NothingDone, resolveInside, type ToolContext } from "skillflow";
 import { type Channel, setting } from "../channel.ts";
+import { bodyText, heading } from "../notice.ts";
 
 /** Appends one JSON object per line to a file. */
 export const fileChannel: Channel = {
@@ -59,4 +60,19 @@ async function lookAgain(file: FileHandle, path: string, workDir: string): Promi
   const now = await lstat(path);
   if (place.inside && now.ino === opened.ino && now.dev === opened.dev) return;
   throw new NothingDone("NOTIFICATION_FILE was replaced while it was being opened.");
+}
+
+export const consoleChannel: Channel = {
+  needs: [],
+  open:
+    ({ logger }) =>
+    async (notice) => {
+      logger.info(consoleText(`Notification: ${heading(notice)}\n${bodyText(notice)}`));
+      return {};
+    },
+};
+
+/** Disables CI commands in logs: `::set-output` at the start of a line, `##[command]` anywhere. */
+function consoleText(text: string): string {
+  return text.replace(/##(?=\[)/g, "## ").replaceAll("\n", "\n  | ");
 }
