@@ -1,7 +1,18 @@
 import { defineTool } from "skillflow";
-import { clip, each, isoTime, periodOf, pick, resultSchema, TEAM_RANGE, TEAM_SNAPSHOT } from "skillflow/internal";
+import {
+  clip,
+  each,
+  isoPeriod,
+  isoTime,
+  lastHour,
+  periodOf,
+  pick,
+  resultSchema,
+  TEAM_RANGE,
+  TEAM_SNAPSHOT,
+} from "skillflow/internal";
 import * as z from "zod";
-import { cursor, from, namedOf, number, pairs, secondsOf, text, to, withCloudWatch } from "./service.ts";
+import { cursor, namedOf, number, pairs, secondsOf, text, withCloudWatch } from "./service.ts";
 
 const alarmName = z.string().min(1).max(255);
 
@@ -52,8 +63,7 @@ export const alarmTools = [
     input_schema: z.strictObject({
       alarm: alarmName.optional(),
       kind: z.enum(["StateUpdate", "Action", "ConfigurationUpdate"]).optional().describe("Default StateUpdate."),
-      from,
-      to,
+      ...lastHour,
       limit: z.int().min(1).max(100).optional().describe("Default 30."),
       cursor,
     }),
@@ -79,8 +89,7 @@ export const alarmTools = [
           items: found.AlarmHistoryItems.map(({ Timestamp, AlarmName, HistorySummary, HistoryData }) => {
             return { at: timeOf(Timestamp), alarm: AlarmName, what: HistorySummary, reason: reasonOf(HistoryData) };
           }),
-          from: isoTime(period.from),
-          to: isoTime(period.to),
+          ...isoPeriod(period),
           next_cursor: found.NextToken ?? undefined,
           note:
             found.AlarmHistoryItems.length === 0 && !found.NextToken

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { defineTool, type ToolContext } from "skillflow";
-import { isoTime, lenient, periodOf, RANGE, resultSchema } from "skillflow/internal";
+import { isoPeriod, lastHour, lenient, periodOf, RANGE, resultSchema } from "skillflow/internal";
 import * as z from "zod";
-import { type Act, from, logGroup, number, secondsOf, text, to, withCloudWatch } from "./service.ts";
+import { type Act, logGroup, number, secondsOf, text, withCloudWatch } from "./service.ts";
 
 export const insightTools = [
   defineTool({
@@ -15,8 +15,7 @@ export const insightTools = [
     input_schema: z.strictObject({
       groups: z.array(logGroup).min(1).max(10),
       query: z.string().min(1).max(5000).describe("Use the field names of JSON lines. @message is the whole line."),
-      from,
-      to,
+      ...lastHour,
       limit: z.int().min(1).max(200).optional().describe("Number of rows. Default 50."),
     }),
     output_schema: resultSchema(
@@ -49,8 +48,7 @@ export const insightTools = [
           matched: answer.statistics?.recordsMatched,
           scanned: answer.statistics?.recordsScanned,
           scanned_bytes: answer.statistics?.bytesScanned,
-          from: isoTime(period.from),
-          to: isoTime(period.to),
+          ...isoPeriod(period),
           incomplete: isWhole ? undefined : `Stopped after ${LONGEST_MS / 1000} seconds. Use a shorter period.`,
           note: isWhole && rows.length === 0 ? "The whole period was searched, and nothing matched." : undefined,
         };

@@ -1,7 +1,19 @@
 import { defineTool } from "skillflow";
-import { clip, each, firstOf, isoTime, periodOf, pick, RANGE, resultSchema, TEAM_SNAPSHOT } from "skillflow/internal";
+import {
+  clip,
+  each,
+  firstOf,
+  isoPeriod,
+  isoTime,
+  lastHour,
+  periodOf,
+  pick,
+  RANGE,
+  resultSchema,
+  TEAM_SNAPSHOT,
+} from "skillflow/internal";
 import * as z from "zod";
-import { contains, cursor, from, logGroup, number, text, to, withCloudWatch } from "./service.ts";
+import { contains, cursor, logGroup, number, text, withCloudWatch } from "./service.ts";
 
 const NO_GROUP = "list_log_groups lists the names. Each region has its own.";
 
@@ -50,8 +62,7 @@ export const logTools = [
       group: logGroup,
       filter: z.string().min(1).max(1024).optional().describe("Filter pattern. Default: every line."),
       stream_prefix: z.string().min(1).max(512).optional(),
-      from,
-      to,
+      ...lastHour,
       limit: z.int().min(1).max(200).optional().describe("Default 50."),
       cursor,
     }),
@@ -87,8 +98,7 @@ export const logTools = [
               message: clip((message ?? "").trimEnd(), LONGEST_MESSAGE),
             };
           }),
-          from: isoTime(period.from),
-          to: isoTime(period.to),
+          ...isoPeriod(period),
           next_cursor: nextToken,
           note: noteOf(shown.length, nextToken),
         };

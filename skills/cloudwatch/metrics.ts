@@ -2,7 +2,8 @@ import { defineTool } from "skillflow";
 import {
   each,
   firstOf,
-  isoTime,
+  isoPeriod,
+  lastHour,
   lenient,
   type Period,
   periodOf,
@@ -14,7 +15,7 @@ import {
   textLike,
 } from "skillflow/internal";
 import * as z from "zod";
-import { contains, dimensions, from, namedOf, pairs, secondsOf, text, to, withCloudWatch } from "./service.ts";
+import { contains, dimensions, namedOf, pairs, secondsOf, text, withCloudWatch } from "./service.ts";
 
 const namespace = z.string().min(1).max(255).describe("Such as AWS/Lambda, AWS/ApplicationELB, or a custom namespace.");
 const metric = z.string().min(1).max(255).describe("Such as Errors.");
@@ -85,8 +86,7 @@ export const metricTools = [
         .optional()
         .describe("Sum, Average, Maximum, p99 … Default Average."),
       expression: z.string().min(1).max(2048).optional(),
-      from,
-      to,
+      ...lastHour,
       points: z.int().min(0).max(60).optional().describe("Points shown per series. Default 20."),
       limit: z.int().min(1).max(30).optional().describe("Number of series, highest peak first. Default 10."),
     }),
@@ -121,8 +121,7 @@ export const metricTools = [
           series: shown,
           series_total: all.length,
           left_out,
-          from: isoTime(period.from),
-          to: isoTime(period.to),
+          ...isoPeriod(period),
           step_seconds: step,
           remarks: found.Messages?.flatMap(({ Value }) => (Value ? [Value] : [])).slice(0, 5),
           note: all.every(({ count }) => count === 0) ? NO_DATA : undefined,

@@ -1,7 +1,7 @@
 import { RANGE } from "skillflow/internal";
 import * as z from "zod";
 import { anything, cursorMeta, pageNotes, pageSchema, text, texts, valueAt } from "./answers.ts";
-import { cursor, DEFAULT_LIMIT, from, limit, newestFirst, period, query, to } from "./fields.ts";
+import { between, DEFAULT_LIMIT, newestFirst, paged, period, query } from "./fields.ts";
 import { datadogTool } from "./service.ts";
 
 export const eventTools = [
@@ -12,11 +12,9 @@ export const eventTools = [
     selects: ["query"],
     input_schema: z.strictObject({
       query: query.optional().describe("Such as source:deployment service:checkout."),
-      from,
-      to,
+      ...between,
       newest_first: newestFirst,
-      limit,
-      cursor,
+      ...paged,
     }),
     output_schema: pageSchema(
       "events",

@@ -12,12 +12,14 @@ const time = textLike(TIME, 40);
 export const from = time.optional();
 
 export const to = time.optional();
+export const between = { from, to };
 
 export const limit = z.int().min(1).max(50).optional();
 
 export const page = z.int().min(1).max(100).optional();
 
 export const cursor = textLike(/^[A-Za-z0-9_=+/.~-]+$/, 4000).optional();
+export const paged = { limit, cursor };
 
 export const newestFirst = z.boolean().optional().describe("Default true.");
 

@@ -2,7 +2,7 @@ import { each, RANGE, textLike } from "skillflow/internal";
 import * as z from "zod";
 import { BUCKET, computation, groupBy, interval, measure, measured, metric } from "./aggregation.ts";
 import { anything, cursorMeta, pageNotes, pageSchema, picked, text, texts } from "./answers.ts";
-import { cursor, DEFAULT_LIMIT, from, limit, newestFirst, period, query, to } from "./fields.ts";
+import { between, cursor, DEFAULT_LIMIT, newestFirst, paged, period, query } from "./fields.ts";
 import { datadogTool } from "./service.ts";
 
 const PERMISSION = "logs_read_data";
@@ -23,8 +23,7 @@ export const logTools = [
     selects: ["query", "indexes"],
     input_schema: z.strictObject({
       query: logQuery,
-      from,
-      to,
+      ...between,
       indexes,
       fields: z
         .array(z.string().min(1).max(200))
@@ -32,8 +31,7 @@ export const logTools = [
         .optional()
         .describe("Additional attributes to show: http.status_code, error.stack."),
       newest_first: newestFirst,
-      limit,
-      cursor,
+      ...paged,
     }),
     output_schema: pageSchema("logs", "id timestamp status service host message fields:{} tags:[text]"),
     work: async (ask, input, context) => {
@@ -73,8 +71,7 @@ export const logTools = [
     echoes: ["measure"],
     input_schema: z.strictObject({
       query: logQuery,
-      from,
-      to,
+      ...between,
       indexes,
       measure,
       metric,

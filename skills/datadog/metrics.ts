@@ -13,7 +13,7 @@ import {
 } from "skillflow/internal";
 import * as z from "zod";
 import { number, text, texts } from "./answers.ts";
-import { DEFAULT_LIMIT, from, period, query, seconds, to } from "./fields.ts";
+import { between, DEFAULT_LIMIT, period, query, seconds } from "./fields.ts";
 import { datadogTool } from "./service.ts";
 
 export const metricTools = [
@@ -26,8 +26,7 @@ export const metricTools = [
     echoes: ["from", "to"],
     input_schema: z.strictObject({
       query: query.describe("Such as sum:trace.http.request.errors{service:checkout} by {env}.as_count()."),
-      from,
-      to,
+      ...between,
       points: z.int().min(0).max(60).optional().describe("Points per series. Default 20; 0 for none."),
       limit: z.int().min(1).max(30).optional().describe("Number of series, highest peak first."),
     }),

@@ -2,7 +2,7 @@ import { type Ask, each, RANGE, resultSchema, TEAM_RANGE, textLike } from "skill
 import * as z from "zod";
 import { BUCKET, computation, groupBy, interval, measure, measured, metric } from "./aggregation.ts";
 import { anything, cursorMeta, pageNotes, pageSchema, picked, text, valueAt } from "./answers.ts";
-import { cursor, DEFAULT_LIMIT, from, limit, newestFirst, period, query, seconds, to } from "./fields.ts";
+import { between, DEFAULT_LIMIT, from, newestFirst, paged, period, query, seconds, to } from "./fields.ts";
 import { datadogTool } from "./service.ts";
 
 const SPAN =
@@ -17,16 +17,14 @@ export const spanTools = [
     selects: ["query"],
     input_schema: z.strictObject({
       query: query.describe("Such as service:checkout status:error @duration:>1s."),
-      from,
-      to,
+      ...between,
       fields: z
         .array(z.string().min(1).max(200))
         .max(10)
         .optional()
         .describe("Additional attributes to show: http.url, db.statement."),
       newest_first: newestFirst,
-      limit,
-      cursor,
+      ...paged,
     }),
     output_schema: pageSchema("spans", `id ${SPAN}`),
     work: async (ask, input, context) => {
@@ -82,8 +80,7 @@ export const spanTools = [
     echoes: ["measure"],
     input_schema: z.strictObject({
       query: query.describe("Such as service:checkout status:error."),
-      from,
-      to,
+      ...between,
       measure,
       metric,
       group_by: groupBy,
@@ -115,8 +112,7 @@ export const spanTools = [
     input_schema: z.strictObject({
       env: textLike(/^[A-Za-z0-9_.:/-]+$/, 100).describe("Such as prod."),
       service: textLike(/^\.*[A-Za-z0-9_:-][A-Za-z0-9_.:-]*$/, 100).optional(),
-      from,
-      to,
+      ...between,
     }),
     output_schema: resultSchema("", "service calls:[text] called_by:[text] services:{} services_left_out:number note"),
     work: async (ask, input, context) => {

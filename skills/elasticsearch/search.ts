@@ -1,13 +1,14 @@
 import {
   clip,
   firstOf,
+  isoPeriod,
   isoTime,
+  lastHour,
   lenient,
   periodOf,
   RANGE,
   resultSchema,
   TEAM_SNAPSHOT,
-  timeField,
 } from "skillflow/internal";
 import * as z from "zod";
 import { elasticsearchTool, index, READ } from "./service.ts";
@@ -18,9 +19,6 @@ const query = z
   .max(2000)
   .optional()
   .describe('Lucene: level:error AND service:checkout AND message:"timed out". Default: all.');
-
-const from = timeField.optional();
-const to = timeField.optional().describe("`from` and `to`: now-2h or ISO 8601. Default: the last hour.");
 
 const field = z
   .string()
@@ -41,8 +39,7 @@ export const searchTools = [
     input_schema: z.strictObject({
       index,
       query,
-      from,
-      to,
+      ...lastHour,
       time_field: timeName,
       fields: z
         .array(field)
@@ -77,8 +74,7 @@ export const searchTools = [
       });
       const { value: total, relation } = hits.total;
       return {
-        from: isoTime(period.from),
-        to: isoTime(period.to),
+        ...isoPeriod(period),
         total,
         total_is_least: relation === "gte" || undefined,
         documents: hits.hits.map(({ _id: id, _index, _source }) => {
@@ -99,8 +95,7 @@ export const searchTools = [
     input_schema: z.strictObject({
       index,
       query,
-      from,
-      to,
+      ...lastHour,
       time_field: timeName,
       by: field.optional().describe("Such as service.keyword, level, http.response.status_code."),
       interval: z
@@ -136,8 +131,7 @@ export const searchTools = [
         answer: countAnswer,
       });
       return {
-        from: isoTime(period.from),
-        to: isoTime(period.to),
+        ...isoPeriod(period),
         total: hits.total.value,
         values: aggregations?.values?.buckets.map(({ key, key_as_string, doc_count, steps: own }) => {
           return { value: key_as_string ?? key, count: doc_count, over_time: courseOf(own) };

@@ -4,8 +4,7 @@ import * as z from "zod";
 import { githubTool, nextPage, withGitHub } from "./client.ts";
 import {
   filePath,
-  limit,
-  page,
+  paged,
   pageSchema,
   paging,
   ref,
@@ -30,8 +29,7 @@ export const codeTools = [
         .max(200)
         .describe("Words and qualifiers: path:src, filename:db.ts, extension:go, org:acme."),
       repository,
-      limit,
-      page,
+      ...paged,
     }),
     output_schema: pageSchema("items", "path repository url fragments:[text]", SEARCHED),
     handler: (input, context) =>

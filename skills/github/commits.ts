@@ -5,8 +5,7 @@ import {
   CHANGE,
   COMMIT,
   filePath,
-  limit,
-  page,
+  paged,
   pageSchema,
   paging,
   ref,
@@ -32,8 +31,7 @@ export const commitTools = [
       author: z.string().max(100).optional().describe("Login name or e-mail address."),
       since: timestamp.optional(),
       until: timestamp.optional(),
-      limit,
-      page,
+      ...paged,
     }),
     output_schema: pageSchema("commits", COMMIT),
     work: async ({ rest, at }, input) => {
@@ -48,7 +46,7 @@ export const commitTools = [
     description: "Reads one commit: full message and the patch of each file.",
     ...LASTING,
     origin: "team",
-    input_schema: z.strictObject({ repository, ref, limit, page }),
+    input_schema: z.strictObject({ repository, ref, ...paged }),
     output_schema: resultSchema(
       "sha message",
       `${COMMIT} message parents:[text] stats:{ additions:number deletions:number total:number } files:[{ ${CHANGE} }]
@@ -77,8 +75,7 @@ export const commitTools = [
       repository,
       base: ref.describe("The older version."),
       head: ref.describe("The newer version."),
-      limit,
-      page,
+      ...paged,
     }),
     output_schema: pageSchema(
       "commits",
@@ -106,7 +103,7 @@ export const commitTools = [
     description: "Lists tags or branches with their commits, in GitHub's order. For release dates: list_releases.",
     ...TEAM_SNAPSHOT,
     selects: ["kind"],
-    input_schema: z.strictObject({ repository, kind: z.enum(["tag", "branch"]), limit, page }),
+    input_schema: z.strictObject({ repository, kind: z.enum(["tag", "branch"]), ...paged }),
     output_schema: pageSchema("refs", "name sha protected:flag"),
     work: async ({ rest, at }, input) => {
       const query = { ...at, ...paging(input) };

@@ -1,14 +1,14 @@
 import { pick, SNAPSHOT, TEAM_SNAPSHOT } from "skillflow/internal";
 import * as z from "zod";
 import { githubTool, nextPage, type RepositoryClient } from "./client.ts";
-import { limit, page, pageSchema, paging, ref, repository, safeRef } from "./fields.ts";
+import { page, paged, pageSchema, paging, ref, repository, safeRef } from "./fields.ts";
 
 export const deliveryTools = [
   githubTool({
     name: "list_releases",
     description: "Lists releases, newest first, with their notes.",
     ...SNAPSHOT,
-    input_schema: z.strictObject({ repository, limit, page }),
+    input_schema: z.strictObject({ repository, ...paged }),
     output_schema: pageSchema(
       "releases",
       "id:any tag name target draft:flag prerelease:flag author published_at url notes",

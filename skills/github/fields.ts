@@ -14,6 +14,7 @@ export const pullNumber = z.int().min(1).max(2_147_483_647);
 export const limit = z.int().min(1).max(30).optional();
 
 export const page = z.int().min(1).max(100).optional();
+export const paged = { limit, page };
 
 export const branch = textLike(/^[^\s:?*~^\\[\]]+$/, 255);
 

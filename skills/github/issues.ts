@@ -10,8 +10,7 @@ import {
   ISSUE,
   issueNumber,
   labels,
-  limit,
-  page,
+  paged,
   pageSchema,
   paging,
   repository,
@@ -38,8 +37,7 @@ export const issueTools = [
       type: z.enum(["issue", "pull_request"]).optional().describe("Default issue."),
       state: z.enum(["open", "closed"]).optional().describe("Default: both."),
       sort: z.enum(["created", "updated", "comments"]).optional().describe("Default: best match."),
-      limit,
-      page,
+      ...paged,
     }),
     output_schema: pageSchema("items", `${ISSUE} excerpt`, SEARCHED),
     handler: (input, context) =>
@@ -78,7 +76,7 @@ export const issueTools = [
     effect: "read",
     clock: "range",
     range: { from: "since" },
-    input_schema: z.strictObject({ repository, number: issueNumber, since: timestamp.optional(), limit, page }),
+    input_schema: z.strictObject({ repository, number: issueNumber, since: timestamp.optional(), ...paged }),
     output_schema: pageSchema("comments", COMMENT),
     work: async ({ rest, at }, input) => {
       const since = input.since ? { since: input.since } : {};

@@ -9,9 +9,8 @@ import {
   CHANGE,
   COMMENT,
   filePath,
-  limit,
   PULL,
-  page,
+  paged,
   pageSchema,
   paging,
   pullNumber,
@@ -77,7 +76,7 @@ export const pullTools = [
     description: "Reads a pull request's changes by file. With `path`: more of one file's patch.",
     ...SNAPSHOT,
     selects: ["path"],
-    input_schema: z.strictObject({ repository, number: pullNumber, path: filePath.optional(), limit, page }),
+    input_schema: z.strictObject({ repository, number: pullNumber, path: filePath.optional(), ...paged }),
     output_schema: pageSchema("files", CHANGE),
     work: async (github, input) => {
       if (input.path) return { files: [await findChange(github, input.number, safePath(input.path))] };
@@ -97,8 +96,7 @@ export const pullTools = [
       state: z.enum(["open", "closed", "all"]).optional().describe("Default open. Merged ones are closed."),
       base: branch.optional().describe("Branch to merge into."),
       sort: z.enum(["created", "updated"]).optional().describe("Default created."),
-      limit,
-      page,
+      ...paged,
     }),
     output_schema: pageSchema("pull_requests", PULL),
     work: async ({ rest, at }, input) => {
@@ -114,7 +112,7 @@ export const pullTools = [
     description:
       "Reads a pull request's reviews and the comments on its lines. Two requests. For the other comments: list_comments.",
     ...SNAPSHOT,
-    input_schema: z.strictObject({ repository, number: pullNumber, limit, page }),
+    input_schema: z.strictObject({ repository, number: pullNumber, ...paged }),
     output_schema: resultSchema(
       "reviews comments",
       `reviews:[{ id:any author state submitted_at commit body }] comments:[{ ${COMMENT} path line:number reply_to:any

@@ -13,7 +13,7 @@ import {
 import * as z from "zod";
 import { githubTool, inRepository, nextPage, type RepositoryClient, type WorkflowJob } from "./client.ts";
 import { isHttpFailure } from "./failure.ts";
-import { branch, JOB, limit, page, pageSchema, paging, ref, repository, safeRef } from "./fields.ts";
+import { branch, JOB, paged, pageSchema, paging, ref, repository, safeRef } from "./fields.ts";
 
 export const workflowTools = [
   githubTool({
@@ -38,8 +38,7 @@ export const workflowTools = [
         .regex(/^[0-9a-f]{40}$/)
         .optional()
         .describe("Full sha."),
-      limit,
-      page,
+      ...paged,
     }),
     output_schema: pageSchema(
       "runs",
@@ -126,7 +125,7 @@ export const workflowTools = [
     description:
       "Reads the CI results of one commit: checks and statuses of all apps. For the log of one: get_job_log.",
     ...SNAPSHOT,
-    input_schema: z.strictObject({ repository, ref, limit, page }),
+    input_schema: z.strictObject({ repository, ref, ...paged }),
     output_schema: resultSchema(
       "checks statuses",
       `state statuses:[{ context state description updated_at url }] statuses_left_out:number total_checks:number

@@ -1,6 +1,6 @@
 import { clip, LASTING, linesFrom, resultSchema, SNAPSHOT } from "skillflow/internal";
 import * as z from "zod";
-import { amount, limit, page, project, ref, text } from "./fields.ts";
+import { amount, paged, project, ref, text } from "./fields.ts";
 import { gitlabTool, nextPage, pageSchema, paging, READS } from "./service.ts";
 
 export const codeTools = [
@@ -14,8 +14,7 @@ export const codeTools = [
       project,
       search: z.string().min(3).max(200).describe("Words. Narrow with filename:pay.ts, path:src or extension:go."),
       ref: ref.optional().describe("Branch or tag. Default: the default branch."),
-      limit,
-      page,
+      ...paged,
     }),
     output_schema: pageSchema("matches", "path line:number ref text"),
     work: async ({ ask }, input) => {

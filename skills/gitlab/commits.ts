@@ -1,6 +1,6 @@
 import { clip, each, firstOf, LASTING, lenient, pick, resultSchema } from "skillflow/internal";
 import * as z from "zod";
-import { flag, limit, page, project, ref, text, timestamp } from "./fields.ts";
+import { flag, limit, page, paged, project, ref, text, timestamp } from "./fields.ts";
 import { gitlabTool, nextPage, pageSchema, paging, READS } from "./service.ts";
 
 const COMMIT = "sha subject author date url";
@@ -22,8 +22,7 @@ export const commitTools = [
       path: z.string().min(1).max(1000).optional().describe("File or folder."),
       since: timestamp.optional(),
       until: timestamp.optional(),
-      limit,
-      page,
+      ...paged,
     }),
     output_schema: pageSchema("commits", COMMIT),
     work: async ({ ask }, input) => {

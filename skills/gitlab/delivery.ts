@@ -1,6 +1,6 @@
 import { each, lenient, pick, SNAPSHOT, TEAM_SNAPSHOT } from "skillflow/internal";
 import * as z from "zod";
-import { flag, limit, page, person, project, text } from "./fields.ts";
+import { flag, limit, page, paged, person, project, text } from "./fields.ts";
 import { gitlabTool, nextPage, pageSchema, paging, READS } from "./service.ts";
 
 export const deliveryTools = [
@@ -14,8 +14,7 @@ export const deliveryTools = [
       project,
       environment: z.string().min(1).max(255).optional().describe("Such as production."),
       status: z.enum(["created", "running", "success", "failed", "canceled", "blocked"]).optional(),
-      limit,
-      page,
+      ...paged,
     }),
     output_schema: pageSchema(
       "deployments",

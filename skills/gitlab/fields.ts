@@ -14,6 +14,7 @@ export const number = z.int().min(1).max(2_147_483_647);
 export const limit = z.int().min(1).max(100).optional();
 
 export const page = z.int().min(1).max(100).optional();
+export const paged = { limit, page };
 
 export const timestamp = textLike(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,9})?(Z|[+-]\d{2}:\d{2})$/, 40);
 

@@ -10,7 +10,7 @@ import {
   withoutMarkers,
 } from "skillflow/internal";
 import * as z from "zod";
-import { amount, flag, limit, number, page, person, project, text } from "./fields.ts";
+import { amount, flag, limit, number, page, paged, person, project, text } from "./fields.ts";
 import { gitlabTool, nextPage, pageSchema, paging, READS, WRITES, withoutActions } from "./service.ts";
 
 const ISSUE = `number:number title state author assignees:[text] labels:[text] comments:number confidential:flag created_at
@@ -30,8 +30,7 @@ export const issueTools = [
       search: z.string().min(1).max(200).optional().describe("Two or three words of the error."),
       state: z.enum(["opened", "closed"]).optional().describe("Default: both."),
       labels: labels.optional().describe("The issue must have all of them."),
-      limit,
-      page,
+      ...paged,
     }),
     output_schema: pageSchema("issues", ISSUE),
     work: async ({ ask }, input) => {

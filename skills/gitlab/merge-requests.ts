@@ -1,7 +1,7 @@
 import { each, lenient, pick, resultSchema, SNAPSHOT } from "skillflow/internal";
 import * as z from "zod";
 import { CHANGE, changeOf, diff } from "./commits.ts";
-import { flag, limit, number, page, person, project, ref, text, timestamp } from "./fields.ts";
+import { flag, number, page, paged, person, project, ref, text, timestamp } from "./fields.ts";
 import { gitlabTool, nextPage, pageSchema, paging, READS } from "./service.ts";
 
 const REQUEST = `number:number title state draft:flag author source_branch target_branch sha merge_sha labels:[text] created_at
@@ -20,8 +20,7 @@ export const mergeRequestTools = [
       search: z.string().min(1).max(200).optional().describe("In title and text."),
       target_branch: ref.optional(),
       updated_after: timestamp.optional(),
-      limit,
-      page,
+      ...paged,
     }),
     output_schema: pageSchema("merge_requests", REQUEST),
     work: async ({ ask }, input) => {

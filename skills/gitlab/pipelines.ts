@@ -10,7 +10,7 @@ import {
   TEAM_SNAPSHOT,
 } from "skillflow/internal";
 import * as z from "zod";
-import { amount, flag, limit, number, page, person, project, ref, text } from "./fields.ts";
+import { amount, flag, number, page, paged, person, project, ref, text } from "./fields.ts";
 import { gitlabTool, inProject, nextPage, pageSchema, paging, READS } from "./service.ts";
 
 const PIPELINE = "id:number status ref sha source created_at updated_at url";
@@ -35,8 +35,7 @@ export const pipelineTools = [
         .regex(/^[0-9a-f]{40}$/)
         .optional()
         .describe("Full sha."),
-      limit,
-      page,
+      ...paged,
     }),
     output_schema: pageSchema("pipelines", PIPELINE),
     work: async ({ ask }, input) => {

@@ -1,6 +1,6 @@
-import { each, isoTime, lenient, periodOf, resultSchema, TEAM_RANGE } from "skillflow/internal";
+import { each, isoPeriod, isoTime, lastHour, lenient, periodOf, resultSchema, TEAM_RANGE } from "skillflow/internal";
 import * as z from "zod";
-import { from, grafanaTool, number, text, to, uid } from "./service.ts";
+import { grafanaTool, number, text, uid } from "./service.ts";
 
 export const annotationTools = [
   grafanaTool({
@@ -11,8 +11,7 @@ export const annotationTools = [
     selects: ["type", "tags", "dashboard"],
     echoes: ["from", "to"],
     input_schema: z.strictObject({
-      from,
-      to,
+      ...lastHour,
       type: z
         .enum(["annotation", "alert"])
         .optional()
@@ -50,8 +49,7 @@ export const annotationTools = [
           dashboard: one.dashboardUID || undefined,
           panel: one.panelId || undefined,
         })),
-        from: isoTime(period.from),
-        to: isoTime(period.to),
+        ...isoPeriod(period),
         note: noteOf(found.length, limit),
       };
     },

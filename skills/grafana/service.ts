@@ -6,7 +6,6 @@ import {
   lenient,
   type Service,
   textLike,
-  timeField,
   toolsWith,
   withService,
 } from "skillflow/internal";
@@ -34,10 +33,6 @@ export const NO_ALERTING =
 export const contains = z.string().min(1).max(200).optional();
 
 export const uid = textLike(/^[A-Za-z0-9_-]+$/, 40);
-
-export const from = timeField.optional();
-
-export const to = timeField.optional().describe("`from` and `to`: now-2h or ISO 8601. Default: the last hour.");
 
 export const labels = z.record(z.string(), z.string());
 export const text = lenient(z.string());

@@ -42,6 +42,7 @@ export function priorityNumber(value: (typeof PRIORITIES)[number]): number {
 export const limit = z.int().min(1).max(30).optional();
 
 export const cursor = textLike(/^[\w+/=.:-]+$/, 300).optional();
+export const paged = { limit, cursor };
 
 const DEFAULT_LIMIT = 10;
 

@@ -2,7 +2,7 @@ import { defineTool, type ToolContext } from "skillflow";
 import { SNAPSHOT } from "skillflow/internal";
 import * as z from "zod";
 import { withLinear } from "./client.ts";
-import { cursor, limit, nextCursor, type Page, pageSchema, paging, team } from "./fields.ts";
+import { nextCursor, type Page, paged, pageSchema, paging, team } from "./fields.ts";
 import { checkNames, teamFilter } from "./filters.ts";
 
 const name = z.string().min(1).max(200).optional().describe("Text in the name.");
@@ -13,7 +13,7 @@ export const workspaceTools = [
     description: "Lists the teams that the key can see, with their keys.",
     ...SNAPSHOT,
     selects: ["name"],
-    input_schema: z.strictObject({ name, limit, cursor }),
+    input_schema: z.strictObject({ name, ...paged }),
     output_schema: pageSchema("teams", "id key name description"),
     handler: (input, context) => list(context, input, { query: TEAMS, list: "teams", filter: named(input) }),
   }),
@@ -22,7 +22,7 @@ export const workspaceTools = [
     description: "Lists issue labels of the workspace and the teams. A label group is not a label.",
     ...SNAPSHOT,
     selects: ["team", "name"],
-    input_schema: z.strictObject({ team: team.optional().describe("Name, key or id."), name, limit, cursor }),
+    input_schema: z.strictObject({ team: team.optional().describe("Name, key or id."), name, ...paged }),
     output_schema: pageSchema("labels", "id name description is_group:flag parent team"),
     handler: (input, context) => {
       const usable = input.team ? { or: [{ team: { null: true } }, { team: teamFilter(input.team) }] } : {};
@@ -34,7 +34,7 @@ export const workspaceTools = [
     description: "Lists workflow states. Each team has its own.",
     ...SNAPSHOT,
     selects: ["team", "name"],
-    input_schema: z.strictObject({ team: team.optional().describe("Name, key or id."), name, limit, cursor }),
+    input_schema: z.strictObject({ team: team.optional().describe("Name, key or id."), name, ...paged }),
     output_schema: pageSchema("states", "id name type description team"),
     handler: (input, context) => {
       const own = input.team ? { team: teamFilter(input.team) } : {};
@@ -46,7 +46,7 @@ export const workspaceTools = [
     description: "Lists projects with their status, lead and dates.",
     ...SNAPSHOT,
     selects: ["team", "name"],
-    input_schema: z.strictObject({ team: team.optional().describe("Name, key or id."), name, limit, cursor }),
+    input_schema: z.strictObject({ team: team.optional().describe("Name, key or id."), name, ...paged }),
     output_schema: pageSchema(
       "projects",
       `id name description url progress:number health status:{ name type } lead start_date target_date updated_at
@@ -63,7 +63,7 @@ export const workspaceTools = [
       "Lists active people: who an assignee or author is. To assign an issue, give the name in update_issue directly.",
     ...SNAPSHOT,
     selects: ["name"],
-    input_schema: z.strictObject({ name, limit, cursor }),
+    input_schema: z.strictObject({ name, ...paged }),
     output_schema: pageSchema("users", "id name display_name email title timezone status is_me:flag"),
     handler: (input, context) => {
       const called = input.name

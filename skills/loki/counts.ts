@@ -1,7 +1,8 @@
 import {
   clip,
   firstOf,
-  isoTime,
+  isoPeriod,
+  lastHour,
   lenient,
   type Period,
   periodOf,
@@ -11,7 +12,7 @@ import {
   summarise,
 } from "skillflow/internal";
 import * as z from "zod";
-import { from, nanoseconds, query, selector, to } from "./fields.ts";
+import { nanoseconds, query, selector } from "./fields.ts";
 import { API, answered, labels, lokiTool, NEEDS, readOf, sample, stats } from "./service.ts";
 
 const COUNTS = `from to step_seconds:number series:[{ labels:any ${seriesSummary} }] series_total:number left_out:number read:{
@@ -27,8 +28,7 @@ export const countTools = [
     echoes: ["from", "to"],
     input_schema: z.strictObject({
       query: query.describe('Such as sum by (level) (count_over_time({app="checkout"} |= "error" [5m])).'),
-      from,
-      to,
+      ...lastHour,
       step: z
         .string()
         .regex(/^[1-9]\d{0,4}[smhd]$/)
@@ -58,8 +58,7 @@ export const countTools = [
       const highest = all.sort((a, b) => (b.max?.value ?? -Infinity) - (a.max?.value ?? -Infinity));
       const { shown, left_out } = firstOf(highest, input.limit ?? 10);
       return {
-        from: isoTime(period.from),
-        to: isoTime(period.to),
+        ...isoPeriod(period),
         step_seconds: step,
         series: shown,
         series_total: all.length,
@@ -78,8 +77,7 @@ export const countTools = [
     echoes: ["from", "to"],
     input_schema: z.strictObject({
       selector,
-      from,
-      to,
+      ...lastHour,
       contains: z.string().min(1).max(200).optional().describe("In the pattern. Case-insensitive: error."),
       limit: z.int().min(1).max(50).optional().describe("Default 15."),
     }),
@@ -107,8 +105,7 @@ export const countTools = [
       const matching = all.filter(({ pattern }) => pattern.toLowerCase().includes(words));
       const { shown, left_out } = firstOf(matching, input.limit ?? 15);
       return {
-        from: isoTime(period.from),
-        to: isoTime(period.to),
+        ...isoPeriod(period),
         patterns: shown.map((one) => ({ ...one, pattern: clip(one.pattern, 700) })),
         lines_total: all.reduce((sum, { count }) => sum + count, 0),
         patterns_total: all.length,

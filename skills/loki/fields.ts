@@ -1,4 +1,4 @@
-import { textLike, timeField } from "skillflow/internal";
+import { textLike } from "skillflow/internal";
 import * as z from "zod";
 
 /** Parameters that several tools share. */
@@ -6,10 +6,6 @@ import * as z from "zod";
 export const query = z.string().min(1).max(4000);
 
 export const selector = textLike(/^\s*\{[\s\S]*\}\s*$/, 2000).describe('Only labels: {app="checkout", env="prod"}.');
-
-export const from = timeField.optional();
-
-export const to = timeField.optional().describe("`from` and `to`: now-2h or ISO 8601. Default: the last hour.");
 
 /** Converts milliseconds to the nanoseconds that Loki uses. */
 export function nanoseconds(milliseconds: number): string {

@@ -1,6 +1,6 @@
-import { clip, isoTime, periodOf, RANGE, resultSchema } from "skillflow/internal";
+import { clip, isoPeriod, isoTime, lastHour, periodOf, RANGE, resultSchema } from "skillflow/internal";
 import * as z from "zod";
-import { from, isoNanoseconds, nanoseconds, query, to } from "./fields.ts";
+import { isoNanoseconds, nanoseconds, query } from "./fields.ts";
 import { API, answered, labels, lokiTool, NEEDS, readOf, stats } from "./service.ts";
 
 const LINES = `from to lines:[{ at line labels:any }] shared_labels:any by_level:any read:{ bytes:number lines:number } next:{ from
@@ -18,8 +18,7 @@ export const lineTools = [
       query: query.describe(
         'A selector and filters: {app="checkout"} |= "timeout" != "health" | json | status >= 500.',
       ),
-      from,
-      to,
+      ...lastHour,
       oldest_first: z.boolean().optional().describe("Shows how a problem began. Default false."),
       limit: z.int().min(1).max(100).optional().describe("Default 20."),
     }),
@@ -46,8 +45,7 @@ export const lineTools = [
         .sort((a, b) => sign * (a.at < b.at ? -1 : Number(a.at > b.at)));
       const shared = sharedLabels(data.result.map(({ stream }) => stream));
       return {
-        from: isoTime(period.from),
-        to: isoTime(period.to),
+        ...isoPeriod(period),
         lines: lines.map(({ at, line, stream }) => ({
           at: isoNanoseconds(at),
           line: clip(line, LONGEST_LINE),

@@ -1,6 +1,6 @@
-import { firstOf, periodOf, resultSchema, TEAM_RANGE, textLike } from "skillflow/internal";
+import { firstOf, lastHour, periodOf, resultSchema, TEAM_RANGE, textLike } from "skillflow/internal";
 import * as z from "zod";
-import { from, nanoseconds, selector, to } from "./fields.ts";
+import { nanoseconds, selector } from "./fields.ts";
 import { API, answered, labels, lokiTool, NEEDS } from "./service.ts";
 
 interface Span {
@@ -21,8 +21,7 @@ export const streamTools = [
         .describe("Label whose values to list. Without it: the label names."),
       selector: selector.optional(),
       contains: z.string().min(1).max(200).optional().describe("In the name or value."),
-      from,
-      to,
+      ...lastHour,
       limit: z.int().min(1).max(200).optional().describe("Default 50."),
     }),
     output_schema: resultSchema("values", "values:[text] matching:number left_out:number note"),
@@ -47,8 +46,7 @@ export const streamTools = [
     selects: ["selector"],
     input_schema: z.strictObject({
       selector,
-      from,
-      to,
+      ...lastHour,
       limit: z.int().min(1).max(50).optional().describe("Default 10."),
     }),
     output_schema: resultSchema(

@@ -8,6 +8,7 @@ export const query = z.string().min(1).max(4000);
 export const from = timeField.optional();
 
 export const to = timeField.optional();
+export const period = { from, to };
 
 export const contains = z.string().min(1).max(200).optional();
 

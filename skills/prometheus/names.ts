@@ -1,6 +1,6 @@
 import { firstOf, periodOf, resultSchema, TEAM_RANGE, textLike } from "skillflow/internal";
 import * as z from "zod";
-import { contains, from, limit, seconds, selector, to } from "./fields.ts";
+import { contains, limit, period, seconds, selector } from "./fields.ts";
 import { answered, labels, NEEDS, prometheusTool, remarksOf, text } from "./service.ts";
 
 export const nameTools = [
@@ -13,8 +13,7 @@ export const nameTools = [
     input_schema: z.strictObject({
       contains: z.string().min(1).max(100).describe("In the name. Case-insensitive: http, 5xx, queue."),
       selector,
-      from,
-      to,
+      ...period,
       limit: limit.describe("Default 30."),
     }),
     output_schema: resultSchema(
@@ -60,8 +59,7 @@ export const nameTools = [
         .describe("Label whose values to list. Without it: the label names."),
       selector,
       contains: contains.describe("In the name or value."),
-      from,
-      to,
+      ...period,
       limit: limit.describe("Default 50."),
     }),
     output_schema: resultSchema("values matching", "values:[text] matching:number left_out:number remarks:[text] note"),
@@ -92,8 +90,7 @@ export const nameTools = [
     selects: ["selector"],
     input_schema: z.strictObject({
       selector: z.string().min(1).max(1000).describe('Such as http_requests_total{job="checkout"}.'),
-      from,
-      to,
+      ...period,
       limit: z.int().min(1).max(50).optional().describe("Default 10."),
     }),
     output_schema: resultSchema(

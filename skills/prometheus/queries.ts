@@ -1,6 +1,8 @@
 import {
   firstOf,
+  isoPeriod,
   isoTime,
+  lastHour,
   momentOf,
   type Point,
   periodOf,
@@ -11,7 +13,7 @@ import {
   timeField,
 } from "skillflow/internal";
 import * as z from "zod";
-import { from, query, seconds, to } from "./fields.ts";
+import { query, seconds } from "./fields.ts";
 import { answered, labels, NEEDS, prometheusTool, remarksOf } from "./service.ts";
 
 const COUNTS = "series_total:number left_out:number remarks:[text] note";
@@ -62,8 +64,7 @@ export const queryTools = [
     echoes: ["from", "to"],
     input_schema: z.strictObject({
       query: query.describe("Without a range around the query: sum by (service) (rate(http_requests_total[5m]))."),
-      from,
-      to: to.describe("`from` and `to`: now-2h or ISO 8601. Default: the last hour."),
+      ...lastHour,
       step: z
         .string()
         .regex(/^[1-9]\d{0,4}[smhd]$/)
@@ -91,8 +92,7 @@ export const queryTools = [
       const highest = all.sort((a, b) => (b.max?.value ?? -Infinity) - (a.max?.value ?? -Infinity));
       const { shown, left_out } = firstOf(highest, input.limit ?? 10);
       return {
-        from: isoTime(period.from),
-        to: isoTime(period.to),
+        ...isoPeriod(period),
         step_seconds: step,
         series: shown,
         series_total: all.length,

@@ -1,6 +1,7 @@
 import {
   firstOf,
-  isoTime,
+  isoPeriod,
+  lastHour,
   periodOf,
   RANGE,
   resultSchema,
@@ -13,14 +14,12 @@ import {
   answered,
   attribute,
   attributesOf,
-  from,
   NEEDS,
   periodParameters,
   query,
   secondsOf,
   tempoTool,
   text,
-  to,
 } from "./service.ts";
 
 export const measureTools = [
@@ -35,8 +34,7 @@ export const measureTools = [
       query: query.describe(
         "{status=error} | rate() by (resource.service.name), or {kind=server} | quantile_over_time(duration, .95) by (span.http.route).",
       ),
-      from,
-      to,
+      ...lastHour,
       step: z
         .string()
         .regex(/^[1-9]\d{0,4}[smh]$/)
@@ -67,8 +65,7 @@ export const measureTools = [
       const highest = all.sort((a, b) => (b.max?.value ?? -Infinity) - (a.max?.value ?? -Infinity));
       const { shown, left_out } = firstOf(highest, input.limit ?? 10);
       return {
-        from: isoTime(period.from),
-        to: isoTime(period.to),
+        ...isoPeriod(period),
         step,
         series: shown,
         series_total: all.length,
@@ -91,8 +88,7 @@ export const measureTools = [
         ),
       query: query.optional().describe('Only of spans with this: {resource.service.name="checkout"}.'),
       contains: z.string().min(1).max(200).optional().describe("In the name or value."),
-      from,
-      to,
+      ...lastHour,
       limit: z.int().min(1).max(200).optional().describe("Default 60."),
     }),
     output_schema: resultSchema("values", "values:[text] matching:number left_out:number note"),

@@ -7,7 +7,6 @@ import {
   type Period,
   periodOf,
   type Service,
-  timeField,
   toolsWith,
   withService,
 } from "skillflow/internal";
@@ -35,9 +34,6 @@ export const tempoTool = toolsWith(withTempo);
 export const NEEDS = "permission to read traces (in Grafana Cloud the traces:read scope)";
 
 export const query = z.string().min(1).max(4000);
-export const from = timeField.optional();
-export const to = timeField.optional().describe("`from` and `to`: now-2h or ISO 8601. Default: the last hour.");
-
 /** Converts a period to whole seconds, which Tempo requires, with the end rounded up. */
 export function secondsOf({ from: begin, to: end }: Period) {
   return { start: Math.floor(begin / 1000), end: Math.ceil(end / 1000) };

@@ -4,6 +4,7 @@ import {
   each,
   isoTime,
   LASTING,
+  lastHour,
   lenient,
   pick,
   RANGE,
@@ -17,7 +18,6 @@ import {
   answered,
   attribute,
   attributesOf,
-  from,
   milliseconds,
   NEEDS,
   number,
@@ -25,7 +25,6 @@ import {
   query,
   tempoTool,
   text,
-  to,
 } from "./service.ts";
 
 const TRACE = `trace service name at duration_ms:number services:any matched:number spans:[{ name duration_ms:number attributes:any
@@ -40,8 +39,7 @@ export const traceTools = [
     selects: ["query"],
     input_schema: z.strictObject({
       query: query.describe('{resource.service.name="checkout" && status=error}, or && span:duration>2s.'),
-      from,
-      to,
+      ...lastHour,
       limit: z.int().min(1).max(100).optional().describe("Default 20."),
       longest_first: z.boolean().optional().describe("Sorts the found traces. Default: newest first."),
     }),

@@ -39,7 +39,9 @@ export {
   withService,
 } from "./service.ts";
 export {
+  isoPeriod,
   isoTime,
+  lastHour,
   lastLines,
   momentOf,
   type Period,

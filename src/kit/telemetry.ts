@@ -8,6 +8,12 @@ const TIME = /^(now(-[1-9]\d{0,3}[smhdw])?|\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(
 /** Time parameter: `now`, `now-15m`, or ISO 8601 with a zone. */
 export const timeField = z.string().max(40).regex(TIME);
 
+/** Parameters of a tool that reads a period, by default the last hour. */
+export const lastHour = {
+  from: timeField.optional(),
+  to: timeField.optional().describe("`from` and `to`: now-2h or ISO 8601. Default: the last hour."),
+};
+
 /** Start and end in milliseconds since 1970. */
 export interface Period {
   readonly from: number;
@@ -37,6 +43,11 @@ export function momentOf(text: string, now = Date.now()): number {
 export function isoTime(milliseconds: number | null | undefined): string | undefined {
   const date = new Date(milliseconds ?? Number.NaN);
   return Number.isNaN(date.getTime()) ? undefined : date.toISOString();
+}
+
+/** Returns a period for a result. */
+export function isoPeriod({ from, to }: Period) {
+  return { from: isoTime(from), to: isoTime(to) };
 }
 
 /** Time in milliseconds and the value at that time. */

@@ -32,7 +32,7 @@ export function toolsWith<Client, Needed = unknown>(
   });
 }
 
-/** Returns a skill's probe: `describe` makes a request with the client and tells what it saw. */
+/** Returns a skill's probe: `describe` makes a request with the client and returns what it saw. */
 export function probeWith<Client>(
   run: (context: ToolContext, work: (client: Client) => Promise<unknown>) => Promise<unknown>,
   describe: (client: Client, context: ToolContext) => Promise<string>,

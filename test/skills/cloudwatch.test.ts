@@ -1,10 +1,9 @@
-import { signed } from "../../skills/cloudwatch/service.ts";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import type { Json, JsonObject, ToolContext } from "skillflow";
 import { toolContext } from "skillflow/testing";
 import { afterAll, afterEach, describe, expect, it } from "vitest";
-import { credentialsOf, lackingCredentials, type Providers } from "../../skills/cloudwatch/credentials.ts";
+import { credentialsOf, lackingCredentials, type Providers, signed } from "../../skills/cloudwatch/credentials.ts";
 import cloudwatch from "../../skills/cloudwatch/skill.ts";
 import { describeFaults } from "../contracts/faults.ts";
 import { callTool, describeSkill, fits } from "../contracts/skill.ts";

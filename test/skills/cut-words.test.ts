@@ -1,6 +1,6 @@
-import { mailAdvice } from "../../skills/notification/channels/email.ts";
 import { describe, expect, it } from "vitest";
 import { shortened } from "../../skills/logs/line/text.ts";
+import { mailAdvice } from "../../skills/notification/channels/email.ts";
 import { explainCode } from "../../skills/slack/failure.ts";
 import { Refusal } from "../../skills/supabase/failure.ts";
 import { createRedactor } from "../../src/core/base/redact/redact.ts";

@@ -6,7 +6,7 @@ import fc from "fast-check";
 import type { JsonObject } from "skillflow";
 import { toolContext } from "skillflow/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { convertCsv, type Convert } from "../../skills/logs/rows/csv.ts";
+import { type Convert, convertCsv } from "../../skills/logs/rows/csv.ts";
 import { convertDocuments } from "../../skills/logs/rows/document.ts";
 import skill from "../../skills/logs/skill.ts";
 import { callTool } from "../contracts/skill.ts";

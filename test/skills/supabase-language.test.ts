@@ -4,7 +4,15 @@ import { jsonSize } from "skillflow/internal";
 import { toolContext } from "skillflow/testing";
 import { describe, expect, it } from "vitest";
 import { callable, isReadable, isWritable, namesLike, readable, writable } from "../../skills/supabase/places.ts";
-import { parseColumn, parseName, parseSelect, renderColumn, renderSelect, bounded, rowOf } from "../../skills/supabase/query/columns.ts";
+import {
+  bounded,
+  parseColumn,
+  parseName,
+  parseSelect,
+  renderColumn,
+  renderSelect,
+  rowOf,
+} from "../../skills/supabase/query/columns.ts";
 import { type Condition, renderFilter, requireSelective } from "../../skills/supabase/query/filters.ts";
 import { fitRows } from "../../skills/supabase/rows.ts";
 import { runsOf } from "../harness/long.ts";

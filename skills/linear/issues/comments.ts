@@ -1,7 +1,7 @@
 import { pick, resultSchema, SNAPSHOT, textLike, WRITE_ONCE } from "skillflow/internal";
 import * as z from "zod";
 import { type Linear, linearTool } from "../client.ts";
-import { body, cursor, issue, limit, nextCursor, type Page, pageSchema, paging } from "../fields.ts";
+import { body, issue, nextCursor, type Page, paged, pageSchema, paging } from "../fields.ts";
 import { aboutIssue } from "../filters.ts";
 import { createOnce, identityOf } from "../identity.ts";
 
@@ -10,7 +10,7 @@ export const commentTools = [
     name: "list_comments",
     description: "Reads the comments of an issue, newest first. `parent_id` is the comment that a reply belongs to.",
     ...SNAPSHOT,
-    input_schema: z.strictObject({ issue, limit, cursor }),
+    input_schema: z.strictObject({ issue, ...paged }),
     output_schema: pageSchema("comments", "id author created_at edited_at resolved_at parent_id url body"),
     work: (linear, input) =>
       aboutIssue(linear, input.issue, async () => {
