@@ -3,11 +3,10 @@ import { probeWith, required, secret, setting, variables, wholePages } from "ski
 import * as z from "zod";
 import { availabilityTools } from "./availability.ts";
 import { incidentTools } from "./incidents.ts";
-import { logTools } from "./logs.ts";
+import { logTools, sourceTools } from "./logs.ts";
 import { monitorTools } from "./monitors.ts";
 import { respondTools } from "./respond.ts";
 import { withBetterStack } from "./service.ts";
-import { sourceTools } from "./sources.ts";
 import { timelineTools } from "./timeline.ts";
 
 export default defineSkill({

@@ -10,6 +10,7 @@ type Data<
 > = RestEndpointMethodTypes[Group][Method] extends { response: { data: infer Answer } } ? Answer : never;
 
 export type Issue = Data<"issues", "get">;
+export type IssueComment = Data<"issues", "listComments">[number];
 export type PullRequest = Data<"pulls", "get">;
 export type PullRequestItem = Data<"pulls", "list">[number];
 export type ChangedFile = Data<"pulls", "listFiles">[number];

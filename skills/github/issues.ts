@@ -1,7 +1,7 @@
 import { defineTool } from "skillflow";
 import { clip, markerOf, pick, resultSchema, SNAPSHOT, WRITE_ONCE, withoutMarkers } from "skillflow/internal";
 import * as z from "zod";
-import { githubTool, type Issue, nextPage, type RepositoryClient, withGitHub } from "./client.ts";
+import { githubTool, type Issue, type IssueComment, nextPage, type RepositoryClient, withGitHub } from "./client.ts";
 import { isHttpFailure } from "./failure.ts";
 import {
   assignees,
@@ -184,15 +184,7 @@ function excerptOf(text: string | null | undefined): string {
   );
 }
 
-interface Comment {
-  readonly id: number;
-  readonly user: { readonly login: string } | null;
-  readonly created_at: string;
-  readonly html_url: string;
-  readonly body?: string | undefined;
-}
-
-function commentOf({ id, user, created_at, html_url, body: text }: Comment) {
+function commentOf({ id, user, created_at, html_url, body: text }: IssueComment) {
   return { id, author: user?.login, created_at, url: html_url, body: withoutMarkers(text ?? "") };
 }
 

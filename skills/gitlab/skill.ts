@@ -3,11 +3,10 @@ import { probeWith, required, secret, setting, variables, wholePages } from "ski
 import * as z from "zod";
 import { codeTools } from "./code.ts";
 import { commitTools } from "./commits.ts";
-import { deliveryTools } from "./delivery.ts";
 import { text } from "./fields.ts";
 import { issueTools } from "./issues.ts";
 import { mergeRequestTools } from "./merge-requests.ts";
-import { pipelineTools } from "./pipelines.ts";
+import { deliveryTools, pipelineTools } from "./pipelines.ts";
 import { audienceOf, withGitLab } from "./service.ts";
 
 export default defineSkill({

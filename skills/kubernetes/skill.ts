@@ -6,11 +6,10 @@ import { text } from "./fields.ts";
 import { helmTools } from "./helm.ts";
 import { kindTools } from "./kinds.ts";
 import { logTools } from "./logs.ts";
-import { nodeTools } from "./nodes.ts";
 import { lackingCluster } from "./place.ts";
 import { podTools } from "./pods.ts";
 import { listOf, pathOf, withKubernetes } from "./service.ts";
-import { usageTools } from "./usage.ts";
+import { nodeTools, usageTools } from "./usage.ts";
 import { workloadTools } from "./workloads.ts";
 
 export default defineSkill({

@@ -5,16 +5,9 @@ import { isId } from "./fields.ts";
 import { type Kind, refuseName } from "./names.ts";
 
 /** Filters of a search, by name or id. */
-interface Narrowing {
-  readonly team?: string | undefined;
-  readonly state?: string | undefined;
-  readonly status?: "open" | "closed" | undefined;
-  readonly label?: string | undefined;
-  readonly project?: string | undefined;
-  readonly assignee?: string | undefined;
-  readonly created_after?: string | undefined;
-  readonly updated_after?: string | undefined;
-}
+type Narrowing = Partial<
+  Readonly<Record<"team" | "state" | "label" | "project" | "assignee" | `${"created" | "updated"}_after`, string>>
+> & { readonly status?: "open" | "closed" };
 
 const CLOSED = ["completed", "canceled", "duplicate"];
 

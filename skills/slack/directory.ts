@@ -1,7 +1,6 @@
-import { defineTool } from "skillflow";
 import { each, resultSchema, SNAPSHOT, textLike, trim } from "skillflow/internal";
 import * as z from "zod";
-import { explaining } from "./failure.ts";
+import { slackTool } from "./failure.ts";
 import { cursor } from "./fields.ts";
 import { readApi } from "./web-api.ts";
 
@@ -13,7 +12,7 @@ const LOOKED_THROUGH = 200;
 const MOST_SHOWN = 50;
 
 export const directoryTools = [
-  defineTool({
+  slackTool({
     name: "list_channels",
     description: "Lists channels that the bot can see, with topic and membership. Searches 200 channels per call.",
     ...SNAPSHOT,
@@ -26,26 +25,25 @@ export const directoryTools = [
       `channels:[{ id name topic purpose is_member:flag members:number }] looked_through:number left_out:number
         next_cursor`,
     ),
-    handler: (input, context) =>
-      explaining(context, async () => {
-        const types = "public_channel,private_channel";
-        const query = { types, exclude_archived: true, limit: LOOKED_THROUGH, cursor: input.cursor };
-        const { channels, response_metadata } = channelPage.parse(await readApi("conversations.list", query, context));
-        const found = channels.filter((channel) => contains(input.name, [channel.name]));
-        return trim({
-          channels: found.slice(0, MOST_SHOWN).map(({ id, name: called, topic, purpose, is_member, num_members }) => ({
-            id,
-            name: `#${called}`,
-            topic: topic?.value || undefined,
-            purpose: purpose?.value || undefined,
-            is_member,
-            members: num_members,
-          })),
-          ...progress(channels.length, found.length, response_metadata),
-        });
-      }),
+    work: async (context, input) => {
+      const types = "public_channel,private_channel";
+      const query = { types, exclude_archived: true, limit: LOOKED_THROUGH, cursor: input.cursor };
+      const { channels, response_metadata } = channelPage.parse(await readApi("conversations.list", query, context));
+      const found = channels.filter((channel) => contains(input.name, [channel.name]));
+      return trim({
+        channels: found.slice(0, MOST_SHOWN).map(({ id, name: called, topic, purpose, is_member, num_members }) => ({
+          id,
+          name: `#${called}`,
+          topic: topic?.value || undefined,
+          purpose: purpose?.value || undefined,
+          is_member,
+          members: num_members,
+        })),
+        ...progress(channels.length, found.length, response_metadata),
+      });
+    },
   }),
-  defineTool({
+  slackTool({
     name: "list_users",
     description:
       "Lists people and bots: who a user id is. With an e-mail address, it requests only that person. Searches 200 people per call.",
@@ -62,23 +60,22 @@ export const directoryTools = [
       "users looked_through",
       "users:[{ id name real_name title timezone is_bot:flag }] looked_through:number left_out:number next_cursor",
     ),
-    handler: (input, context) =>
-      explaining(context, async () => {
-        if (input.email) {
-          const { user: found } = one.parse(await readApi("users.lookupByEmail", { email: input.email }, context));
-          return trim({ users: [userOf(found)], looked_through: 1 });
-        }
-        const query = { limit: LOOKED_THROUGH, cursor: input.cursor };
-        const { members, response_metadata } = userPage.parse(await readApi("users.list", query, context));
-        const active = members.filter(({ deleted }) => !deleted);
-        const found = active.filter((each) =>
-          contains(input.name, [each.name, each.real_name, each.profile?.display_name]),
-        );
-        return trim({
-          users: found.slice(0, MOST_SHOWN).map(userOf),
-          ...progress(members.length, found.length, response_metadata),
-        });
-      }),
+    work: async (context, input) => {
+      if (input.email) {
+        const { user: found } = one.parse(await readApi("users.lookupByEmail", { email: input.email }, context));
+        return trim({ users: [userOf(found)], looked_through: 1 });
+      }
+      const query = { limit: LOOKED_THROUGH, cursor: input.cursor };
+      const { members, response_metadata } = userPage.parse(await readApi("users.list", query, context));
+      const active = members.filter(({ deleted }) => !deleted);
+      const found = active.filter((each) =>
+        contains(input.name, [each.name, each.real_name, each.profile?.display_name]),
+      );
+      return trim({
+        users: found.slice(0, MOST_SHOWN).map(userOf),
+        ...progress(members.length, found.length, response_metadata),
+      });
+    },
   }),
 ];
 

@@ -1,16 +1,18 @@
 import { refusalOf, requestsOf, type ToolContext } from "skillflow";
-import { causeCode, clip, limitAdvice, patiently, retryAfter } from "skillflow/internal";
+import { causeCode, clip, limitAdvice, patiently, retryAfter, toolsWith } from "skillflow/internal";
 import { ZodError } from "zod";
 
 /** Runs a tool's work. Rethrows errors with advice, without secrets or a cause: an SDK's may contain the URL. */
-export async function explaining<Result>(context: ToolContext, work: () => Promise<Result>): Promise<Result> {
+async function explaining(context: ToolContext, work: (context: ToolContext) => Promise<unknown>): Promise<unknown> {
   try {
-    return await work();
+    return await work(context);
   } catch (error) {
     context.signal.throwIfAborted();
     throw requestsOf(context).failure(error, withoutSecrets(textOf(error), context));
   }
 }
+
+export const slackTool = toolsWith(explaining);
 
 /** Refusal by Slack with one of its error codes. */
 class SlackRefusal extends Error {

@@ -1,8 +1,8 @@
-import { defineTool, type ToolContext } from "skillflow";
+import type { ToolContext } from "skillflow";
 import { resultSchema, textLike, WRITE_ONCE } from "skillflow/internal";
 import * as z from "zod";
 import { blocks, renderBlocks } from "./blocks.ts";
-import { explaining, isCode } from "./failure.ts";
+import { isCode, slackTool } from "./failure.ts";
 import { channel, channelOf, checkedChannel, markup, SENT, text, timestamp } from "./fields.ts";
 import { mention, mentionBlock, mentionText, personOf } from "./mentions.ts";
 import { callApi } from "./web-api.ts";
@@ -11,7 +11,7 @@ import { postToWebhook } from "./webhook.ts";
 const BOT = ["SLACK_BOT_TOKEN"];
 
 export const messageTools = [
-  defineTool({
+  slackTool({
     name: "send_message",
     description:
       "Posts one message: as the bot if a channel is given or configured, otherwise through the webhook. For follow-ups: send_thread_reply.",
@@ -24,20 +24,19 @@ export const messageTools = [
       mention,
     }),
     output_schema: SENT,
-    handler: (input, context) =>
-      explaining(context, async () => {
-        const message = post(input, context);
-        const place = input.channel ?? context.config["SLACK_CHANNEL"];
-        if (context.config["SLACK_BOT_TOKEN"] && place) {
-          return messageOf(await callApi("chat.postMessage", { ...message, channel: checkedChannel(place) }, context));
-        }
-        if (input.channel) throw new Error(needsBot("Posting to a channel by name"));
-        if (!context.config["SLACK_WEBHOOK_URL"]) return channelOf(undefined, context);
-        await postToWebhook(message, context);
-        return { sent: true, via: "webhook" };
-      }),
+    work: async (context, input) => {
+      const message = post(input, context);
+      const place = input.channel ?? context.config["SLACK_CHANNEL"];
+      if (context.config["SLACK_BOT_TOKEN"] && place) {
+        return messageOf(await callApi("chat.postMessage", { ...message, channel: checkedChannel(place) }, context));
+      }
+      if (input.channel) throw new Error(needsBot("Posting to a channel by name"));
+      if (!context.config["SLACK_WEBHOOK_URL"]) return channelOf(undefined, context);
+      await postToWebhook(message, context);
+      return { sent: true, via: "webhook" };
+    },
   }),
-  defineTool({
+  slackTool({
     name: "send_thread_reply",
     description: "Replies in a message's thread, with news about the same incident.",
     effect: "write",
@@ -52,16 +51,15 @@ export const messageTools = [
       mention,
     }),
     output_schema: SENT,
-    handler: (input, context) =>
-      explaining(context, async () => {
-        requireBot("A thread reply", context);
-        const place = channelOf(input.channel, context);
-        const { thread_ts, broadcast = false } = input;
-        const reply = { ...post(input, context), channel: place, thread_ts, reply_broadcast: broadcast };
-        return messageOf(await callApi("chat.postMessage", reply, context));
-      }),
+    work: async (context, input) => {
+      requireBot("A thread reply", context);
+      const place = channelOf(input.channel, context);
+      const { thread_ts, broadcast = false } = input;
+      const reply = { ...post(input, context), channel: place, thread_ts, reply_broadcast: broadcast };
+      return messageOf(await callApi("chat.postMessage", reply, context));
+    },
   }),
-  defineTool({
+  slackTool({
     name: "update_message",
     description:
       "Replaces a message that this bot posted, to update its state instead of posting another. Notifies no one.",
@@ -78,15 +76,14 @@ export const messageTools = [
       ts: timestamp.describe("`ts` of the message."),
     }),
     output_schema: SENT,
-    handler: (input, context) =>
-      explaining(context, async () => {
-        requireBot("An update", context);
-        const { unfurl_links: _, unfurl_media: __, ...message } = post(input, context);
-        const place = checkedChannel(input.channel);
-        return messageOf(await callApi("chat.update", { ...message, channel: place, ts: input.ts }, context));
-      }),
+    work: async (context, input) => {
+      requireBot("An update", context);
+      const { unfurl_links: _, unfurl_media: __, ...message } = post(input, context);
+      const place = checkedChannel(input.channel);
+      return messageOf(await callApi("chat.update", { ...message, channel: place, ts: input.ts }, context));
+    },
   }),
-  defineTool({
+  slackTool({
     name: "send_direct_message",
     description: "Writes to one person listed in SLACK_MENTIONS. Post in a channel what a team should know.",
     effect: "write",
@@ -97,18 +94,17 @@ export const messageTools = [
       text,
     }),
     output_schema: SENT,
-    handler: (input, context) =>
-      explaining(context, async () => {
-        requireBot("A message to a person", context);
-        const users = personOf(input.user, context);
-        const opened = await callApi("conversations.open", { users }, context);
-        const place = (opened["channel"] as { readonly id?: unknown } | undefined)?.id;
-        if (typeof place !== "string")
-          throw new Error("Slack opened no conversation with this person. Nothing was sent.");
-        return messageOf(await callApi("chat.postMessage", { ...post(input, context), channel: place }, context));
-      }),
+    work: async (context, input) => {
+      requireBot("A message to a person", context);
+      const users = personOf(input.user, context);
+      const opened = await callApi("conversations.open", { users }, context);
+      const place = (opened["channel"] as { readonly id?: unknown } | undefined)?.id;
+      if (typeof place !== "string")
+        throw new Error("Slack opened no conversation with this person. Nothing was sent.");
+      return messageOf(await callApi("chat.postMessage", { ...post(input, context), channel: place }, context));
+    },
   }),
-  defineTool({
+  slackTool({
     name: "add_reaction",
     description: "Adds an emoji to a message, such as eyes while a person investigates. Quieter than a reply.",
     ...WRITE_ONCE,
@@ -122,17 +118,16 @@ export const messageTools = [
       ),
     }),
     output_schema: resultSchema("reacted", "reacted:flag existing:flag"),
-    handler: ({ channel: place, ts, emoji }, context) =>
-      explaining(context, async () => {
-        requireBot("A reaction", context);
-        try {
-          await callApi("reactions.add", { channel: checkedChannel(place), timestamp: ts, name: emoji }, context);
-          return { reacted: true };
-        } catch (error) {
-          if (isCode(error, "already_reacted")) return { reacted: true, existing: true };
-          throw error;
-        }
-      }),
+    work: async (context, { channel: place, ts, emoji }) => {
+      requireBot("A reaction", context);
+      try {
+        await callApi("reactions.add", { channel: checkedChannel(place), timestamp: ts, name: emoji }, context);
+        return { reacted: true };
+      } catch (error) {
+        if (isCode(error, "already_reacted")) return { reacted: true, existing: true };
+        throw error;
+      }
+    },
   }),
 ];
 

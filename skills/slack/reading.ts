@@ -1,7 +1,7 @@
-import { defineTool, type ToolContext } from "skillflow";
+import type { ToolContext } from "skillflow";
 import { each, resultSchema, SNAPSHOT, textLike, trim } from "skillflow/internal";
 import * as z from "zod";
-import { explaining } from "./failure.ts";
+import { slackTool } from "./failure.ts";
 import { channel, channelOf, cursor, DEFAULT_LIMIT, isId, limit, timestamp } from "./fields.ts";
 import { readApi } from "./web-api.ts";
 
@@ -10,7 +10,7 @@ const time = textLike(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,9})?(Z|[+-]\d
 const MESSAGE = "ts at user text thread_ts replies:number reactions:[text] files:[text]";
 
 export const readingTools = [
-  defineTool({
+  slackTool({
     name: "read_channel",
     description: "Reads a channel's messages, newest first, without replies. For replies: read_thread.",
     effect: "read",
@@ -26,15 +26,14 @@ export const readingTools = [
       cursor,
     }),
     output_schema: resultSchema("channel messages", `channel messages:[{ ${MESSAGE} }] next_cursor`),
-    handler: (input, context) =>
-      explaining(context, async () => {
-        const place = await channelId(channelOf(input.channel, context), context);
-        const span = { oldest: stampOf(input.since), latest: stampOf(input.until) };
-        const query = { channel: place, ...span, limit: input.limit ?? DEFAULT_LIMIT, cursor: input.cursor };
-        return pageOf(place, await readApi("conversations.history", query, context));
-      }),
+    work: async (context, input) => {
+      const place = await channelId(channelOf(input.channel, context), context);
+      const span = { oldest: stampOf(input.since), latest: stampOf(input.until) };
+      const query = { channel: place, ...span, limit: input.limit ?? DEFAULT_LIMIT, cursor: input.cursor };
+      return pageOf(place, await readApi("conversations.history", query, context));
+    },
   }),
-  defineTool({
+  slackTool({
     name: "read_thread",
     description: "Reads a thread, oldest first: its first message and the replies.",
     effect: "read",
@@ -48,19 +47,18 @@ export const readingTools = [
       cursor,
     }),
     output_schema: resultSchema("channel messages", `channel messages:[{ ${MESSAGE} }] next_cursor`),
-    handler: (input, context) =>
-      explaining(context, async () => {
-        const place = await channelId(channelOf(input.channel, context), context);
-        const query = {
-          channel: place,
-          ts: input.thread_ts,
-          limit: input.limit ?? DEFAULT_LIMIT,
-          cursor: input.cursor,
-        };
-        return pageOf(place, await readApi("conversations.replies", query, context));
-      }),
+    work: async (context, input) => {
+      const place = await channelId(channelOf(input.channel, context), context);
+      const query = {
+        channel: place,
+        ts: input.thread_ts,
+        limit: input.limit ?? DEFAULT_LIMIT,
+        cursor: input.cursor,
+      };
+      return pageOf(place, await readApi("conversations.replies", query, context));
+    },
   }),
-  defineTool({
+  slackTool({
     name: "search_messages",
     description:
       "Finds messages by words in everything that the user of SLACK_USER_TOKEN can see. For one known channel: read_channel.",
@@ -75,22 +73,21 @@ export const readingTools = [
       page: z.int().min(1).max(100).optional(),
     }),
     output_schema: resultSchema("messages", `total:number messages:[{ ${MESSAGE} channel url }] next_page:number`),
-    handler: (input, context) =>
-      explaining(context, async () => {
-        const { page = 1 } = input;
-        const sort = input.by_time ? "timestamp" : "score";
-        const query = { query: input.query, sort, count: input.limit ?? DEFAULT_LIMIT, page, highlight: false };
-        const { messages } = searched.parse(await readApi("search.messages", query, context, "SLACK_USER_TOKEN"));
-        return trim({
-          total: messages.total,
-          messages: messages.matches.map((match) => ({
-            ...messageOf(match),
-            channel: match.channel?.name === undefined ? match.channel?.id : `#${match.channel.name}`,
-            url: match.permalink,
-          })),
-          next_page: page < (messages.paging?.pages ?? 0) ? page + 1 : undefined,
-        });
-      }),
+    work: async (context, input) => {
+      const { page = 1 } = input;
+      const sort = input.by_time ? "timestamp" : "score";
+      const query = { query: input.query, sort, count: input.limit ?? DEFAULT_LIMIT, page, highlight: false };
+      const { messages } = searched.parse(await readApi("search.messages", query, context, "SLACK_USER_TOKEN"));
+      return trim({
+        total: messages.total,
+        messages: messages.matches.map((match) => ({
+          ...messageOf(match),
+          channel: match.channel?.name === undefined ? match.channel?.id : `#${match.channel.name}`,
+          url: match.permalink,
+        })),
+        next_page: page < (messages.paging?.pages ?? 0) ? page + 1 : undefined,
+      });
+    },
   }),
 ];
 

@@ -1,35 +1,6 @@
 import * as z from "zod";
 
-/** Part of PostgREST's self-description, an OpenAPI 2 document, that is used here. */
-export interface Api {
-  readonly tables: readonly ApiTable[];
-  readonly functions: readonly ApiFunction[];
-}
-
-export interface ApiTable {
-  readonly name: string;
-  readonly description: string | undefined;
-  readonly columns: readonly ApiColumn[];
-}
-
-interface ApiColumn {
-  readonly name: string;
-  readonly type: string;
-  readonly required: true | undefined;
-  readonly default: unknown;
-  readonly primary_key: true | undefined;
-  /** Target in the form `table.column`. */
-  readonly references: string | undefined;
-  readonly enum: readonly unknown[] | undefined;
-  readonly max_length: number | undefined;
-  readonly description: string | undefined;
-}
-
-interface ApiFunction {
-  readonly name: string;
-  readonly description: string | undefined;
-  readonly parameters: Readonly<Record<string, string>>;
-}
+/** Parts of PostgREST's self-description, an OpenAPI 2 document, that are used here. */
 
 const property = z.object({
   type: z.string().optional(),
@@ -58,8 +29,11 @@ const document = z.object({
   paths: z.record(z.string(), z.object({ post: operation.optional() })),
 });
 
+export type Api = NonNullable<ReturnType<typeof parseApi>>;
+export type ApiTable = Api["tables"][number];
+
 /** Parses the description. Returns undefined if it has another form. */
-export function parseApi(body: unknown): Api | undefined {
+export function parseApi(body: unknown) {
   const { data, success } = document.safeParse(body);
   if (!success) return undefined;
   const tables = Object.entries(data.definitions ?? {}).filter(([name]) => Object.hasOwn(data.paths, `/${name}`));
@@ -74,7 +48,7 @@ export function parseApi(body: unknown): Api | undefined {
   };
 }
 
-function columnOf(name: string, found: Property, required: boolean): ApiColumn {
+function columnOf(name: string, found: Property, required: boolean) {
   const [, table, column] = /<fk table='([^']*)' column='([^']*)'\/>/.exec(found.description ?? "") ?? [];
   const description = found.description?.replace(/(?<!\s)\s*Note:\nThis is a (Primary|Foreign) Key[\s\S]*$/, "");
   return {
@@ -83,6 +57,7 @@ function columnOf(name: string, found: Property, required: boolean): ApiColumn {
     required: required || undefined,
     default: found.default,
     primary_key: found.description?.includes("<pk/>") || undefined,
+    // In the form `table.column`.
     references: table === undefined ? undefined : `${table}.${column}`,
     enum: found.enum,
     max_length: found.maxLength,
@@ -90,7 +65,7 @@ function columnOf(name: string, found: Property, required: boolean): ApiColumn {
   };
 }
 
-function functionOf(name: string, post: z.infer<typeof operation> | undefined): ApiFunction {
+function functionOf(name: string, post: z.infer<typeof operation> | undefined) {
   const { properties = {}, required = [] } = post?.parameters?.find((found) => found.in === "body")?.schema ?? {};
   const parameters = Object.entries(properties).map(([parameter, found]) => [
     parameter,

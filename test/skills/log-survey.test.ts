@@ -1,3 +1,4 @@
+import { fitSections } from "../../skills/logs/survey/survey.ts";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -7,7 +8,6 @@ import { toolContext } from "skillflow/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { parseRecord } from "../../skills/logs/line/record.ts";
 import skill from "../../skills/logs/skill.ts";
-import { fitSections } from "../../skills/logs/survey/room.ts";
 import { isError } from "../../skills/logs/survey/severity.ts";
 import { callTool } from "../contracts/skill.ts";
 

@@ -1,6 +1,5 @@
 import type { ToolContext } from "skillflow";
-import { isCallable } from "./functions.ts";
-import { placeOf, type Token, tokenise } from "./tokens.ts";
+import { isCallable, placeOf, type Token, tokenise } from "./functions.ts";
 
 /**
  * Checks a model's query and returns the SQL to send, with Better Stack's names for the given tables. Accepts one

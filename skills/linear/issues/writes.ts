@@ -2,7 +2,7 @@ import type { LinearDocument } from "@linear/sdk";
 import { resultSchema, WRITE_ONCE } from "skillflow/internal";
 import * as z from "zod";
 import { type Linear, linearTool } from "../client.ts";
-import { findDestination } from "../destination.ts";
+import { findDestination, type Wanted } from "../destination.ts";
 import * as fields from "../fields.ts";
 import { aboutIssue } from "../filters.ts";
 import { createOnce, identityOf } from "../identity.ts";
@@ -127,14 +127,9 @@ function writtenOf({ result }: Written) {
   return briefOf(result.issue);
 }
 
-interface Changes {
-  readonly team?: string | undefined;
-  readonly state?: string | undefined;
-  readonly labels?: readonly string[] | undefined;
+interface Changes extends Wanted {
   readonly add_labels?: readonly string[] | undefined;
   readonly remove_labels?: readonly string[] | undefined;
-  readonly project?: string | undefined;
-  readonly assignee?: string | undefined;
 }
 
 /** Returns the changes that refer to names. Sends no request if there are none. */
