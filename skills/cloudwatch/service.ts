@@ -10,7 +10,6 @@ const SERVICES = {
 } as const;
 type Kind = keyof typeof SERVICES;
 
-/** Input of an AWS action and the schema of its response. */
 interface Action<Answer extends z.ZodType> extends Pick<Asking<Answer>, "instead" | "answer"> {
   readonly input: Readonly<Record<string, unknown>>;
 }
@@ -105,12 +104,10 @@ export const text = lenient(z.string());
 export const number = lenient(z.number());
 export const pairs = lenient(z.array(z.object({ Name: text, Value: text })));
 
-/** Converts a list of dimensions to an object. */
 export function namedOf(found: z.infer<typeof pairs>) {
   return Object.fromEntries((found ?? []).map(({ Name, Value }) => [Name ?? "", Value ?? ""]));
 }
 
-/** Converts milliseconds to the whole seconds that AWS expects. */
 export function secondsOf(milliseconds: number): number {
   return Math.floor(milliseconds / 1000);
 }

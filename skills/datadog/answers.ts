@@ -41,7 +41,6 @@ export function valueAt(root: unknown, path: string): unknown {
   return rest.length > 0 && Object.hasOwn(members, first) ? valueAt(members[first], rest.join(".")) : undefined;
 }
 
-/** Returns the requested attributes that exist, by path. */
 export function picked(root: unknown, paths: readonly string[] | undefined) {
   const found = (paths ?? []).map((path) => [path, valueAt(root, path)] as const);
   const present = found.filter(([, value]) => value !== undefined);

@@ -41,7 +41,6 @@ async function refusedKey({ what, said, needs }: Refusal, context: ToolContext):
   return state === "valid" ? `DD_API_KEY is valid, but ${lack}` : `DD_API_KEY is wrong for DD_SITE, or ${lack}`;
 }
 
-/** Checks the API key alone. */
 async function keyState({ config, fetch, signal }: ToolContext): Promise<"valid" | "refused" | undefined> {
   try {
     const url = `${serviceUrl(DATADOG, config)}/api/v1/validate`;

@@ -171,7 +171,6 @@ type Span = Partial<z.infer<typeof span>>;
 
 const DEEPEST = 50;
 
-/** Counts a span's ancestors among the spans found. */
 function depthOf(one: Span, spans: readonly Span[]): number {
   let depth = 0;
   for (let at: Span | undefined = one; at && depth < DEEPEST; depth++) {

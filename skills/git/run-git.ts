@@ -17,7 +17,6 @@ export interface GitOutput {
 interface GitOptions {
   /** Number of bytes to read before git is stopped. */
   readonly most?: number;
-  /** Number of lines to skip first. */
   readonly skipLines?: number;
   /** Accepts a nonzero exit code, which may be a result instead of a failure. */
   readonly mayFail?: boolean;
@@ -30,7 +29,6 @@ export const USUAL_PATH = "/usr/local/bin:/usr/bin:/bin:/opt/homebrew/bin";
 const USUAL_BYTES = 4 * 1024 * 1024;
 const ERRORS_KEPT = 4096;
 
-/** Locations of a repository's parts. */
 export interface Parts {
   /** Contains HEAD. */
   readonly gitDir: string;
@@ -269,18 +267,15 @@ export const BYTES_SHOWN = 16 * 1024;
 /** Number of digits of a commit id in lists. */
 export const ID_SHOWN = 12;
 
-/** Returns a note for the result if the history is incomplete. */
 export function shallowNote(shallow: boolean) {
   return shallow ? { shallow: "this is a shallow clone: older commits are missing" } : {};
 }
 
-/** Converts git's Unix seconds to a UTC string. */
 export function utc(seconds: string): string {
   const date = new Date(Number(seconds) * 1000);
   return Number.isNaN(date.getTime()) ? `${seconds} s after 1970` : date.toISOString().replace(".000Z", "Z");
 }
 
-/** Cuts a text and marks the cut. */
 export function cut(text: string, most: number): string {
   return text.length > most ? `${text.slice(0, most)}… [cut; ${text.length} characters]` : text;
 }

@@ -106,7 +106,6 @@ async function findDeployed(
   });
 }
 
-/** Returns the beginning of the README in the root. */
 async function readmeOf(git: Git, head: string) {
   const { text: names } = await git(["ls-tree", "-z", "--name-only", "--full-tree", head]);
   const name = names.split("\0").find((each) => /^readme(?:\.\w{1,10})?$/i.test(each));

@@ -17,7 +17,6 @@ export type ChangedFile = Data<"pulls", "listFiles">[number];
 export type Commit = Data<"repos", "listCommits">[number];
 export type WorkflowJob = Data<"actions", "listJobsForWorkflowRun">["jobs"][number];
 
-/** GitHub for one tool call, about one repository. */
 export interface RepositoryClient {
   readonly rest: Rest;
   /** Parameters that name the repository in calls of `rest.repos` and similar. */
@@ -57,7 +56,6 @@ export async function audienceOf(input: Placed, context: ToolContext): Promise<"
   return (await inRepository(context, isPrivate, input)) === true ? "team" : "public";
 }
 
-/** Runs a tool on GitHub, explains its errors and trims its result. */
 export async function withGitHub(context: ToolContext, work: (rest: Rest) => Promise<unknown>): Promise<Json> {
   try {
     const octokit = await openOctokit(context);
@@ -68,7 +66,6 @@ export async function withGitHub(context: ToolContext, work: (rest: Rest) => Pro
   }
 }
 
-/** Returns the number of the next page, from the Link header. */
 export function nextPage(response: { readonly headers: { readonly link?: string | undefined } }): number | undefined {
   const next = response.headers.link?.split(",").find((link) => link.includes('rel="next"'));
   const number = /[?&]page=(\d+)/.exec(next ?? "")?.[1];

@@ -19,7 +19,6 @@ export function isHttpFailure(error: unknown): error is HttpFailure {
   return error instanceof Error && "status" in error && typeof error.status === "number" && "request" in error;
 }
 
-/** Returns an error's message for the model: what to change. */
 export function explain(error: unknown, secret = "", place?: Place): string {
   const advice = adviceFor(error, place);
   return secret === "" ? advice : advice.replaceAll(secret, "[redacted:GITHUB_TOKEN]");

@@ -40,7 +40,6 @@ export const assignees = z
 
 const DEFAULT_LIMIT = 10;
 
-/** Converts a tool's paging parameters to GitHub's. */
 export function paging(input: { readonly limit?: number | undefined; readonly page?: number | undefined }) {
   return { per_page: input.limit ?? DEFAULT_LIMIT, page: input.page ?? 1 };
 }

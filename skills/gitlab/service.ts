@@ -58,7 +58,6 @@ interface Paged {
   readonly page?: number | undefined;
 }
 
-/** Converts a tool's paging parameters to GitLab's. */
 export function paging(input: Paged) {
   return { per_page: input.limit ?? DEFAULT_LIMIT, page: input.page ?? 1 };
 }

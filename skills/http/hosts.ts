@@ -32,7 +32,6 @@ function hostOf(entry: string): Host {
 
 type Resolve = (name: string) => Promise<readonly { readonly address: string }[]>;
 
-/** URL that may be requested. */
 export interface Admitted {
   readonly url: URL;
   /** Checks the address again when it connects. Undefined if HTTP_HOSTS lists an IP address or localhost. */

@@ -123,7 +123,6 @@ function linesWith(text: string, words: string): readonly string[] {
   return text.split(/\r?\n/).filter((line) => line.toLowerCase().includes(words.toLowerCase()));
 }
 
-/** Returns the readable text of a page. */
 function withoutMarkup(html: string): string {
   return html
     .replace(/<(script|style)\b[^>]*(?:>[\s\S]*?(?:<\/\1\s*>|$)|$)/gi, " ")

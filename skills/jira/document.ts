@@ -12,7 +12,6 @@ interface Node {
   readonly content?: readonly Node[];
 }
 
-/** Returns the text of a document, or of a plain string. */
 export function textOf(document: unknown): string {
   if (typeof document === "string") return document.replaceAll("\r\n", "\n");
   if (typeof document !== "object" || document === null) return "";

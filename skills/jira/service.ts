@@ -60,12 +60,10 @@ export function isSame(a: z.infer<typeof person>, b: z.infer<typeof person>): bo
   return a?.accountId ? a.accountId === b?.accountId : Boolean(a?.name) && a?.name === b?.name;
 }
 
-/** Compares names without regard to case. */
 export function isNamed(name: string | null | undefined, wanted: string): boolean {
   return name?.toLowerCase() === wanted.trim().toLowerCase();
 }
 
-/** Returns the token's own account. */
 export function myself({ ask }: Jira) {
   return ask({ path: ["myself"], needs: READS, answer: z.object({ displayName: text, accountId: text, name: text }) });
 }

@@ -11,7 +11,6 @@ export function shownOf(object: object): Readonly<Record<string, unknown>> {
   return Object.fromEntries(Object.entries(told).filter(([, value]) => value !== undefined));
 }
 
-/** Returns the part at a path such as `spec.template.0`. */
 export function partOf(object: unknown, path: string): unknown {
   let part = object;
   for (const key of path.split(".")) {

@@ -3,9 +3,7 @@ import { createRedactor, type Json, parseJson, requestsOf, type ToolContext } fr
 import { patiently, toolsWith, trim } from "skillflow/internal";
 import { explain, pauseAfter, withOutcome } from "./failure.ts";
 
-/** Linear within one tool call. */
 export interface Linear {
-  /** Sends one GraphQL document and returns its data. */
   ask<Data>(document: string, variables: Readonly<Record<string, unknown>>): Promise<Data>;
 }
 

@@ -2,7 +2,6 @@ import type { Linear } from "./client.ts";
 import { nameFilter, teamFilter, userFilter } from "./filters.ts";
 import { type Named, pick, refuseName, unknownName } from "./names.ts";
 
-/** Destination of an issue, by name or id. */
 export interface Wanted {
   /** Default: the only team that the key sees. */
   readonly team?: string | undefined;

@@ -62,7 +62,6 @@ export function pauseAfter(
   return retryAfter(headerOf(failure, "retry-after")) ?? untoldPause(attempt);
 }
 
-/** Returns an error's message for the model: what to change. */
 export function explain(error: unknown): string {
   if (isLinearFailure(error)) return advice(error);
   if (error instanceof TypeError && error.message === "fetch failed") return silenceAdvice(error);
@@ -116,7 +115,6 @@ function outcome({ raw }: LinearFailure): string {
   return isRead ? " Try again later." : " Whether it took effect is unclear: check before you repeat it.";
 }
 
-/** Returns the status and the operation's name. */
 function what({ status, raw }: LinearFailure): string {
   const operation = /^(?:query|mutation) (\w+)/.exec(raw?.request?.query ?? "")?.[1];
   return [status ?? "no status", ...(operation ? [`for ${operation}`] : [])].join(" ");

@@ -46,7 +46,6 @@ export const paged = { limit, cursor };
 
 const DEFAULT_LIMIT = 10;
 
-/** Converts a tool's paging parameters to Linear's variables. */
 export function paging(input: { readonly limit?: number | undefined; readonly cursor?: string | undefined }) {
   return { first: input.limit ?? DEFAULT_LIMIT, ...(input.cursor ? { after: input.cursor } : {}) };
 }

@@ -4,7 +4,6 @@ import { isMissingIssue } from "./failure.ts";
 import { isId } from "./fields.ts";
 import { type Kind, refuseName } from "./names.ts";
 
-/** Filters of a search, by name or id. */
 type Narrowing = Partial<
   Readonly<Record<"team" | "state" | "label" | "project" | "assignee" | `${"created" | "updated"}_after`, string>>
 > & { readonly status?: "open" | "closed" };

@@ -9,7 +9,6 @@ export interface Labels {
 
 const DAY = 86_400_000;
 
-/** Returns labels for the starts of buckets of one length. */
 export function labelTimes(times: readonly number[], length: number): Labels {
   const isWholeDays = length % DAY === 0;
   const days = new Set(times.map((time) => isoText(time).slice(0, 10)));

@@ -106,7 +106,6 @@ function rangeOf({ since, until }: Selector): Wanted["range"] {
   };
 }
 
-/** Parses an instant from a tool's input. */
 export function instantOf(text: string): number {
   const time = parseInstant(text);
   if (time === undefined) throw new Error(`${text} is not a time; write 2026-01-31T13:55:00Z or epoch seconds`);
@@ -242,7 +241,6 @@ function textOf(bytes: Buffer, start: number, end: number): string {
 interface Clock {
   /** Returns a line's time. Must be called in the order of the lines. */
   timeAt(bytes: Buffer, start: number, end: number): number | undefined;
-  /** Ends a block. */
   finish(bytes: Buffer): void;
   sawTime(): boolean;
 }

@@ -21,7 +21,6 @@ interface SeriesInput extends Selector {
 const MOST_SERIES = 400;
 const NAME_SHOWN = 100;
 
-/** Summarizes numeric fields over time, by group. */
 export async function summarizeSeries(input: SeriesInput, context: ToolContext) {
   const fields = input.fields === undefined ? undefined : [input.fields].flat();
   // Rows of exports have the metric's name in a field of its own.

@@ -33,7 +33,6 @@ export function createView(columns: readonly string[] | undefined): View {
 /** Short names for the files of one result. */
 export interface Aliases {
   of(file: string): string;
-  /** Returns the files by alias. */
   all(): { readonly files?: Readonly<Record<string, string>> };
 }
 

@@ -8,7 +8,6 @@ import { readEnds } from "./read/excerpt.ts";
 import { type LogFile, withLog } from "./read/files.ts";
 import { instantOf, type Selector } from "./selector.ts";
 
-/** Criteria of a request that lines may fail to meet. */
 export interface Asked extends Selector {
   /** Fields requested for a table, count or series. */
   readonly named?: readonly string[] | undefined;

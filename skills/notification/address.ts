@@ -1,11 +1,9 @@
 import type { ToolContext } from "skillflow";
 import { setting } from "./channel.ts";
 
-/** Vendor with its own webhook hosts. */
 interface Vendor {
   readonly name: string;
   readonly hosts: readonly string[];
-  /** Default URL. */
   readonly address?: string;
 }
 

@@ -3,7 +3,6 @@ import { callDigest } from "skillflow/internal";
 import type { Notice } from "./notice.ts";
 
 export interface Channel {
-  /** Required config fields. */
   readonly needs: readonly string[];
   /** Reads the channel's config without sending anything. Throws if it is invalid. */
   readonly open: (context: ToolContext) => Send | Promise<Send>;

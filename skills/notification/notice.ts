@@ -49,7 +49,6 @@ export function createNotice(input: z.infer<typeof noticeObject>): Notice {
   };
 }
 
-/** Returns the title with its severity on one line. */
 export function heading({ severity, title }: Notice): string {
   return severity ? `[${severity}] ${title}` : title;
 }

@@ -11,7 +11,6 @@ export function plainText(text: string): string {
   return honestAddresses(visible).trim();
 }
 
-/** Returns plain text on one line. */
 export function plainLine(text: string): string {
   return plainText(text).replace(/\s+/g, " ").trim();
 }

@@ -2,9 +2,7 @@ import { NothingDone, parseJson, refusalOf, type ToolContext } from "skillflow";
 import { causeCode, clip, patiently, retryAfter, untoldPause } from "skillflow/internal";
 
 export interface Post {
-  /** Service name for messages. */
   readonly service: string;
-  /** Config field with the URL. */
   readonly field: string;
   readonly url: URL;
   readonly body: string;

@@ -53,13 +53,10 @@ export const offset = z.int().min(0).max(9999).optional();
 export const text = lenient(z.string());
 export const number = lenient(z.number());
 
-/** Reference to another PagerDuty object. */
 export const reference = lenient(z.object({ id: text, summary: text, type: text }));
 
-/** Paging field of each list. */
 export const paged = { more: lenient(z.boolean()) };
 
-/** Returns the offset of the next page, or undefined. */
 export function nextOffset(
   shown: readonly unknown[],
   { more }: { readonly more?: boolean | null | undefined },

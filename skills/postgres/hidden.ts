@@ -30,7 +30,6 @@ export function rulesOf(config: ToolContext["config"]): readonly Rule[] {
   });
 }
 
-/** Returns true if a rule hides the column. */
 export function isHidden(rules: readonly Rule[], [schema, table, column]: readonly [string, string, string]): boolean {
   return rules.some(
     (rule) =>

@@ -2,9 +2,7 @@ import { createRedactor, type Json, SkillflowError, type ToolContext } from "ski
 import { clip, toolsWith, trim } from "skillflow/internal";
 import { connect, placeOf, STATEMENT_SECONDS } from "./connection.ts";
 
-/** Read-only transaction within one tool call. */
 export interface Session {
-  /** Runs one statement with parameter values. */
   readonly read: (sql: string, values?: readonly unknown[]) => Promise<Answer>;
 }
 

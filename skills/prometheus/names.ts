@@ -138,7 +138,6 @@ function describeMetric(name: string, known: Readonly<Record<string, readonly { 
   return { name, type: first?.type, help: first?.help || undefined };
 }
 
-/** Counts values by label, the largest counts first. */
 function valueCounts(series: readonly Readonly<Record<string, string>>[]) {
   const values = new Map<string, Set<string>>();
   for (const own of series)

@@ -36,7 +36,6 @@ export function isCode(error: unknown, code: string): boolean {
   return error instanceof SlackRefusal && error.code === code;
 }
 
-/** Converts Slack's error code to an error with advice. */
 export function explainCode(
   code: string,
   details: { readonly status: number; readonly [key: string]: unknown },

@@ -21,10 +21,8 @@ export const limit = z.int().min(1).max(100).optional().describe("Default 20.");
 
 export const DEFAULT_LIMIT = 20;
 
-/** Location of a message, which replies, edits and reactions need. */
 export const SENT = resultSchema("sent via", "sent:flag via channel ts");
 
-/** Returns the given channel or the configured one. */
 export function channelOf(named: string | undefined, { config }: ToolContext): string {
   const place = named ?? config["SLACK_CHANNEL"];
   if (!place) throw new Error("Give the channel: SLACK_CHANNEL sets no default.");

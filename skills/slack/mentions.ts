@@ -17,7 +17,6 @@ interface Mentionable {
   readonly id: string;
 }
 
-/** Returns the user id for a direct message. */
 export function personOf(named: string, context: ToolContext): string {
   const { id } = listed(named, context);
   if (/^[UW]/.test(id)) return id;

@@ -22,11 +22,9 @@ interface Request extends PromiseLike<PostgrestSingleResponse<unknown>> {
 
 export interface Answer {
   readonly data: Json;
-  /** Number of rows, if requested. */
   readonly count: number | undefined;
 }
 
-/** Supabase database within one tool call. */
 export interface Supabase {
   table(place: Place): ReturnType<Client["from"]>;
   call(place: Place, args: Row): ReturnType<Client["rpc"]>;

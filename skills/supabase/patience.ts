@@ -15,7 +15,6 @@ interface Exchange {
   readonly failure?: Error;
 }
 
-/** Error response. It is returned as is if there is no retry. */
 class Refused extends Error {
   readonly status: number;
   readonly acted: "no" | undefined;

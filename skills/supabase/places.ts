@@ -75,7 +75,6 @@ export function defaultSchema({ config }: ToolContext): string {
   throw new NothingDone(`SUPABASE_SCHEMA "${schema.slice(0, 63)}" is not the name of a schema.`);
 }
 
-/** Returns similar names, the most similar first. */
 export function namesLike(name: string, names: readonly string[]): readonly string[] {
   const wanted = pairsOf(name);
   const likeness = (candidate: string) => {

@@ -7,7 +7,6 @@ const LAST_CAP = 2_500;
 
 interface FittedRows {
   readonly rows: readonly Json[];
-  /** Number of rows left out at the end. */
   readonly leftOut: number;
 }
 

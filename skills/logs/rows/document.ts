@@ -145,7 +145,6 @@ interface Frame {
   readonly kind: "object" | "rows" | "holders";
   /** Resource and scope inside an OpenTelemetry export. They precede their records. */
   readonly around: Surroundings | undefined;
-  /** Member being read. */
   key: string | undefined;
 }
 
@@ -163,7 +162,6 @@ function captureFor(purpose: Purpose): Capture {
   return { purpose, skim: { depth: 0, inString: false, at: 0 }, pieces: [], size: 0 };
 }
 
-/** State of reading one document. */
 interface Reading {
   readonly frames: Frame[];
   /** Path of the list whose elements are the rows. Without one, the elements of every list are. */

@@ -18,7 +18,6 @@ export function layoutOf(name: string, bytes: Buffer): Layout {
   return looksLikeExposition(head) ? "prometheus" : "lines";
 }
 
-/** Reads a file's rows as text. */
 export function readRows(source: Fill, layout: Layout, name: string, signal: AbortSignal): AsyncGenerator<Buffer> {
   return convert(source, converterOf(layout, name), signal);
 }

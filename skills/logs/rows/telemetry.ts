@@ -33,7 +33,6 @@ export function camel(key: string): string {
   return key.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
 }
 
-/** Yields the records of an export or of a part of one. */
 export function* otlpRows(value: Row, around: Surroundings = {}): Generator<Row> {
   const own = Object.entries(value).flatMap(([key, member]) => {
     const place = surroundingOf(key);

@@ -14,7 +14,6 @@ interface Track {
   readonly status: number | undefined;
   readonly isEvent: boolean;
   readonly points: Points;
-  /** The earliest line. */
   example: string;
   at: string;
   time: number;

@@ -38,7 +38,6 @@ export function isError({ format, fields }: LineRecord, text: string): boolean {
   return FAILED_REQUEST.test(text) || (format === "text" && FAILED_WORD.test(text.slice(0, SEEN)));
 }
 
-/** Returns the status with which a request was answered. */
 export function statusOf(fields: Fields): number | undefined {
   return STATUSES.map((name) => Number(fieldOf(fields, name))).find((status) => status >= 100 && status < 600);
 }

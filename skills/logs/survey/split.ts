@@ -1,6 +1,5 @@
 import type { Point } from "../steps.ts";
 
-/** Numbers of lines before and from an instant on. */
 export type Counts = readonly [before: number, after: number];
 
 /** Covered time, in Unix milliseconds. */

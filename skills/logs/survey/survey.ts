@@ -147,7 +147,6 @@ interface FileTold {
   readonly notes?: readonly string[];
 }
 
-/** Gathers the description of one file. */
 function createFile(log: OpenLog) {
   const judged: LineRecord[] = [];
   const range = createSpan();

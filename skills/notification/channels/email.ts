@@ -157,7 +157,6 @@ interface Broken {
   readonly timeoutType?: string;
 }
 
-/** Explains a mail server's refusal and what to change. */
 export function mailAdvice(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const { code = "", command = "", response = "", responseCode } = error as NodemailerError;

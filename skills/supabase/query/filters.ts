@@ -58,7 +58,6 @@ export function renderFilter(all: readonly Condition[], any: readonly Condition[
   return filter;
 }
 
-/** Returns the column names that the conditions use. */
 export function columnsIn(conditions: readonly Condition[]): readonly string[] {
   return conditions.map(({ column }) => parseColumn(column).name);
 }
