@@ -1,4 +1,3 @@
-import { fitSections } from "../../skills/logs/survey/survey.ts";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -9,6 +8,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { parseRecord } from "../../skills/logs/line/record.ts";
 import skill from "../../skills/logs/skill.ts";
 import { isError } from "../../skills/logs/survey/severity.ts";
+import { fitSections } from "../../skills/logs/survey/survey.ts";
 import { callTool } from "../contracts/skill.ts";
 
 let dir = "";

@@ -22,7 +22,7 @@ import { memoryState } from "../../../src/stores/state/memory.ts";
 import { deltaOf, putOf } from "../../contracts/deltas.ts";
 import { describeStates } from "../../contracts/state.ts";
 import { bundled } from "../../harness/bundled.ts";
-import { LONG, oneOf } from "../../harness/long.ts";
+import { LONG, longer, oneOf } from "../../harness/long.ts";
 
 const it = oneOf(2);
 
@@ -180,26 +180,30 @@ describe("processes beside each other at a folder of states", () => {
     expect(entries.every(({ key, runs }) => key === "shared" || runs === 1)).toBe(true);
   });
 
-  it("that are killed in the middle leave what they had told, whole, and nothing half", async () => {
-    const [program, directory] = [bundled(join(import.meta.dirname, "keeper.ts"), makeFolder()), makeFolder()];
-    const told = new Set<string>();
-    for (let round = 0; round < (LONG ? 60 : 8); round++) {
-      const child = spawn(process.execPath, [program, "folder", directory, `k${round}`, "100000"]);
-      let applied = 0;
-      child.stdout.on("data", (piece: Buffer) => {
-        for (const id of piece.toString().split("\n")) if (id !== "") told.add(id);
-        applied += 1;
-        if (applied > round % 7) child.kill("SIGKILL");
-      });
-      await once(child, "close");
-    }
-    const store = stateIn(directory, () => false);
-    const entries = (await store.read(["board"])).get("board") ?? [];
-    const own = entries.filter(({ key }) => key !== "shared");
-    for (const id of told) expect(own.some(({ key }) => key === id)).toBe(true);
-    expect(own.every(({ runs }) => runs === 1)).toBe(true);
-    expect(entries.find(({ key }) => key === "shared")?.runs).toBe(own.length);
-    await store.forget("board", "all");
-    expect(readdirSync(directory).filter((name) => /^\.[0-9a-f-]{36}$/.test(name))).toEqual([]);
-  }, 60_000);
+  it(
+    "that are killed in the middle leave what they had told, whole, and nothing half",
+    async () => {
+      const [program, directory] = [bundled(join(import.meta.dirname, "keeper.ts"), makeFolder()), makeFolder()];
+      const told = new Set<string>();
+      for (let round = 0; round < (LONG ? 60 : 8); round++) {
+        const child = spawn(process.execPath, [program, "folder", directory, `k${round}`, "100000"]);
+        let applied = 0;
+        child.stdout.on("data", (piece: Buffer) => {
+          for (const id of piece.toString().split("\n")) if (id !== "") told.add(id);
+          applied += 1;
+          if (applied > round % 7) child.kill("SIGKILL");
+        });
+        await once(child, "close");
+      }
+      const store = stateIn(directory, () => false);
+      const entries = (await store.read(["board"])).get("board") ?? [];
+      const own = entries.filter(({ key }) => key !== "shared");
+      for (const id of told) expect(own.some(({ key }) => key === id)).toBe(true);
+      expect(own.every(({ runs }) => runs === 1)).toBe(true);
+      expect(entries.find(({ key }) => key === "shared")?.runs).toBe(own.length);
+      await store.forget("board", "all");
+      expect(readdirSync(directory).filter((name) => /^\.[0-9a-f-]{36}$/.test(name))).toEqual([]);
+    },
+    longer(60_000),
+  );
 });
