@@ -209,11 +209,11 @@ function describeNode(visit: Visit, { record }: Account, options: VerdictOptions
   const isTold = record.workflow.report !== undefined && result.status === "success";
   const most = isWhole ? MOST_SHOWN : isTold ? 0 : MOST_LINES;
   const hidden = most === 0 ? 0 : lines.length - most;
-  const rest = `${amount(hidden, "more line")}: ${program} runs show ${record.run} ${visit.node}`;
+  const rest = () => `${amount(hidden, "more line")}: ${program} runs show ${record.run} ${visit.node}`;
   return [
     `${paint(...markOf(statusWord(visit)))} ${paint("bold", plainLine(name))}${checked}`,
     ...lines.slice(0, most),
-    ...(hidden > 0 ? [paint("dim", `  (${plainLine(rest)})`)] : []),
+    ...(hidden > 0 ? [paint("dim", `  (${plainLine(rest())})`)] : []),
   ];
 }
 
