@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { parseDocument, visit } from "yaml";
 import * as z from "zod";
 import type { Diagnostic } from "../../../core/base/diagnostic.ts";
-import { isObject, percentDecoded } from "../../../core/base/values.ts";
+import { isObject, lazy, percentDecoded } from "../../../core/base/values.ts";
 import { CONFIG_FORMATS } from "../../../core/skill/availability/config-form.ts";
 import { REACH_MAPS, readReachMaps } from "../../../core/skill/formats/tool-reach.ts";
 import { mcpServerSchema } from "../../../core/skill/mcp-server.ts";
@@ -96,7 +96,7 @@ const EXTENSION_KEYS = ["category", "config", "mcp", ...REACH_MAPS];
 function checkFields(document: Document): Diagnostic[] {
   const { format, fields, problem } = document;
   if (format === "skills-protocol") {
-    const found = checkShape({ value: fields, problem }, protocolFields);
+    const found = checkShape({ value: fields, problem }, protocolFields());
     return found.map((each) => ({ ...each, code: "SKILL_KEY_TYPE" }));
   }
   return [
@@ -215,23 +215,22 @@ function checkCategory({ fields: { category }, problem }: Document): Diagnostic[
   return [problem("error", "SKILL_CATEGORY", ["category"], said)];
 }
 
-const configField = z.strictObject({
-  description: z.string().min(1),
-  required: z.boolean().optional(),
-  env: z
-    .string()
-    .regex(/^[A-Za-z_]\w*$/, "is not the name of a variable")
-    .optional(),
-  secret: z.boolean().optional(),
-  format: z.enum(CONFIG_FORMATS).optional(),
-  schemes: z.array(z.string()).optional(),
-});
+const configField = lazy(() =>
+  z.strictObject({
+    description: z.string().min(1),
+    required: z.boolean().optional(),
+    env: z.optional(z.string().regex(/^[A-Za-z_]\w*$/, "is not the name of a variable")),
+    secret: z.boolean().optional(),
+    format: z.enum(CONFIG_FORMATS).optional(),
+    schemes: z.array(z.string()).optional(),
+  }),
+);
 
 function checkConfig({ fields: { config }, problem }: Document): Diagnostic[] {
   if (config === undefined) return [];
   if (!isObject(config)) return [problem("error", "SKILL_CONFIG", ["config"], "config must be a map of fields")];
   return Object.entries(config).flatMap(([key, value]) =>
-    checkShape({ value, problem }, configField, ["config", key]).map((found) => ({ ...found, code: "SKILL_CONFIG" })),
+    checkShape({ value, problem }, configField(), ["config", key]).map((found) => ({ ...found, code: "SKILL_CONFIG" })),
   );
 }
 
@@ -249,11 +248,13 @@ function checkServer({ fields: { mcp }, problem }: Document): Diagnostic[] {
 }
 
 /** Keys of a Skills Protocol document. They differ from Agent Skills: the name is a title. */
-const protocolFields = z.looseObject({
-  name: z.string().min(1),
-  short_description: z.string().min(1),
-  tags: z.array(z.string()).optional(),
-});
+const protocolFields = lazy(() =>
+  z.looseObject({
+    name: z.string().min(1),
+    short_description: z.string().min(1),
+    tags: z.array(z.string()).optional(),
+  }),
+);
 
 const MOST_LINES = 500;
 const MOST_TOKENS = 5000;
