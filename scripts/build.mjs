@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { chmodSync, copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { brotliCompressSync, constants } from "node:zlib";
 import { build } from "esbuild";
 import { copyParts, interpreter, licencesOf, shape, skills, program as whole } from "./bundle.mjs";
@@ -190,6 +190,12 @@ function usedParts() {
           "$&/* @__PURE__ */ ",
         ),
       }));
+      onLoad(
+        { filter: /(?:openai|@anthropic-ai[/\\]sdk)[/\\](?:client|internal[/\\](?:headers|utils[/\\]log))\.mjs$/ },
+        ({ path }) => ({
+          contents: `import { FormData, Headers } from ${JSON.stringify(resolve("scripts/headers.mjs"))};${readFileSync(path, "utf8")}`,
+        }),
+      );
       // The other half of the package measures the process and its cluster.
       onLoad({ filter: /prom-client[/\\]index\.js$/ }, () => ({
         contents: ["Registry", "Counter", "Gauge", "Histogram"]

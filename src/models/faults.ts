@@ -1,6 +1,14 @@
 import { type ErrorCode, messageOf, SkillflowError } from "../core/base/errors.ts";
 import { isObject } from "../core/base/values.ts";
 
+/** Part of `fetch` that models use. Node's classes of headers and responses take long to load. */
+export type ModelFetch = (...request: Parameters<typeof fetch>) => Promise<Received>;
+
+export interface Received extends Pick<Response, "ok" | "status" | "statusText" | "body"> {
+  /** Names are in lower case. */
+  readonly headers: { get(name: string): string | null | undefined };
+}
+
 export interface Service {
   readonly name: string;
   readonly baseURL: string;
@@ -10,7 +18,7 @@ export interface Service {
   readonly shortLived?: (() => Promise<string>) | undefined;
   /** Name of the variable that holds the key, for hints. */
   readonly keyName: string;
-  readonly fetch: typeof fetch;
+  readonly fetch: ModelFetch;
   /** Longest silence in milliseconds. */
   readonly idleMs: number;
   /** Returns the error of a request that was not sent, such as one that could not be signed. */
@@ -34,7 +42,7 @@ export async function keyed(service: Service): Promise<Service> {
 export interface Fault {
   /** Undefined for errors inside a stream. */
   readonly status?: number;
-  readonly headers?: Headers;
+  readonly headers?: Received["headers"];
   /** Error types and codes of the API. */
   readonly kinds: string;
   readonly message: string;
@@ -90,7 +98,7 @@ function sayFault(service: Service, model: string, code: ErrorCode, fault: Fault
   }
 }
 
-function waitOf(headers: Headers | undefined): { readonly afterMs?: number } {
+function waitOf(headers: Fault["headers"]): { readonly afterMs?: number } {
   const exact = Number.parseFloat(headers?.get("retry-after-ms") ?? "");
   if (exact >= 0) return { afterMs: exact };
   const text = headers?.get("retry-after") ?? "";
@@ -117,15 +125,9 @@ export function faultOfBody(body: unknown): Fault | undefined {
 
 export function unreachable(service: Service, error: unknown): SkillflowError {
   const { host } = new URL(service.baseURL);
-  return new SkillflowError(
-    "model.unreachable",
-    `Cannot reach ${service.name.replace(/^The /, "the ")} at ${host}: ${reasonOf(error)}`,
-    {
-      hint: "Check the network and the service's base URL.",
-      cause: error,
-      repeatable: {},
-    },
-  );
+  const message = `Cannot reach ${service.name.replace(/^The /, "the ")} at ${host}: ${reasonOf(error)}`;
+  const hint = "Check the network and the service's base URL.";
+  return new SkillflowError("model.unreachable", message, { hint, cause: error, repeatable: {} });
 }
 
 /** Returns the error of a request for which a vendor's SDK found no credentials. */
@@ -140,9 +142,8 @@ function reasonOf(error: unknown): string {
 }
 
 export function silence(service: Service): SkillflowError {
-  return new SkillflowError("model.unreachable", `${service.name} sent nothing for ${service.idleMs / 1000} s`, {
-    repeatable: {},
-  });
+  const message = `${service.name} sent nothing for ${service.idleMs / 1000} s`;
+  return new SkillflowError("model.unreachable", message, { repeatable: {} });
 }
 
 /** Removes the key from a message, because services may quote it. */

@@ -2,7 +2,7 @@ import { SkillflowError } from "../core/base/errors.ts";
 import { defined, isObject, parseJson } from "../core/base/values.ts";
 import { answerText, type Part, resultText, type ToolAnswer, type Usage } from "../core/engine/event/prompt.ts";
 import type { ModelCall } from "../core/engine/ports.ts";
-import { type Fault, failureOf, faultOfBody, type Service, silence, unreachable, withoutKey } from "./faults.ts";
+import { failureOf, faultOfBody, type Received, type Service, silence, unreachable, withoutKey } from "./faults.ts";
 
 /** Disables the SDK's own timeout. `idleMs` applies instead. */
 export const NO_SDK_TIMEOUT = 2_147_483_647;
@@ -17,7 +17,7 @@ export interface Line {
   /** Signal for the SDK. Aborts with the call and when the service is silent for too long. */
   readonly signal: AbortSignal;
   /** Reads the response, whether it is a stream or a single body. */
-  open(response: Response): Promise<Answer>;
+  open(response: Received): Promise<Answer>;
 }
 
 export type Answer = (
@@ -38,7 +38,7 @@ export async function exchange<T>(service: Service, call: ModelCall, talk: (line
   checkAddress(service);
   const watch = startWatch(service, call.signal);
   const checked = checkedFetch(service, call.model);
-  const open = (response: Response) => openAnswer(service, call.model, response, watch.touch);
+  const open = (response: Received) => openAnswer(service, call.model, response, watch.touch);
   try {
     return await Promise.race([watch.stopped, talk({ fetch: checked.fetch, signal: watch.signal, open })]);
   } catch (error) {
@@ -67,11 +67,8 @@ export async function concede<Wish extends string, T>(
     if (!(error instanceof SkillflowError) || error.code !== "model.rejected") throw error;
     const refused = wishes.find((wish) => refusals[wish].test(error.message));
     if (refused === undefined) throw error;
-    return concede(
-      wishes.filter((wish) => wish !== refused),
-      refusals,
-      ask,
-    );
+    const left = wishes.filter((wish) => wish !== refused);
+    return concede(left, refusals, ask);
   }
 }
 
@@ -112,10 +109,8 @@ export function countOf(value: unknown): number {
 
 function checkAddress(service: Service): void {
   if (!/^https?:/i.test(service.baseURL) || !URL.canParse(service.baseURL)) {
-    throw new SkillflowError(
-      "config.invalid",
-      `${service.name} has a base URL that is not an http or https URL: ${service.baseURL}`,
-    );
+    const message = `${service.name} has a base URL that is not an http or https URL: ${service.baseURL}`;
+    throw new SkillflowError("config.invalid", message);
   }
   // A header cannot carry such a key, and the resulting error would quote it.
   if (service.apiKey !== undefined && !/^[\x21-\x7e]+$/.test(service.apiKey)) {
@@ -152,7 +147,7 @@ function checkedFetch(service: Service, model: string) {
   const checked: typeof fetch = async (input, init) => {
     try {
       const response = await service.fetch(input, init);
-      if (response.ok) return response;
+      if (response.ok) return response as Response; // the SDKs pass it on, and read only its headers
       throw failureOf(service, model, await faultOfResponse(service, response));
     } catch (error) {
       failure = ownError(error) ?? unreachable(service, error);
@@ -167,7 +162,7 @@ function ownError(error: unknown): SkillflowError | undefined {
   return error instanceof Error && error.cause !== undefined ? ownError(error.cause) : undefined;
 }
 
-async function faultOfResponse(service: Service, response: Response): Promise<Fault> {
+async function faultOfResponse(service: Service, response: Received) {
   const text = await joined(textsOf(service, response, () => undefined));
   const fault = faultOfBody(parseJson(text)) ?? {
     kinds: "",
@@ -176,12 +171,10 @@ async function faultOfResponse(service: Service, response: Response): Promise<Fa
   return { ...fault, status: response.status, headers: response.headers };
 }
 
-async function openAnswer(service: Service, model: string, response: Response, touch: () => void): Promise<Answer> {
+async function openAnswer(service: Service, model: string, response: Received, touch: () => void): Promise<Answer> {
   touch();
   const garbled = (what: string) =>
-    new SkillflowError("model.garbled", `${service.name} sent an invalid response: ${what}`, {
-      repeatable: {},
-    });
+    new SkillflowError("model.garbled", `${service.name} sent an invalid response: ${what}`, { repeatable: {} });
   const told = { garbled, failureIn: (body: Fields) => failureIn(service, model, body) };
   const chunks = textsOf(service, response, touch);
   if (response.headers.get("content-type")?.includes("text/event-stream")) {
@@ -216,7 +209,7 @@ async function joined(chunks: AsyncIterable<string>): Promise<string> {
   return texts.join("");
 }
 
-async function* textsOf(service: Service, response: Response, touch: () => void): AsyncGenerator<string> {
+async function* textsOf(service: Service, response: Received, touch: () => void): AsyncGenerator<string> {
   const decoder = new TextDecoder();
   const reader = response.body?.getReader();
   let size = 0;

@@ -17,7 +17,9 @@ import {
 import { join } from "node:path";
 import { beforeEach, describe, expect } from "vitest";
 import { oneOf } from "../harness/long.ts";
+import { startAnthropic } from "../services/anthropic.ts";
 import { startChat } from "../services/chat.ts";
+import { startOpenai } from "../services/openai.ts";
 import { runHere } from "./in-process.ts";
 import { installation, makeProject, runAt, runProgram } from "./program.ts";
 
@@ -55,6 +57,34 @@ describe("what the program says of itself", () => {
     expect(made.stdout).not.toBe("");
     expect(said).toMatchObject({ code: 0, stdout: made.stdout, stderr: "" });
   });
+});
+
+/** Reports what the process loaded of Node's own client for HTTP, which takes as long as half of Node's start. */
+const WATCH = `
+  const before = process.moduleLoadList.length;
+  process.on("exit", () => process._rawDebug(process.moduleLoadList.slice(before).filter((name) => /undici/.test(name)).join()));`;
+
+it.each([
+  ["openai-compatible", "OPENAI", startChat],
+  ["openai", "OPENAI", startOpenai],
+  ["anthropic", "ANTHROPIC", startAnthropic],
+] as const)("asks a model of %s without Node's own client", async (provider, vendor, startService) => {
+  const service = await startService(() => ({ text: "Hello." }));
+  const cwd = makeProject({ "hello.json": HELLO, "watch.cjs": WATCH });
+  const env = {
+    [`${vendor}_BASE_URL`]: service.url,
+    [`${vendor}_API_KEY`]: "sk-test-0123456789",
+    NODE_OPTIONS: `--require ${join(cwd, "watch.cjs")}`,
+  };
+  try {
+    const { code, stderr } = await runProgram(["run", "hello.json", "--model", `${provider}:m`, "--quiet"], {
+      cwd,
+      env,
+    });
+    expect({ code, stderr: stderr.trim() }).toEqual({ code: 0, stderr: "" });
+  } finally {
+    await service.close();
+  }
 });
 
 /** Ends the process where a file that is whole is about to get its name. */

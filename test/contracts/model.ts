@@ -1,12 +1,14 @@
 import { afterEach, describe, expect, it } from "vitest";
+import { modelFetch } from "../../src/app/adapters/model-fetch.ts";
 import { type ErrorCode, SkillflowError } from "../../src/core/base/errors.ts";
 import type { Part, Prompt, Reply, ToolAnswer, Turn } from "../../src/core/engine/event/prompt.ts";
 import type { Model, ModelCall } from "../../src/core/engine/ports.ts";
+import type { ModelFetch } from "../../src/models/faults.ts";
 import type { FaultName, ModelService, Script, Scripted } from "../services/script.ts";
 
 export interface ModelOptions {
   readonly apiKey?: string;
-  readonly fetch?: typeof fetch;
+  readonly fetch?: ModelFetch;
   readonly idleMs?: number;
 }
 
@@ -15,10 +17,12 @@ export const API_KEY = "sk-test-0123456789";
 /** What every adapter must do, against a service that refuses what its vendor refuses. */
 export function describeModel(
   name: string,
-  makeModel: (url: string, options?: ModelOptions) => Model,
+  open: (url: string, options?: ModelOptions) => Model,
   startService: (script: Script<unknown>) => Promise<ModelService>,
   { isKeyless = false }: { readonly isKeyless?: boolean } = {},
 ): void {
+  const fetch = modelFetch({}, false);
+  const makeModel = (url: string, options?: ModelOptions) => open(url, { fetch, ...options });
   describe(name, () => {
     const services: ModelService[] = [];
     afterEach(async () => {

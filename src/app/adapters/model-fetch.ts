@@ -1,25 +1,26 @@
 import { once } from "node:events";
-import http, { type IncomingMessage } from "node:http";
-import https from "node:https";
+import { Agent, type IncomingMessage, request as openPlain } from "node:http";
+import { request as openSecure, Agent as SecureAgent } from "node:https";
 import { pipeline, Readable } from "node:stream";
 import { createGunzip } from "node:zlib";
 import { SkillflowError } from "../../core/base/errors.ts";
+import { lazy } from "../../core/base/values.ts";
 import type { Environment } from "../../core/document/config.ts";
+import type { ModelFetch, Received } from "../../models/faults.ts";
 import { isLoopback, proxiedFetch, proxyOf, refusal } from "./fetch.ts";
 
 /**
  * Returns the `fetch` for model requests: text bodies only, and no redirects, because not every client removes the API
- * key from a redirected request. Without a proxy it uses `node:http`, because the first request of Node's `fetch` takes
- * longer than the rest of the start.
+ * key from a redirected request. Without a proxy it uses `node:http`, because Node's `fetch` takes long to load.
  */
-export function modelFetch(env: Environment, offline: boolean | undefined): typeof fetch {
-  const send = offline || !proxyOf(env) ? directFetch() : proxiedFetch(env);
+export function modelFetch(env: Environment, offline: boolean | undefined): ModelFetch {
+  const send: ModelFetch = offline || !proxyOf(env) ? directFetch() : proxiedFetch(env);
   return async (input, init) => {
     const url = new URL(input as string | URL);
     if (offline && !isLoopback(url.hostname)) throw refusal(url.hostname);
     const response = await send(url, { ...init, redirect: "manual" });
-    const to = response.headers.get("location");
-    if (response.status < 300 || response.status > 399 || to === null) return response;
+    const to = response.headers.get("location") ?? undefined;
+    if (response.status < 300 || response.status > 399 || to === undefined) return response;
     await response.body?.cancel();
     throw redirected(url, to);
   };
@@ -34,17 +35,18 @@ function redirected(from: URL, to: string): SkillflowError {
 }
 
 /** Connections that are idle for longer are closed. Many servers close them after five seconds. */
-const IDLE_MS = 4000;
+const KEPT = { keepAlive: true, timeout: 4000 };
 
-function directFetch(): typeof fetch {
-  const agents = new Map<string, http.Agent>();
+function directFetch(): ModelFetch {
+  const plain = lazy(() => new Agent(KEPT));
+  const secure = lazy(() => new SecureAgent(KEPT));
   return async (input, init = {}) => {
-    const { protocol } = input as URL;
-    const { Agent, request: open } = protocol === "https:" ? https : http;
-    const agent = agents.get(protocol) ?? new Agent({ keepAlive: true, timeout: IDLE_MS });
-    agents.set(protocol, agent);
-    const headers = { "accept-encoding": "gzip", ...Object.fromEntries(new Headers(init.headers)) };
-    const { method = "GET", signal } = init;
+    const isSecure = (input as URL).protocol === "https:";
+    const { method = "GET", signal, headers: given = {} } = init;
+    const pairs = Symbol.iterator in given ? given : Object.entries(given);
+    const headers = { "accept-encoding": "gzip", ...Object.fromEntries(pairs) };
+    const open = isSecure ? openSecure : openPlain; // each loads its module of Node when it is first named
+    const agent = isSecure ? secure() : plain();
     const request = open(input as URL, { method, headers, agent, ...(signal && { signal }) });
     request.on("error", () => undefined); // also emitted after the response, where its body fails too
     request.end(init.body);
@@ -56,19 +58,22 @@ function directFetch(): typeof fetch {
 /** Web streams count chunks where streams of Node count bytes. */
 const ONE_CHUNK = { strategy: { highWaterMark: 1 } };
 
-function responseOf(answer: IncomingMessage): Response {
+function responseOf(answer: IncomingMessage): Received {
   const { statusCode: status = 0, statusMessage: statusText = "" } = answer;
-  const headers = Object.entries(answer.headersDistinct).flatMap(([name, values = []]) =>
-    values.map((value): [string, string] => [name, value]),
-  );
+  if (status < 200 || status > 599) throw refused(answer, `has the status ${status}, which is not valid`);
+  const headers = new Map(Object.entries(answer.headers).map(([name, value]) => [name, `${value}`]));
   const body = [204, 205, 304].includes(status) ? answer.resume() && null : Readable.toWeb(decoded(answer), ONE_CHUNK);
-  return new Response(body, { status, statusText, headers });
+  return { ok: status < 300, status, statusText, headers, body };
 }
 
 function decoded(answer: IncomingMessage): Readable {
   const encoding = answer.headers["content-encoding"] ?? "identity";
   if (encoding === "identity") return answer;
   if (/^(?:x-)?gzip$/i.test(encoding)) return pipeline(answer, createGunzip(), () => undefined);
+  throw refused(answer, `has the encoding ${encoding}, which was not requested`);
+}
+
+function refused(answer: IncomingMessage, why: string): Error {
   answer.destroy();
-  throw new Error(`the response has the encoding ${encoding}, which was not requested`);
+  return new Error(`the response ${why}`);
 }

@@ -19,6 +19,7 @@ import type { Model, StoredRun } from "../../core/engine/ports.ts";
 import type { Script } from "../../core/outward/testing/script.ts";
 import { isWithin } from "../../files/files.ts";
 import { projectRoot } from "../../loaders/documents/project-config.ts";
+import type { ModelFetch } from "../../models/faults.ts";
 import { hasPackage } from "../../models/packages.ts";
 import type { Resumed } from "../../models/replay.ts";
 import { digestPrompt } from "../../run/digest.ts";
@@ -33,7 +34,7 @@ interface ModelSetup {
   readonly workspace: Workspace;
   readonly model: string;
   readonly serving: Serving | undefined;
-  readonly fetch: typeof fetch;
+  readonly fetch: ModelFetch;
   readonly offline: boolean | undefined;
   readonly past: readonly RunEvent[];
   readonly onPromptChanged: (changed: ChangedPrompt) => void;
@@ -74,14 +75,14 @@ export function refuseModel({ policies = [] }: Pick<Host, "policies">, name: str
 }
 
 async function openModel(prefix: string, setup: ModelSetup): Promise<Model> {
-  const { workspace, fetch } = setup;
+  const { workspace } = setup;
   const own = workspace.models.get(prefix);
   if (own) return guardModel(prefix, own);
   const { env, keys = {} } = workspace.host;
   const provider = prefix as Provider;
   requireKey(provider, modelAccess(workspace));
   const used = new Set<string>();
-  const model = await ADAPTERS[provider]({ ...setup, env, keys: noting(keys, used), common: { fetch } });
+  const model = await ADAPTERS[provider]({ ...setup, env, keys: noting(keys, used) });
   return { provider: model.provider, reply: async (prompt, call) => forget(used, await model.reply(prompt, call)) };
 }
 
@@ -108,36 +109,35 @@ function forget(used: ReadonlySet<string>, reply: Reply): Reply {
 interface Opening extends ModelSetup {
   readonly env: Environment;
   readonly keys: ShortLivedKeys;
-  readonly common: { readonly fetch: typeof fetch };
 }
 
 const ADAPTERS: Readonly<Record<Provider, (opening: Opening) => Promise<Model>>> = {
-  async anthropic({ env, keys, common }) {
+  async anthropic({ env, keys, fetch }) {
     const { anthropicModel } = await import("../../models/anthropic.ts");
     const { ANTHROPIC_API_KEY: apiKey = "", ANTHROPIC_BASE_URL: baseURL } = env;
-    return anthropicModel({ ...common, apiKey, baseURL, shortLived: keys.anthropic });
+    return anthropicModel({ fetch, apiKey, baseURL, shortLived: keys.anthropic });
   },
-  async openai({ env, keys, common }) {
+  async openai({ env, keys, fetch }) {
     const { openaiModel } = await import("../../models/openai.ts");
     const { OPENAI_API_KEY: apiKey = "", OPENAI_BASE_URL: baseURL } = env;
-    return openaiModel({ ...common, apiKey, baseURL, shortLived: keys.openai });
+    return openaiModel({ fetch, apiKey, baseURL, shortLived: keys.openai });
   },
-  async "openai-compatible"({ env, common }) {
+  async "openai-compatible"({ env, fetch }) {
     const { compatibleModel } = await import("../../models/openai-compatible.ts");
     const { OPENAI_API_KEY: apiKey, OPENAI_BASE_URL: baseURL } = env;
-    return compatibleModel({ ...common, apiKey, keyName: "OPENAI_API_KEY", baseURL });
+    return compatibleModel({ fetch, apiKey, keyName: "OPENAI_API_KEY", baseURL });
   },
-  async bedrock({ env, offline, common }) {
+  async bedrock({ env, offline, fetch }) {
     const { bedrockModel } = await import("../../models/clouds/claude.ts");
-    return bedrockModel({ ...common, env, offline });
+    return bedrockModel({ fetch, env, offline });
   },
-  async vertex({ env, offline, common }) {
+  async vertex({ env, offline, fetch }) {
     const { vertexModel } = await import("../../models/clouds/claude.ts");
-    return vertexModel({ ...common, env, offline });
+    return vertexModel({ fetch, env, offline });
   },
-  async azure({ env, common }) {
+  async azure({ env, fetch }) {
     const { azureModel } = await import("../../models/clouds/azure.ts");
-    return azureModel({ ...common, env });
+    return azureModel({ fetch, env });
   },
   async replay({ serving, onPromptChanged }) {
     if (serving?.provider !== "replay") throw notServing("replay");

@@ -3,6 +3,7 @@ import type { Socket } from "node:net";
 import { deflateSync, gzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { modelFetch } from "../../../src/app/adapters/model-fetch.ts";
+import type { Received } from "../../../src/models/faults.ts";
 import { type Loopback, sendJson, startLoopback } from "../../../src/testing.ts";
 
 /** What the SDKs of models need of a `fetch`, against a server on loopback. */
@@ -56,16 +57,42 @@ function held(path: string) {
   return { response, isClosed };
 }
 
+const bodyOf = (response: Received) => new Response(response.body).text();
+
 async function textOf(chunk: Promise<{ readonly value?: Uint8Array | undefined }> | undefined) {
   return new TextDecoder().decode((await chunk)?.value);
 }
+
+describe("the headers of the bundled SDKs", () => {
+  const given = [
+    ["Accept", " text/plain "],
+    ["x-many", "one"],
+    ["X-Many", "two"],
+    ["x-gone", "1"],
+  ];
+  it("are as Node's, and both kinds of `fetch` send them", async () => {
+    const { Headers: Light } = await import(new URL("../../../scripts/headers.mjs", import.meta.url).href);
+    const [light, own] = [new Light(given), new Headers(given as [string, string][])];
+    for (const headers of [light, own]) {
+      headers.set("X-Set", 1);
+      headers.delete("X-GONE");
+    }
+    expect([...light].sort()).toEqual([...own]);
+    expect([light.get("ACCEPT"), light.get("x-gone"), light.has("X-SET")]).toEqual(["text/plain", null, true]);
+    expect([...new Light({ A: "b" })]).toEqual([["a", "b"]]);
+    for (const env of [{}, { HTTP_PROXY: "http://127.0.0.1:9" }]) {
+      await modelFetch(env, false)(`${server.url}/echo`, { method: "POST", headers: light, body: "{}" });
+      expect(server.requests.at(-1)?.headers).toMatchObject(Object.fromEntries(own));
+    }
+  });
+});
 
 describe("the fetch for model requests", () => {
   it("sends method, headers and body, and returns status, headers and body", async () => {
     const response = await post("/echo", { headers: new Headers({ "X-Api-Key": "k" }), body: "Grüße" });
     expect(response).toMatchObject({ ok: true, status: 200, statusText: "OK" });
     expect(response.headers.get("x-many")).toBe("one");
-    expect(await response.json()).toEqual({ body: "Grüße" });
+    expect(await bodyOf(response)).toBe('{"body":"Grüße"}');
     const { headers, method } = server.requests.at(-1) as unknown as IncomingMessage;
     expect(method).toBe("POST");
     expect(headers).toMatchObject({ "x-api-key": "k", "content-length": "7", "accept-encoding": "gzip" });
@@ -77,7 +104,7 @@ describe("the fetch for model requests", () => {
     ["/not-modified", 304, ""],
   ])("returns an answer without success as it is: %s", async (path, status, text) => {
     const response = await post(path);
-    expect([response.status, await response.text()]).toEqual([status, text]);
+    expect([response.status, await bodyOf(response)]).toEqual([status, text]);
   });
 
   it("hands on each part of a stream when it arrives", async () => {
@@ -94,35 +121,43 @@ describe("the fetch for model requests", () => {
   });
 
   it("unpacks gzip, and rejects what is damaged or was not requested", async () => {
-    expect(await (await post("/gzip")).text()).toBe("packed");
-    await expect((await post("/broken-gzip")).text()).rejects.toThrow("unexpected end of file");
+    expect(await bodyOf(await post("/gzip"))).toBe("packed");
+    await expect(bodyOf(await post("/broken-gzip"))).rejects.toThrow("unexpected end of file");
     await expect(post("/deflate")).rejects.toThrow("has the encoding deflate, which was not requested");
   });
 
   it("keeps the connection for the next request", async () => {
     const send = modelFetch({}, false);
     const before = sockets.length;
-    for (let round = 0; round < 3; round++) await (await send(`${server.url}/echo`)).text();
+    for (let round = 0; round < 3; round++) await bodyOf(await send(`${server.url}/echo`));
     expect(new Set(sockets.slice(before)).size).toBe(1);
   });
 
   it("recovers on the next request when the server cut the kept connection", async () => {
     const send = modelFetch({}, false);
-    await (await send(`${server.url}/echo`)).text();
+    await bodyOf(await send(`${server.url}/echo`));
     const [kept] = sockets.slice(-1);
-    await expect(send(`${server.url}/cut-at-once`)).rejects.toThrow();
+    const before = server.requests.length;
+    await expect(send(`${server.url}/cut-at-once`)).rejects.toMatchObject({ code: "ECONNRESET" });
+    expect(server.requests.length - before).toBe(1);
     expect(kept?.destroyed).toBe(true);
     expect((await send(`${server.url}/echo`)).status).toBe(200);
   });
 
   it.each(["/half", "/half-chunked"])("rejects a body that ends early: %s", async (path) => {
-    await expect((await post(path)).text()).rejects.toThrow("aborted");
+    await expect(bodyOf(await post(path))).rejects.toThrow("aborted");
   });
 
-  it("rejects when nothing listens, when the connection is cut, and on a status that no response may have", async () => {
-    await expect(modelFetch({}, false)("http://127.0.0.1:9/")).rejects.toThrow("ECONNREFUSED");
-    await expect(post("/cut-at-once")).rejects.toThrow("socket hang up");
-    await expect(post("/odd-status")).rejects.toThrow(RangeError);
+  it.each<[string, string, object, Record<string, string>?]>([
+    ["when nothing listens", "http://127.0.0.1:9/", { code: "ECONNREFUSED" }],
+    ["when the connection is cut", "/cut-at-once", { code: "ECONNRESET", message: "socket hang up" }],
+    ["when the server does not use TLS", "https", { code: "EPROTO" }],
+    ["a status that no response may have", "/odd-status", { message: expect.stringContaining("status 799") }],
+    ["a header that would end its line", "/echo", { code: "ERR_INVALID_CHAR" }, { "x-a": "b\r\nx-c: d" }],
+  ])("rejects %s", async (_what, place, error, headers = {}) => {
+    const url = place === "https" ? server.url.replace("http:", "https:") : new URL(place, server.url).href;
+    const asked = modelFetch({}, false)(url, { method: "POST", headers, body: "{}" });
+    await expect(asked).rejects.toMatchObject(error);
   });
 
   it("aborts before, during and after the start of the answer", async () => {
