@@ -30,9 +30,10 @@ const ENDING = /[)\]}>"'*_~.,;:!?]*(?=\s|$)/y;
 
 /** Ends links at the host where they would mislead: `https://bank.example@evil.example` opens evil.example. */
 function honestAddresses(text: string): string {
-  const spaced = text.replace(ADDRESS, (address, at: number) => {
+  // First, because the space may end an address, and another one may begin behind it.
+  const spaced = text.replace(/:\/\/(?![A-Za-z0-9])/g, ":// ");
+  return spaced.replace(ADDRESS, (address, at: number) => {
     ENDING.lastIndex = at + address.length;
-    return ENDING.test(text) ? address : `${address} `;
+    return ENDING.test(spaced) ? address : `${address} `;
   });
-  return spaced.replace(/:\/\/(?![A-Za-z0-9])/g, ":// ");
 }

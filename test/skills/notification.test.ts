@@ -328,6 +328,10 @@ describe("Discord", () => {
     [`https://bank.example${")".repeat(50)}@evil.example`, `https://bank.example ${")".repeat(50)}@evil.example`],
     ["https:///bank.example@evil.example", "https:// /bank.example@evil.example"],
     ["https://a.example/@everyone", "https://a.example/%40everyone"],
+    [
+      "http://a.example/http://!https://bank.example@evil.example",
+      "http://a.example/http:// !https://bank.example @evil.example",
+    ],
     ["<t:1700000000:R> <:fire:1> <a:x:2>", "< t:1700000000:R> < :fire:1> < a:x:2>"],
     ["a <\u200b@1> [x]\u200b(https://e.example)", "a < @1> [x] (https://e.example)"],
     ["if a<b && c > d: `x[0](y)` **bold**", "if a<b && c > d: `x[0] (y)` **bold**"],
