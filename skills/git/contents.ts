@@ -1,8 +1,9 @@
 import type { ToolContext } from "skillflow";
+import { fitting } from "skillflow/internal";
 import { shortened } from "./history.ts";
 import { withRepository } from "./repository.ts";
 import { checkPath, resolveCommit } from "./revision.ts";
-import { faultOf, fitting, type Git, type GitOutput, ID_SHOWN, shallowNote, utc } from "./run-git.ts";
+import { faultOf, type Git, type GitOutput, ID_SHOWN, shallowNote, utc } from "./run-git.ts";
 
 interface LinesInput {
   readonly repository?: string | undefined;

@@ -263,7 +263,6 @@ async function checkFolder(top: string, name: string, signal: AbortSignal): Prom
   }
 }
 
-export const BYTES_SHOWN = 16 * 1024;
 /** Number of digits of a commit id in lists. */
 export const ID_SHOWN = 12;
 
@@ -278,14 +277,4 @@ export function utc(seconds: string): string {
 
 export function cut(text: string, most: number): string {
   return text.length > most ? `${text.slice(0, most)}… [cut; ${text.length} characters]` : text;
-}
-
-/** Returns the first items whose JSON fits into a number of bytes, but at least one. */
-export function fitting<T>(items: readonly T[], bytes: number = BYTES_SHOWN): readonly T[] {
-  let used = 0;
-  const stop = items.findIndex((item, index) => {
-    used += Buffer.byteLength(JSON.stringify(item)) + 1;
-    return used > bytes && index > 0;
-  });
-  return stop < 0 ? items : items.slice(0, stop);
 }

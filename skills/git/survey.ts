@@ -1,8 +1,9 @@
 import type { ToolContext } from "skillflow";
+import { fitting } from "skillflow/internal";
 import { type Commit, changeOf, readChangedFiles, readCommits, readPatch } from "./history.ts";
 import { withRepository } from "./repository.ts";
 import { checkPath, listRefs, type Ref, resolveCommit } from "./revision.ts";
-import { cut, fitting, type Git, ID_SHOWN, shallowNote, utc } from "./run-git.ts";
+import { cut, type Git, ID_SHOWN, shallowNote, utc } from "./run-git.ts";
 import { instantOf } from "./tools.ts";
 
 interface SurveyInput {

@@ -1,8 +1,9 @@
 import type { ToolContext } from "skillflow";
+import { BYTES_SHOWN, fitting } from "skillflow/internal";
 import { type Commit, type Comparison, changeOf, readChangedFiles, readCommits, readPatch } from "./history.ts";
 import { withRepository } from "./repository.ts";
 import { checkPath, listRefs, resolveCommit } from "./revision.ts";
-import { BYTES_SHOWN, cut, fitting, type Git, ID_SHOWN, shallowNote } from "./run-git.ts";
+import { cut, type Git, ID_SHOWN, shallowNote } from "./run-git.ts";
 
 interface Input {
   readonly repository?: string | undefined;

@@ -1,6 +1,7 @@
 import type { ToolContext } from "skillflow";
+import { fitting } from "skillflow/internal";
 import { fieldNames, type LineRecord, parseRecord } from "./line/record.ts";
-import { fitting, noted } from "./line/text.ts";
+import { noted } from "./line/text.ts";
 import { briefTime } from "./line/timestamp.ts";
 import { type Excerpt, readEnds } from "./read/excerpt.ts";
 import { chooseFiles, type Files, type OpenLog, withLog } from "./read/files.ts";

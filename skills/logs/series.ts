@@ -1,7 +1,8 @@
 import type { ToolContext } from "skillflow";
+import { fitting } from "skillflow/internal";
 import { labelTimes, lengthText } from "./buckets.ts";
 import { type Fields, fieldOf, fieldValues, parseRecord } from "./line/record.ts";
-import { fitting, shortened } from "./line/text.ts";
+import { shortened } from "./line/text.ts";
 import { briefTime, isTimeName } from "./line/timestamp.ts";
 import type { Files } from "./read/files.ts";
 import { scanFiles } from "./scan.ts";

@@ -1,9 +1,10 @@
 import type { ToolContext } from "skillflow";
+import { BYTES_SHOWN, fitting } from "skillflow/internal";
 import { bucketLength, lengthText } from "./buckets.ts";
 import { createEnds, createNearest, createSpread, createTally, labelBuckets, type Values } from "./collect.ts";
 import { compilePattern } from "./line/pattern.ts";
 import { fieldValues, parseRecord, shapeOf } from "./line/record.ts";
-import { BYTES_SHOWN, fitting, fittingLast, noted, shown } from "./line/text.ts";
+import { fittingLast, noted, shown } from "./line/text.ts";
 import { briefTime, isoText } from "./line/timestamp.ts";
 import { chooseFile, type Files, type OpenLog, withLog } from "./read/files.ts";
 import { scanFiles } from "./scan.ts";

@@ -1,6 +1,7 @@
 import {
   clip,
   firstOf,
+  highestFirst,
   isoPeriod,
   lastHour,
   lenient,
@@ -55,8 +56,7 @@ export const countTools = [
         const points = values.map(([at, value]) => [at * 1000, Number(value)] as const);
         return { labels: metric, ...summarise(points, input.points ?? 20) };
       });
-      const highest = all.sort((a, b) => (b.max?.value ?? -Infinity) - (a.max?.value ?? -Infinity));
-      const { shown, left_out } = firstOf(highest, input.limit ?? 10);
+      const { shown, left_out } = highestFirst(all, input.limit ?? 10);
       return {
         ...isoPeriod(period),
         step_seconds: step,

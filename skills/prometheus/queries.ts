@@ -1,5 +1,6 @@
 import {
   firstOf,
+  highestFirst,
   isoPeriod,
   isoTime,
   lastHour,
@@ -89,8 +90,7 @@ export const queryTools = [
       const all = data.result.map(({ metric, values }) => {
         return { labels: metric, ...summarise((values ?? []).map(pointOf), input.points ?? 20) };
       });
-      const highest = all.sort((a, b) => (b.max?.value ?? -Infinity) - (a.max?.value ?? -Infinity));
-      const { shown, left_out } = firstOf(highest, input.limit ?? 10);
+      const { shown, left_out } = highestFirst(all, input.limit ?? 10);
       return {
         ...isoPeriod(period),
         step_seconds: step,

@@ -1,5 +1,6 @@
 import {
   firstOf,
+  highestFirst,
   isoPeriod,
   lastHour,
   periodOf,
@@ -62,8 +63,7 @@ export const measureTools = [
         const points = (samples ?? []).map(({ timestampMs, value }) => [Number(timestampMs), value ?? 0] as const);
         return { labels: attributesOf(labels), ...summarise(points, input.points ?? 20) };
       });
-      const highest = all.sort((a, b) => (b.max?.value ?? -Infinity) - (a.max?.value ?? -Infinity));
-      const { shown, left_out } = firstOf(highest, input.limit ?? 10);
+      const { shown, left_out } = highestFirst(all, input.limit ?? 10);
       return {
         ...isoPeriod(period),
         step,

@@ -121,25 +121,33 @@ export function trim(result: unknown): Json {
  * members are allowed, such as the note of `trim` about what it omitted.
  */
 export function resultSchema(always: string, members: string): JsonSchema {
-  const schema = objectSchema(members.match(/[[\]{}]|[^\s[\]{}]+/g) ?? []);
+  const schema = objectSchema(members.matchAll(/[[\]{}]|[^\s[\]{}]+/g), undefined);
   return always === "" ? schema : { ...schema, required: always.split(" ") };
 }
 
+type Words = Iterator<RegExpExecArray>;
+
+function nextOf(words: Words): string | undefined {
+  const { value, done } = words.next();
+  return done ? undefined : value[0];
+}
+
 /** Consumes the words up to the end of an object. */
-function objectSchema(words: string[]): JsonSchema {
+function objectSchema(words: Words, end: "}" | undefined): JsonSchema {
   const properties: Record<string, JsonSchema> = {};
-  for (let word = words.shift(); word !== undefined && word !== "}"; word = words.shift()) {
-    const [name = "", type = "text"] = word.split(":");
-    properties[name] = schemaOf(type || words.shift(), words);
+  for (let word = nextOf(words); word !== end; word = nextOf(words)) {
+    const [, name, type = "text"] = /^(\w+)(?::(\w*))?$/.exec(word ?? "") ?? [];
+    if (name === undefined) throw new Error(`"${word ?? "the end"}" is not a member of a result.`);
+    properties[name] = schemaOf(type || nextOf(words), words);
   }
   return { type: "object", properties };
 }
 
-function schemaOf(type: string | undefined, words: string[]): JsonSchema {
-  if (type === "{") return objectSchema(words);
+function schemaOf(type: string | undefined, words: Words): JsonSchema {
+  if (type === "{") return objectSchema(words, "}");
   if (type === "[") {
-    const items = schemaOf(words.shift(), words);
-    words.shift();
+    const items = schemaOf(nextOf(words), words);
+    if (nextOf(words) !== "]") throw new Error("A list of a result's member has one type, and ends with ].");
     return { type: "array", items };
   }
   const leaf = LEAVES.get(type);
@@ -162,6 +170,19 @@ export function jsonSize(value: Json): number {
 /** Returns the first items of a list, and the number of omitted ones. */
 export function firstOf<Item>(items: readonly Item[], most: number) {
   return { shown: items.slice(0, most), left_out: items.length > most ? items.length - most : undefined };
+}
+
+/** Bytes of items that a result of local files shows. */
+export const BYTES_SHOWN = 16 * 1024;
+
+/** Returns the first items whose JSON fits into a number of bytes, but at least one. */
+export function fitting<T>(items: readonly T[], bytes: number = BYTES_SHOWN): readonly T[] {
+  let used = 0;
+  const stop = items.findIndex((item, index) => {
+    used += Buffer.byteLength(JSON.stringify(item)) + 1;
+    return used > bytes && index > 0;
+  });
+  return stop < 0 ? items : items.slice(0, stop);
 }
 
 /** Cuts text to a number of characters, and appends how many are missing. */

@@ -6,9 +6,11 @@ export { required, secret, setting, variables } from "./config.ts";
 
 export { lenient, textLike } from "./fields.ts";
 export {
+  BYTES_SHOWN,
   callDigest,
   clip,
   firstOf,
+  fitting,
   jsonSize,
   linesFrom,
   markerOf,
@@ -39,6 +41,7 @@ export {
   withService,
 } from "./service.ts";
 export {
+  highestFirst,
   isoPeriod,
   isoTime,
   lastHour,

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { clip, jsonSize } from "./http.ts";
+import { clip, firstOf, jsonSize } from "./http.ts";
 
 /** Times and series for skills that read telemetry. */
 
@@ -70,9 +70,18 @@ interface Extreme {
   readonly value: number;
 }
 
+/** Returns the series with the highest peaks, and the number of omitted ones. */
+export function highestFirst<Series extends Pick<SeriesSummary, "max">>(series: readonly Series[], most: number) {
+  const peakOf = ({ max }: Series) => max?.value ?? Number.NEGATIVE_INFINITY;
+  return firstOf(
+    [...series].sort((a, b) => peakOf(b) - peakOf(a)),
+    most,
+  );
+}
+
 /** Summary shape for a result's schema. */
-export const seriesSummary = `count:number min:{ at value:number } max:{ at value:number } avg:number first:{ at value:number } last:{ at
-  value:number } points:[any]`;
+export const seriesSummary = `count:number min:{ at value:number } max:{ at value:number } avg:number
+  first:{ at value:number } last:{ at value:number } points:[any]`;
 
 /** Summarizes points that are sorted by time. Ignores values that are not finite, and shows at most `most` points. */
 export function summarise(all: readonly Point[], most: number): SeriesSummary {

@@ -18,8 +18,10 @@ export interface TraceSpan {
 
 /** Shape of a described trace, for a result's schema. */
 export const traceShape = `started duration_ms:number spans_total:number errors:number
-  services:[{ service spans:number errors:number own_ms:number }] spans:[{ span depth:number service name kind at_ms:number duration_ms:number own_ms:number
-  error:flag message attributes:any }] left_out:number`;
+  services:[{ service spans:number errors:number own_ms:number }]
+  spans:[{ span depth:number service name kind at_ms:number duration_ms:number own_ms:number error:flag message
+    attributes:any }]
+  left_out:number`;
 
 interface Telling {
   /** Maximum number of spans. Prefers spans that failed or have the most own time, with their ancestors. */

@@ -95,6 +95,8 @@ it("a result's schema tells its members, and which of them are always there", ()
   });
   expect(resultSchema("", "")).toEqual({ type: "object", properties: {} });
   expect(() => resultSchema("", "total:count")).toThrow('"count" is not a type');
+  for (const wrong of ["of:{ id", "of:[text", "of:[text }", "of:[id text]", "of }", "of ]", "{ id }", "of:"])
+    expect(() => resultSchema("", wrong), wrong).toThrow(/is not a (member|type)|has one type/);
 });
 
 describe("what a call is named by", () => {

@@ -1,5 +1,5 @@
+import { fitting } from "skillflow/internal";
 export const LINE_SHOWN = 2048;
-export const BYTES_SHOWN = 16 * 1024;
 
 /** Returns a line for display without colors and control characters. Cuts it with a mark that gives its size. */
 export function shown(text: string, length: number): string {
@@ -14,16 +14,6 @@ export function shown(text: string, length: number): string {
 /** Cuts a text with a mark, by which redaction recognizes the remains of a secret. */
 export function shortened(text: string, most: number): string {
   return text.length > most ? `${text.slice(0, most)}…` : text;
-}
-
-/** Returns the first items whose JSON fits into a number of bytes, but at least one. */
-export function fitting<T>(items: readonly T[], bytes: number = BYTES_SHOWN): readonly T[] {
-  let used = 0;
-  const stop = items.findIndex((item, index) => {
-    used += Buffer.byteLength(JSON.stringify(item)) + 1;
-    return used > bytes && index > 0;
-  });
-  return stop < 0 ? items : items.slice(0, stop);
 }
 
 /** Returns the last items whose JSON fits into a number of bytes, but at least one. */
