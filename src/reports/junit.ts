@@ -95,8 +95,8 @@ function itemCase(workflow: string, item: Item): string {
 type Claim = Pick<RecheckedClaim, "claim" | "answer" | "reason">;
 
 /** Returns the claims of a recheck. A run without a kept claim is inconclusive, and its report must not look as if all held. */
-function claimsOf({ record, ...report }: Report): readonly Claim[] {
-  const { claims = [] } = answerRecheck(record, foldedState({ record, ...report })) ?? {};
+function claimsOf(report: Report): readonly Claim[] {
+  const { claims = [] } = answerRecheck(report.record, foldedState(report)) ?? {};
   return claims.length > 0
     ? claims
     : [{ claim: "kept claims", answer: "inconclusive", reason: "the run has no kept claim" }];

@@ -143,6 +143,8 @@ describe("a question about a run", () => {
     expect([code, answer.claims, answer.evidence]).toEqual([1, [], { claims: 1, supported: 0, dropped: 1 }]);
     const none = await ask([gives("The record does not show it.", [])]);
     expect([none.code, none.answer.answer, none.answer.claims]).toEqual([1, "The record does not show it.", []]);
+    const { stdout } = await here("ask", "one", "Which order?", "--model", "script:ask.json");
+    expect(stdout).toMatch(/^No claim of this answer is supported by the record\.\n\nThe record does not show it\.\n/);
     const shown = JSON.parse((await here("runs", "show", none.answer.run, "--json")).stdout);
     expect([shown.status, shown.exitCode, shown.error.code]).toEqual(["failed", 1, "node.failed"]);
     expect((await here("replay", none.answer.run)).code).toBe(1);

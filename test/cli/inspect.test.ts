@@ -129,10 +129,11 @@ describe("doctor", () => {
   it("names the nodes that ask a model of each provider", async () => {
     const ask = { name: "N", instruction: "Look." };
     const own = { ...ask, model: ["anthropic:a", "openai:b"] };
-    const nodes = { own, plain: ask, sure: { name: "S", approval: { ask: "Go?" } } };
+    const nodes = { own, plain: ask, bare: { ...ask, model: "c" }, sure: { name: "S", approval: { ask: "Go?" } } };
     const edges = [
       { from: "own", to: "plain" },
-      { from: "plain", to: "sure" },
+      { from: "plain", to: "bare" },
+      { from: "bare", to: "sure" },
     ];
     const project = { "w.yml": { id: "w", name: "W", entry: "own", nodes, edges } };
     const asked = async (...args: string[]) => {
@@ -150,7 +151,7 @@ describe("doctor", () => {
     ]);
     expect(await asked("--model", "openai:a")).toEqual([
       ["anthropic", "own"],
-      ["openai", "own", "plain"],
+      ["openai", "own", "plain", "bare"],
     ]);
   });
 

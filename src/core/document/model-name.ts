@@ -4,6 +4,7 @@ import { defined, nearest } from "../base/values.ts";
 import { type ConfigForm, hasForm, wantedOf } from "../skill/availability/config-form.ts";
 import type { Environment } from "./config.ts";
 import { isUnique, type ModelChoice, modelsOf } from "./model-list.ts";
+import type { WorkflowNode } from "./workflow/node.ts";
 import type { Workflow } from "./workflow/workflow.ts";
 
 export const PROVIDERS = [
@@ -112,16 +113,15 @@ export function asksModel({ nodes, edges }: Pick<Workflow, "nodes" | "edges">): 
   return isAsking || edges.some(({ when }) => when?.trim());
 }
 
-/** Returns whether a node asks a model of this provider. `fallback` is the model of a run whose workflow names none. */
-export function asksProvider(
-  provider: string,
-  node: string,
-  asking: { readonly workflow: Workflow; readonly fallback: ModelChoice | undefined },
-): boolean {
-  const { workflow, fallback = [] } = asking;
-  const { model, steps, approval, map, call } = workflow.nodes[node] ?? {};
-  if (steps || approval || map || call !== undefined) return false;
-  return modelsOf(model ?? workflow.model ?? fallback).some((name) => parseModel(name).provider === provider);
+/** Returns the providers whose models a node asks. `run` is the run's model, which also serves names without a provider. */
+export function providersOf(
+  { model, steps, approval, map, call }: WorkflowNode,
+  workflow: Workflow,
+  run: ModelChoice = workflow.model ?? [],
+): ReadonlySet<string | undefined> {
+  if (steps || approval || map || call !== undefined) return new Set();
+  const serving = parseModel(firstOf(run)).provider;
+  return new Set(modelsOf(model ?? workflow.model ?? run).map((name) => parseModel(name).provider ?? serving));
 }
 
 /** Models that this process can ask. */

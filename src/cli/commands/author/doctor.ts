@@ -17,7 +17,7 @@ import { plainLine } from "../../../core/base/inert.ts";
 import { defined, isObject, toJson } from "../../../core/base/values.ts";
 import { flatWorkflow } from "../../../core/document/inner/flat.ts";
 import { modelsOf } from "../../../core/document/model-list.ts";
-import { asksProvider, checkModels, modelAvailability, parseModels } from "../../../core/document/model-name.ts";
+import { checkModels, modelAvailability, parseModels, providersOf } from "../../../core/document/model-name.ts";
 import type { LoadedPolicy } from "../../../core/document/policy.ts";
 import type { Workflow } from "../../../core/document/workflow/workflow.ts";
 import type { QueueState } from "../../../core/engine/ports.ts";
@@ -77,13 +77,14 @@ export const doctor: Action = async (io, [file], flags) => {
 /** Returns the state of each provider, with the nodes that ask one of its models. */
 function modelStates(workspace: Workspace, workflow: Workflow | undefined, named: string | undefined): SkillState[] {
   const access = modelAccess(workspace);
-  const fallback = namedModel(defined("model", named), { ...access, files: configFiles(workspace) });
+  const run = workflow && namedModel(defined("model", named), { ...access, files: configFiles(workspace) });
+  const asked = Object.entries(workflow?.nodes ?? {}).map(([id, node]) => {
+    return { id, providers: workflow ? providersOf(node, workflow, run) : new Set() };
+  });
   return modelAvailability(access).map(({ id, lack }): SkillState => {
-    const asking = workflow
-      ? Object.keys(workflow.nodes).filter((node) => asksProvider(id, node, { workflow, fallback }))
-      : [];
-    if (lack === undefined) return { id, state: "configured", reason: null, fix: null, nodes: asking };
-    return { id, state: "not_configured", reason: lack.reason, fix: lack.fix, nodes: asking };
+    const nodes = asked.filter(({ providers }) => providers.has(id)).map((node) => node.id);
+    if (lack === undefined) return { id, state: "configured", reason: null, fix: null, nodes };
+    return { id, state: "not_configured", reason: lack.reason, fix: lack.fix, nodes };
   });
 }
 
