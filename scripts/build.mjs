@@ -59,7 +59,11 @@ const vendored = await build({
   supported: { "dynamic-import": false },
 });
 // Large, and loaded by few runs. src/entry/load.ts unpacks them.
-for (const name of ["viz-js-viz", "supabase-supabase-js", "nodemailer", "sentry-node"]) pack(`dist/vendor/${name}.cjs`);
+for (const name of [
+  ...["modelcontextprotocol-client", "modelcontextprotocol-server", "octokit-rest", "zod-to-json-schema", "pg"],
+  ...["viz-js-viz", "supabase-supabase-js", "nodemailer", "sentry-node"],
+])
+  pack(`dist/vendor/${name}.cjs`);
 copyParts("dist");
 const compiler = "dist/vendor/jiti/dist/babel.cjs";
 pack(compiler);

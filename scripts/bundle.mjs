@@ -60,14 +60,30 @@ export function copyParts(folder) {
   cpSync("src/cli/templates", join(folder, "templates"), { recursive: true, filter: (path) => !path.endsWith(".ts") });
 }
 
-/** Returns the licences of the bundled packages, which must accompany their code. */
+/** Returns the licences of the bundled packages, which must accompany their code. A text of several packages is there once. */
 export function licencesOf(inputs) {
   const folders = inputs.flatMap((path) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(path)?.[0] ?? []);
-  const parts = [...new Set(folders)].sort().map((folder) => {
+  const packages = new Map();
+  for (const folder of [...new Set(folders)].sort()) {
     const { name, version, license } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
     const file = readdirSync(folder).find((entry) => /^licen[cs]e/i.test(entry));
-    const text = file === undefined ? `Licence: ${license}` : readFileSync(join(folder, file), "utf8").trim();
-    return `${name} ${version}\n\n${text}\n`;
-  });
+    const lines = (file === undefined ? `Licence: ${license}` : readFileSync(join(folder, file), "utf8")).split(
+      /\r?\n/,
+    );
+    const text = lines
+      .filter((line) => !isNotice(line))
+      .join("\n")
+      .trim();
+    const key = text.replace(/\s+/g, " ");
+    const known = packages.get(key) ?? { text, named: [] };
+    known.named.push([`${name} ${version}`, ...lines.filter(isNotice).map((line) => `  ${line.trim()}`)].join("\n"));
+    packages.set(key, known);
+  }
+  const parts = [...packages.values()].map(({ named, text }) => `${named.join("\n")}\n\n${text}\n`);
   return parts.join(`\n${"-".repeat(80)}\n\n`);
+}
+
+/** Whether a line of a licence names who holds the copyright, and not a clause about it. */
+function isNotice(line) {
+  return /^\s*(?:copyright|\(c\)|©)\s*(?:\(c\)|©|\d)/i.test(line);
 }

@@ -34,7 +34,9 @@ export function memoryStore(now?: () => Date): MemoryStore {
     locks.add(run);
     return createJournal({
       ...{ record, events: [...events], epoch, now },
-      append: (added) => void events.push(...added.events),
+      append: (added) => {
+        for (const event of added.events) events.push(event);
+      },
       close: () => void locks.delete(run),
     });
   };

@@ -39,6 +39,7 @@ export interface Place {
 const MOST_DEPTH = 200;
 /** Limits anchors and aliases, because resolving one scans everything before it. */
 const MOST_REFERENCES = 1000;
+const MOST_FAULTS = 100;
 
 /** Parses YAML. Below the key `textBelow`, numbers, booleans and null stay text, spelled as written. */
 export function parseYaml(text: string, textBelow?: string): YamlText {
@@ -108,9 +109,9 @@ export function parseWholeYaml(text: string, textBelow?: string): YamlText {
   const problems = another
     ? [problem("a second document begins here; a file may contain only one", another.range[0])]
     : [];
-  problems.push(...document.warnings.map(({ code, pos }) => problem(syntaxProblem(code), pos[0])));
-  problems.push(...keyProblems(document, problem));
-  if (problems.length > 0) return failed(...problems);
+  const warned = document.warnings.map(({ code, pos }) => problem(syntaxProblem(code), pos[0]));
+  const found = [...problems, ...warned, ...keyProblems(document, problem)];
+  if (found.length > 0) return { value: undefined, problems: found, position: () => ({}) };
   if (textBelow !== undefined) keepSpelling(document, textBelow);
   try {
     const value: unknown = document.toJS({ maxAliasCount: 100 });
@@ -195,8 +196,14 @@ function composeDocuments(text: string): Document.Parsed[] | { readonly message:
   const tooMuch = (message: string) => ({ message, offset: parser.offset });
   let references = 0;
   let before = "";
+  let faults = 0;
   for (const lexeme of new Lexer().lex(text)) {
-    tokens.push(...parser.next(lexeme));
+    for (const token of parser.next(lexeme)) {
+      tokens.push(token);
+      if (token.type === "error") faults++;
+    }
+    // The first one is reported. To compose each of a million would take half a minute.
+    if (faults > MOST_FAULTS) break;
     if (parser.stack.length > MOST_DEPTH) return tooMuch(`nested more than ${MOST_DEPTH} levels deep`);
     if (before !== CST.SCALAR && /^[&*]/.test(lexeme)) references++;
     if (references > MOST_REFERENCES) return tooMuch(`more than ${MOST_REFERENCES} anchors and aliases`);
@@ -228,7 +235,7 @@ function keyProblems(document: Document, problem: Complain): YamlProblem[] {
     } else if (isAlias(node) && ancestors.includes(anchors.get(node.source) as Node)) {
       found.push(problem(`the alias *${node.source} is inside the value that it names`, node.range?.[0]));
     }
-    if (isMap(node)) found.push(...badKeys(node, problem));
+    if (isMap(node)) for (const key of badKeys(node, problem)) found.push(key);
   });
   return found;
 }

@@ -112,7 +112,7 @@ function driveRun({ database, locks, now }: OpenStore, { run, seat, stored, epoc
       isOurs = false;
       await recorded(run, step);
       isOurs = true;
-      events.push(...added);
+      for (const event of added) events.push(event);
     },
     async close() {
       // If this fails, lists read the run's events instead.

@@ -84,6 +84,21 @@ export function readBytes(file: number | string, path: string): Buffer {
   }
 }
 
+/** Like `readBytes`, into memory that the next call uses again: a list of many runs would only fill memory with them. */
+export function readBriefly(file: number, path: string): Buffer {
+  shared ??= Buffer.allocUnsafeSlow(SHARED_BYTES);
+  try {
+    const length = readSync(file, shared, 0, SHARED_BYTES, 0);
+    if (length < SHARED_BYTES) return shared.subarray(0, length);
+  } catch (error) {
+    throw storeError(error, `${path} cannot be read`);
+  }
+  return readBytes(file, path);
+}
+
+const SHARED_BYTES = 1024 * 1024;
+let shared: Buffer | undefined;
+
 /** Reads the record on a file's first line. Returns undefined for other content and for unsafe files. */
 export function beginningOf(path: string): RunRecord | undefined {
   try {

@@ -2,24 +2,33 @@ import { readSync } from "node:fs";
 import { SkillflowError } from "../../core/base/errors.ts";
 import { defined } from "../../core/base/values.ts";
 import { isRunLine } from "../../core/engine/event/record.ts";
-import { isTelling, type Skimmed, type SkimmedRun, skimEvent, skimRecord } from "../../core/engine/event/skim.ts";
+import {
+  isOutlined,
+  isTelling,
+  type Skimmed,
+  type SkimmedRun,
+  skimEvent,
+  skimRecord,
+} from "../../core/engine/event/skim.ts";
+import { membersOf } from "./members.ts";
 import { beginningOf, damaged, noRun, reading, readLine } from "./run-lines.ts";
 
 /**
  * Reads the parts of a run's file that a list of runs shows. Matches most lines with patterns of what the journal
- * writes instead of parsing them. Any other line is parsed.
+ * writes instead of parsing them. Of other lines, only the members are parsed that the list needs.
  */
 
 export function skimRun(bytes: Buffer, path: string, run: string): SkimmedRun {
-  const first = readLine<object>(bytes, 0);
-  if (!first || !isRunLine(first.value)) throw noRun(path, run);
-  const record = skimRecord(first.value);
+  const end = bytes.indexOf(10);
+  const first = end === -1 ? undefined : outlineOf(bytes, 0, end);
+  if (!isRunLine(first)) throw noRun(path, run);
+  const record = skimRecord(first);
   if (!record) throw damaged(path, run, { line: 1 });
   const events: Skimmed[] = [];
-  for (let start = first.end; start < bytes.length; ) {
+  for (let start = end + 1; start < bytes.length; ) {
     const end = bytes.indexOf(10, start);
     if (end === -1) break;
-    const event = glance(bytes, start, end) ?? skimLine(bytes, start);
+    const event = glance(bytes, start, end) ?? skimLine(bytes, start, end);
     start = end + 1;
     if (event) events.push(event);
     else if (start < bytes.length) throw damaged(path, run, { line: events.length + 2 });
@@ -27,9 +36,14 @@ export function skimRun(bytes: Buffer, path: string, run: string): SkimmedRun {
   return { record, events };
 }
 
-function skimLine(bytes: Buffer, start: number): Skimmed | undefined {
-  const line = readLine<object>(bytes, start);
-  return line && skimEvent(line.value);
+function skimLine(bytes: Buffer, start: number, end: number): Skimmed | undefined {
+  const line = outlineOf(bytes, start, end);
+  return line && skimEvent(line);
+}
+
+/** Returns what a summary needs of a line, or the whole line if the journal did not write it. */
+function outlineOf(bytes: Buffer, start: number, end: number): object | undefined {
+  return membersOf(bytes, start, end, isOutlined) ?? readLine<object>(bytes, start)?.value;
 }
 
 /** Reads a line without parsing it. Returns undefined if the line must be parsed. */

@@ -11,7 +11,17 @@ import { type LockOptions, lock } from "../lock.ts";
 import { storeError } from "../store-error.ts";
 import { fileQueue, markOf } from "./queue.ts";
 import { appendWhole, createFile, cutBack, openFile } from "./run-file.ts";
-import { beginningOf, noRun, parseRun, readBytes, reading, type Stored, storedOf, verifyBytes } from "./run-lines.ts";
+import {
+  beginningOf,
+  noRun,
+  parseRun,
+  readBriefly,
+  readBytes,
+  reading,
+  type Stored,
+  storedOf,
+  verifyBytes,
+} from "./run-lines.ts";
 import { skimRun, startOf } from "./run-skim.ts";
 
 interface FileStoreOptions extends LockOptions {
@@ -40,9 +50,13 @@ export function fileStore(options: FileStoreOptions): FileStore {
     if (!existsSync(path)) throw unknownRun(run, directory);
     return path;
   };
-  const readAt = <Value>(run: string, work: (bytes: Buffer, path: string, run: string) => Value): Value => {
+  const readAt = <Value>(
+    run: string,
+    work: (bytes: Buffer, path: string, run: string) => Value,
+    read: (file: number, path: string) => Buffer = readBytes,
+  ): Value => {
     const path = pathOfKnown(run);
-    return reading(path, (file) => work(readBytes(file, path), path, run));
+    return reading(path, (file) => work(read(file, path), path, run));
   };
   const locked = <Value>(run: string, work: (unlock: () => void) => Value) => withLock(options, run, work);
   const store: Store = {
@@ -70,7 +84,7 @@ export function fileStore(options: FileStoreOptions): FileStore {
     },
     read: async (run) => storedOf(readAt(run, parseRun)),
     verify: async (run) => readAt(run, verifyBytes),
-    skim: async (run) => readAt(run, skimRun),
+    skim: async (run) => readAt(run, skimRun, readBriefly),
     async list() {
       return existsSync(checkDirectory(directory, root)) ? newestFirst(runsIn(directory)) : [];
     },

@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import type { EventBody, RunEvent } from "../../../src/core/engine/event/event.ts";
 import { skimEvent } from "../../../src/core/engine/event/skim.ts";
+import { membersOf } from "../../../src/stores/file/members.ts";
 import { skimRun } from "../../../src/stores/file/run-skim.ts";
 import { recordOf } from "../../contracts/triage.ts";
 import { runsOf } from "../../harness/long.ts";
@@ -56,6 +57,25 @@ test("what a run is skimmed for is what its whole lines say", () => {
   });
   fc.assert(property, { numRuns: runsOf(400) });
 });
+
+test("members that are not wanted are skipped, whatever they hold", () => {
+  const members = fc.dictionary(fc.oneof(fc.constantFrom("a", "b", "at"), fc.string()), fc.jsonValue(), { minKeys: 1 });
+  const property = fc.property(members, (object) => {
+    const line = `x${JSON.stringify(object)}\n`;
+    const bytes = Buffer.from(line);
+    const isWanted = (name: string) => name === "a" || name === "at";
+    const wanted = Object.fromEntries(Object.entries(object).filter(([name]) => isWanted(name)));
+    expect(membersOf(bytes, 1, bytes.length - 1, isWanted)).toEqual(JSON.parse(JSON.stringify(wanted)));
+  });
+  fc.assert(property, { numRuns: runsOf(4000) });
+});
+
+test.each(['{"a":1', '{"a"1}', "{a:1}", '{"a":x}', '{"a":1]}', "[1]", '{"a":1,}', '{ "a": 1 }', '{"a":"1}', "{", "}"])(
+  "no member is read of %s",
+  (line) => {
+    expect(membersOf(Buffer.from(line), 0, line.length, () => true)).toBeUndefined();
+  },
+);
 
 test.each([
   ["a record without a workflow", { ...recordOf("a"), workflow: null }],

@@ -53,6 +53,14 @@ export function isTelling(type: unknown): boolean {
   return TELLING.has(type);
 }
 
+/** Whether a summary needs this member of a record or of an event. */
+export function isOutlined(name: string): boolean {
+  outlined ??= new Set([tellingSchema().options, outlineSchema()].flat().flatMap(({ shape }) => Object.keys(shape)));
+  return outlined.has(name);
+}
+
+let outlined: ReadonlySet<string> | undefined;
+
 /** Extracts the summary of an event. Returns undefined if it is invalid. */
 export function skimEvent(event: object): Skimmed | undefined {
   const schema = "type" in event && isTelling(event.type) ? tellingSchema() : otherSchema();
