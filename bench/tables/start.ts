@@ -79,7 +79,7 @@ const CONTESTANTS: readonly Program[] = [
     promises: {
       start: { most: 1.15, of: "bare Node" },
       "first model request": { most: 130 },
-      install: { most: 30 },
+      install: { most: 20 },
     },
   },
   peerRow("Vercel AI SDK 6.0.326", "ai-hello", "ai", "ai"),

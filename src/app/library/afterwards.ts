@@ -18,6 +18,7 @@ import {
   parseResolutions,
 } from "../runs/apply-operations.ts";
 import { SILENT_LOGGER, silentWatch, startRun } from "../runs/drive.ts";
+import { skimAll } from "../runs/skims.ts";
 import { BACKTEST_RUNS, runBacktest } from "../testing/backtest.ts";
 import { loadCases } from "../testing/backtest-cases.ts";
 import { backtestDocument, type TestResult, testDocument } from "../testing/documents.ts";
@@ -66,8 +67,8 @@ export async function applyRun(
 
 /** Lists the runs, newest first, without backtests and without records that cannot be read. */
 export async function listRuns({ store }: Workspace): Promise<RunSummary[]> {
-  const skims = await Promise.allSettled((await store.list()).map((run) => store.skim(run)));
-  const runs = skims.flatMap((found) => (found.status === "fulfilled" ? summarizeRun(found.value) : []));
+  const found = await skimAll(store, await store.list(), summarizeRun);
+  const runs = found.flatMap((each) => (each.status === "fulfilled" ? each.value : []));
   return runs.filter(({ kind }) => kind !== "backtest");
 }
 

@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { messageOf } from "../../core/base/errors.ts";
 import type { RunEvent } from "../../core/engine/event/event.ts";
-import type { SkimmedRun } from "../../core/engine/event/skim.ts";
 import { headlineIn } from "../../core/engine/finding/finding.ts";
 import { stateOf as stateAfter } from "../../core/engine/fold/fold.ts";
 import type { EarlierQuestion } from "../../core/engine/record/ask.ts";
@@ -9,7 +8,6 @@ import { type RunSummary, summarizeRun } from "../../core/engine/record/run-summ
 import { endOf, takesUp } from "../../core/engine/result/waiting.ts";
 import { stateOf } from "../../reports/model/account.ts";
 import type { RunList } from "../../reports/site/runs.ts";
-import { nextTurn } from "../../run/beside.ts";
 import { tailRun } from "../../stores/file/run-tail.ts";
 import { filesOfRun } from "../../stores/file/store.ts";
 import { isHeld } from "../../stores/lock.ts";
@@ -17,6 +15,7 @@ import type { Workspace } from "../host.ts";
 import { earlierQuestions } from "../runs/afterwards/ask.ts";
 import { collectStats, DAY_MS, type Stats } from "../runs/afterwards/stats.ts";
 import { reportOf } from "../runs/inspect.ts";
+import { skimAll } from "../runs/skims.ts";
 import { type Report, renderReport } from "./reports.ts";
 
 export type { RunList, Stats };
@@ -62,18 +61,12 @@ export function openSite(workspace: Workspace) {
     for (const oldest of headlines.keys()) if (headlines.size > MOST_HEADLINES) headlines.delete(oldest);
     return headlines.get(key);
   };
-  const skimAll = async (ids: readonly string[]) => {
-    const skimmed: PromiseSettledResult<SkimmedRun>[] = [];
-    // A page at a time, so that a search lets other requests through.
-    for (let at = 0; at < ids.length; at += PAGE) {
-      skimmed.push(...(await Promise.allSettled(ids.slice(at, at + PAGE).map((id) => store.skim(id)))));
-      await nextTurn();
-    }
+  const summarizeAll = async (ids: readonly string[]) => {
     const runs: RunSummary[] = [];
     const problems: { id: string; message: string }[] = [];
-    for (const [index, found] of skimmed.entries()) {
+    for (const [index, found] of (await skimAll(store, ids, summarizeRun)).entries()) {
       if (found.status === "rejected") problems.push({ id: ids[index] ?? "", message: messageOf(found.reason) });
-      else if (found.value.record.kind !== "backtest") runs.push(summarizeRun(found.value));
+      else if (found.value.kind !== "backtest") runs.push(found.value);
     }
     const underWay: string[] = [];
     for (const { id, endedAt } of runs) if (endedAt === null && (await isUnderWay(id))) underWay.push(id);
@@ -84,7 +77,9 @@ export function openSite(workspace: Workspace) {
     async list({ page, state, text }: ListView): Promise<RunList> {
       const ids = await store.list();
       const isFiltered = state !== "" || text !== "";
-      const { runs, problems, underWay } = await skimAll(isFiltered ? ids.slice(0, MOST_SEARCHED) : pageOf(ids, page));
+      const { runs, problems, underWay } = await summarizeAll(
+        isFiltered ? ids.slice(0, MOST_SEARCHED) : pageOf(ids, page),
+      );
       const wanted = text.toLowerCase();
       const found = runs.filter((run) => {
         const own = underWay.includes(run.id) ? "running" : stateOf(run);

@@ -1,3 +1,4 @@
+import { skimAll } from "../../../app/runs/skims.ts";
 import { plainLine } from "../../../core/base/inert.ts";
 import { formatCost, formatCount, shortText } from "../../../core/base/preview.ts";
 import { type RunSummary, summarizeRun } from "../../../core/engine/record/run-summary.ts";
@@ -11,11 +12,9 @@ export const listRuns: Action = async (io, _args, flags) => {
   const store = openProject(io, flags).store;
   const kind = text(flags, "kind");
   const runs: RunSummary[] = [];
-  for (const found of await Promise.allSettled((await store.list()).map((run) => store.skim(run)))) {
-    if (found.status === "fulfilled") {
-      const run = summarizeRun(found.value);
-      if (kind === undefined ? run.kind !== "backtest" : run.kind === kind) runs.push(run);
-    } else await io.err(describeFailure(found.reason, flags, io));
+  for (const found of await skimAll(store, await store.list(), summarizeRun)) {
+    if (found.status === "rejected") await io.err(describeFailure(found.reason, flags, io));
+    else if (kind === undefined ? found.value.kind !== "backtest" : found.value.kind === kind) runs.push(found.value);
   }
   if (flags.json === true) {
     await io.out(jsonText({ schema: "skillflow.runs/1", runs }));

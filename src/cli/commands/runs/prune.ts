@@ -1,3 +1,4 @@
+import { skimAll } from "../../../app/runs/skims.ts";
 import { usageError } from "../../../core/base/errors.ts";
 import { endOf } from "../../../core/engine/result/waiting.ts";
 import { number, openProject } from "../../flags.ts";
@@ -17,7 +18,9 @@ export const pruneRuns: Action = async (io, _args, flags) => {
   const store = openProject(io, flags).store;
   const removed: string[] = [];
   const runs = (await store.list()).slice(keep ?? 0);
-  const skimmed = await Promise.allSettled(runs.map((run) => store.skim(run)));
+  const skimmed = await skimAll(store, runs, ({ record, events }) => {
+    return { at: record.at, isWaiting: endOf(events)?.status === "waiting" };
+  });
   for (const [index, run] of runs.entries()) {
     try {
       const found = skimmed[index];
@@ -25,9 +28,9 @@ export const pruneRuns: Action = async (io, _args, flags) => {
       // Without a time limit, an unreadable run is removed.
       if (olderThan !== undefined) {
         if (!read) throw found?.status === "rejected" ? found.reason : undefined;
-        if (Date.parse(read.record.at) >= Date.now() - olderThan) continue;
+        if (Date.parse(read.at) >= Date.now() - olderThan) continue;
       }
-      if (read && endOf(read.events)?.status === "waiting") {
+      if (read?.isWaiting) {
         await io.err(`${run} is waiting for approval and was kept\n`);
         continue;
       }
