@@ -7,6 +7,7 @@ import { personAtWork } from "../adapters/person.ts";
 import { findRun } from "../adapters/stores.ts";
 import type { Workspace } from "../host.ts";
 import { planRecheck, prepareRecheck, recheckOf } from "../runs/afterwards/recheck.ts";
+import { skimAll } from "../runs/afterwards/skims.ts";
 import { readEnded } from "../runs/afterwards/verify.ts";
 import { openOperations, refuseDeniedPlan, reviewPlan } from "../runs/apply.ts";
 import {
@@ -18,7 +19,6 @@ import {
   parseResolutions,
 } from "../runs/apply-operations.ts";
 import { SILENT_LOGGER, silentWatch, startRun } from "../runs/drive.ts";
-import { skimAll } from "../runs/skims.ts";
 import { BACKTEST_RUNS, runBacktest } from "../testing/backtest.ts";
 import { loadCases } from "../testing/backtest-cases.ts";
 import { backtestDocument, type TestResult, testDocument } from "../testing/documents.ts";

@@ -13,9 +13,9 @@ import { filesOfRun } from "../../stores/file/store.ts";
 import { isHeld } from "../../stores/lock.ts";
 import type { Workspace } from "../host.ts";
 import { earlierQuestions } from "../runs/afterwards/ask.ts";
+import { skimAll } from "../runs/afterwards/skims.ts";
 import { collectStats, DAY_MS, type Stats } from "../runs/afterwards/stats.ts";
 import { reportOf } from "../runs/inspect.ts";
-import { skimAll } from "../runs/skims.ts";
 import { type Report, renderReport } from "./reports.ts";
 
 export type { RunList, Stats };

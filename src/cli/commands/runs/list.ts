@@ -1,4 +1,4 @@
-import { skimAll } from "../../../app/runs/skims.ts";
+import { skimAll } from "../../../app/runs/afterwards/skims.ts";
 import { plainLine } from "../../../core/base/inert.ts";
 import { formatCost, formatCount, shortText } from "../../../core/base/preview.ts";
 import { type RunSummary, summarizeRun } from "../../../core/engine/record/run-summary.ts";

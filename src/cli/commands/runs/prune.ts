@@ -1,4 +1,4 @@
-import { skimAll } from "../../../app/runs/skims.ts";
+import { skimAll } from "../../../app/runs/afterwards/skims.ts";
 import { usageError } from "../../../core/base/errors.ts";
 import { endOf } from "../../../core/engine/result/waiting.ts";
 import { number, openProject } from "../../flags.ts";

@@ -1,6 +1,6 @@
-import type { SkimmedRun } from "../../core/engine/event/skim.ts";
-import type { Store } from "../../core/engine/ports.ts";
-import { nextTurn } from "../../run/beside.ts";
+import type { SkimmedRun } from "../../../core/engine/event/skim.ts";
+import type { Store } from "../../../core/engine/ports.ts";
+import { nextTurn } from "../../../run/beside.ts";
 
 const AT_ONCE = 50;
 
