@@ -1,5 +1,7 @@
 import { existsSync } from "node:fs";
 import type { Diagnostic } from "../core/base/diagnostic.ts";
+import { messageOf } from "../core/base/errors.ts";
+import { plainLine } from "../core/base/inert.ts";
 import { setTimeBound } from "../core/base/schema/time-bound.ts";
 import { defined, lazy, nearest } from "../core/base/values.ts";
 import type { ProjectConfig } from "../core/document/config.ts";
@@ -27,6 +29,7 @@ import {
 } from "../loaders/trust/trust-memory.ts";
 import { createTimeBound } from "../sandbox/time-bound.ts";
 import { documentsOf, type Host, hintText, processesOf, type Workspace, type WorkspaceOptions } from "./host.ts";
+import { importing } from "./runs/stray.ts";
 import { cannotCount, chooseSkills, type NamedSkill, type SkillChoices } from "./skills/choices.ts";
 
 export { nearFile } from "../loaders/documents/document-text.ts";
@@ -134,7 +137,19 @@ function findSkills(
       askAgent,
     },
   });
-  return found;
+  return host.note ? noting(found, host.note) : found;
+}
+
+/** Reports errors that an imported module throws outside of every call, instead of ending the command. */
+function noting(skills: SkillSet, note: (line: string) => void): SkillSet {
+  return {
+    ...skills,
+    find(reference, inline) {
+      const tell = (error: unknown) =>
+        note(`skill ${plainLine(reference)}: an error outside of a call: ${plainLine(messageOf(error))}`);
+      return importing(tell, () => skills.find(reference, inline));
+    },
+  };
 }
 
 /** Sets the time limit once per process, because all workspaces share its thread. */

@@ -16,6 +16,8 @@ export interface Terminal extends Omit<Io, "protect" | "clean" | "outText" | "co
   readonly runtime: { readonly node: string; readonly platform: string };
   /** Registers a handler of errors that no caller awaits, such as those of a library. */
   onFault(tell: (error: unknown) => void): void;
+  /** Registers a handler for when nothing is left to wait for although the command has not ended. */
+  onIdle(tell: () => void): void;
 }
 interface Begun {
   readonly command: string;
@@ -27,11 +29,12 @@ export async function main(argv: readonly string[], terminal: Terminal): Promise
   const course: Course = { begun: { command: "none", env: terminal.host.env }, code: 0, given: undefined };
   const words = argv.map((word) => (word === "--help-all" ? "--help" : word));
   const program = buildProgram(guarded.io, course, argv);
-  const fault = new Promise<never>((_, reject) =>
+  const fault = new Promise<never>((_, reject) => {
     terminal.onFault((error) => {
       if (!guarded.takeStray(error)) reject(error);
-    }),
-  );
+    });
+    terminal.onIdle(() => reject(waitsForNothing()));
+  });
   try {
     refuseEnvFile(argv);
     await Promise.race([program.parseAsync(words, { from: "user" }), fault]);
@@ -51,6 +54,11 @@ export async function main(argv: readonly string[], terminal: Terminal): Promise
     await reportToSentry(guarded, error, { ...course.begun, ...terminal.runtime, argv });
     return exitCodeOf("internal.fault");
   }
+}
+
+function waitsForNothing(): SkillflowError {
+  const what = "the command waits for something that cannot happen, such as a module whose top-level await never ends";
+  return new SkillflowError("internal.fault", what);
 }
 
 /** Rejects `--env-file`. Without an earlier `--`, Node itself loads that file, including Node's own variables. */

@@ -43,6 +43,7 @@ export async function commandLine(call?: Call): Promise<number> {
     ask: process.stderr.isTTY === true && process.stdin.isTTY === true ? ask : undefined,
     onInterrupt,
     onFault: (tell) => process.on("uncaughtException", tell),
+    onIdle: (tell) => process.once("beforeExit", tell),
   });
   await Promise.allSettled([write(printOut, ""), write(printErr, "")]);
   return code;

@@ -1,4 +1,5 @@
 import { AsyncLocalStorage } from "node:async_hooks";
+import { SkillflowError } from "../core/base/errors.ts";
 
 /** Owner of background work, asked to claim a stray error. */
 export interface Suspect {
@@ -75,6 +76,17 @@ export async function markedAsOurs<Value>(work: () => Promise<Value>): Promise<V
   } finally {
     release();
   }
+}
+
+/** Reads skills outside of runs. `tell` receives what an imported module throws later, or never handles. */
+export function importing<Value>(tell: (error: unknown) => void, work: () => Value): Value {
+  const take = (error: unknown) => {
+    // An error of our own, such as a refused exit, ends the command.
+    if (first.size > 0 || error instanceof SkillflowError) return false;
+    tell(error);
+    return true;
+  };
+  return within({ suspects: [...contextNow().suspects, { take }] }, work);
 }
 
 /** Checks whether code of a skill is running: a handler, or a module that is imported. */

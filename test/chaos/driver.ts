@@ -45,6 +45,7 @@ async function carryOut({ id, argv, cwd, env }: Task): Promise<void> {
     ask: undefined,
     onInterrupt: () => undefined,
     onFault: (tell) => process.on("uncaughtException", tell),
+    onIdle: () => undefined,
   };
   const code = await run(argv, terminal);
   const done: Done = { id, code, ...shown };

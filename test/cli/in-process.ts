@@ -69,6 +69,7 @@ export async function runHere(argv: readonly string[], screen: Screen): Promise<
       }),
     onInterrupt: () => undefined,
     onFault: () => undefined,
+    onIdle: () => undefined,
   };
   const main = await builtMain();
   const code = await main(argv, terminal);

@@ -1,1 +1,1 @@
-export { blameStray, claimStray, guardWork, markedAsOurs, runsSkill } from "../../run/stray.ts";
+export { blameStray, claimStray, guardWork, importing, markedAsOurs, runsSkill } from "../../run/stray.ts";
