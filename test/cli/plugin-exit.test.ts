@@ -54,6 +54,13 @@ describe("a plug-in that ends the process", () => {
     );
   });
 
+  it("whose import never ends is a fault of the command, which would otherwise end without a word", async () => {
+    const cwd = makeProject({ "skills/pager/skill.mjs": skillOf("", "await new Promise(() => {});") });
+    const ended = await runProgram(["skills", "show", "pager", "--trust-skill", "pager"], { cwd });
+    expect(ended).toMatchObject({ code: 4, stdout: "" });
+    expect(ended.stderr).toContain("a module whose top-level await never ends");
+  });
+
   it("in a timer of its own, outside of a run, ends the command as a fault that names the place", async () => {
     const cwd = makeProject({
       "skills/pager/skill.mjs": skillOf("", "setTimeout(() => process.exit(7)); await new Promise(() => {});"),
@@ -72,5 +79,17 @@ describe("a plug-in that ends the process", () => {
     const ended = await run(skillOf(handler));
     expect(ended.code, ended.stderr).toBe(0);
     expect(resultOf(ended).results.only?.toolCalls).toMatchObject([{ output: "paged" }]);
+  });
+});
+
+describe("a plug-in that fails outside of every call", () => {
+  it("is told where no run is in progress, and the command goes on", async () => {
+    const top = 'Promise.reject(new Error("never handled")); setTimeout(() => { throw new Error("too late"); }, 1);';
+    const cwd = makeProject({ "skills/pager/skill.mjs": skillOf("return 1;", top) });
+    const ended = await runProgram(["skills", "list", "--json", "--trust-skill", "pager"], { cwd });
+    expect(ended.code, ended.stderr).toBe(0);
+    expect(JSON.parse(ended.stdout).skills).toContainEqual(expect.objectContaining({ id: "pager", available: true }));
+    for (const message of ["never handled", "too late"])
+      expect(ended.stderr).toContain(`skill pager: an error outside of a call: ${message}`);
   });
 });
