@@ -2,6 +2,7 @@
 
 /** Functions and types that the built-in skills share. They may change with any version. */
 
+export { expandBraces } from "../core/base/values.ts";
 export { required, secret, setting, variables } from "./config.ts";
 
 export { lenient, textLike } from "./fields.ts";

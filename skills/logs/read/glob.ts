@@ -1,9 +1,13 @@
+import { expandBraces } from "skillflow/internal";
+
 /**
  * Matches a path against a glob: `*` and `?` within a name, `**` across directories, `{a,b}` for choices. A leading
  * wildcard does not match a dot. Time is at most pattern length times path length.
  */
 export function matchesGlob(glob: string, path: string): boolean {
-  return expandBraces(glob).some((pattern) => matchesSegments(pattern.split("/"), path.split("/")));
+  const patterns = expandBraces(glob);
+  if (!patterns) throw new Error("the pattern has more than 64 brace choices");
+  return patterns.some((pattern) => matchesSegments(pattern.split("/"), path.split("/")));
 }
 
 export function isGlob(text: string): boolean {
@@ -18,29 +22,6 @@ export function globBase(glob: string): { readonly folder: string; readonly dept
   // A choice may contain a slash, so the segments do not limit the depth.
   const unbounded = wild.some((segment) => segment === "**" || segment.includes("{"));
   return { folder: segments.slice(0, fixed).join("/"), depth: unbounded ? Number.POSITIVE_INFINITY : wild.length };
-}
-
-const MOST_CHOICES = 64;
-
-function expandBraces(glob: string): readonly string[] {
-  const braces = glob.split("{").length - 1;
-  if (braces > MOST_CHOICES) throw new Error(`the pattern has ${braces} brace choices; write at most ${MOST_CHOICES}`);
-  let patterns = [glob];
-  for (;;) {
-    const next = patterns.flatMap(expandFirst);
-    if (next.length > MOST_CHOICES) throw new Error(`the pattern ${glob} has more than ${MOST_CHOICES} brace choices`);
-    if (next.length === patterns.length && next.every((pattern, index) => pattern === patterns[index])) return next;
-    patterns = next;
-  }
-}
-
-/** Expands the first innermost pair of braces. Later rounds expand the outer ones. */
-function expandFirst(pattern: string): readonly string[] {
-  const match = /\{([^{}]*)\}/.exec(pattern);
-  if (!match) return [pattern];
-  const before = pattern.slice(0, match.index);
-  const after = pattern.slice(match.index + match[0].length);
-  return (match[1] ?? "").split(",").map((choice) => before + choice + after);
 }
 
 function matchesSegments(pattern: readonly string[], path: readonly string[]): boolean {

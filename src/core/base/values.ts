@@ -326,3 +326,26 @@ export function matchesPattern(pattern: string, name: string): boolean {
   }
   return at === name.length;
 }
+
+const MOST_CHOICES = 64;
+
+/** Expands the choices `{a,b}` of a glob, which may be nested. Returns undefined for more than 64. */
+export function expandBraces(glob: string): readonly string[] | undefined {
+  if (glob.split("{").length - 1 > MOST_CHOICES) return undefined;
+  let patterns = [glob];
+  for (;;) {
+    const next = patterns.flatMap(expandFirst);
+    if (next.length > MOST_CHOICES) return undefined;
+    if (next.length === patterns.length && next.every((pattern, index) => pattern === patterns[index])) return next;
+    patterns = next;
+  }
+}
+
+/** Expands the first innermost pair of braces. Later rounds expand the outer ones. */
+function expandFirst(pattern: string): readonly string[] {
+  const match = /\{([^{}]*)\}/.exec(pattern);
+  if (!match) return [pattern];
+  const before = pattern.slice(0, match.index);
+  const after = pattern.slice(match.index + match[0].length);
+  return (match[1] ?? "").split(",").map((choice) => before + choice + after);
+}

@@ -1,6 +1,7 @@
 import { inputError } from "../../../core/base/errors.ts";
 import { withoutEnd } from "../../../core/base/preview.ts";
 import { PATTERN_TOO_SLOW, withinSecond } from "../../../core/base/schema/time-bound.ts";
+import { expandBraces } from "../../../core/base/values.ts";
 
 /** Which files of a working copy a call may change. Names are compared as the most lenient file system would. */
 
@@ -73,7 +74,10 @@ function foldPath(path: string): string {
 function protectedPart(segments: readonly string[]): string | undefined {
   const named = segments.find((segment) => PROTECTED.test(fold(segment)));
   if (named !== undefined) return named;
-  return segments.length > 1 && fold(segments[0] ?? "") === "skills" ? "skills" : undefined;
+  // Below the top, a folder of skills has folders.
+  const isSkill = (segment: string, at: number) =>
+    fold(segment) === "skills" && segments.length > at + (at === 0 ? 1 : 2);
+  return segments.some(isSkill) ? "skills" : undefined;
 }
 
 /** Returns the paths that match one of the globs. Throws if that takes too long, because a model names the globs. */
@@ -84,13 +88,17 @@ export function matching(paths: readonly string[], globs: readonly string[]): re
 }
 
 /**
- * Matches a path with `*`, `?` and `**`. A glob without `/` matches the name at any depth. Takes time proportional to
- * both lengths.
+ * Matches a path with `*`, `?`, `**`, the choices `{a,b}` and the classes `[ab]`, `[a-c]` and `[!a]`. A glob without `/`
+ * matches the name at any depth. Takes time proportional to both lengths. Throws `input.invalid` for too many choices.
  */
 export function matchesGlob(glob: string, path: string): boolean {
-  const written = glob.replace(/^\.?\//, "").replace(/\/$/, "/**");
-  const pattern = (written.includes("/") ? written : `**/${written}`).split("/");
-  return matchesWords(pattern, path.split("/"), matchesName);
+  const patterns = expandBraces(glob);
+  if (!patterns) throw inputError(`the glob ${shown(glob)} has more than 64 choices in braces`);
+  return patterns.some((each) => {
+    const written = each.replace(/^\.?\//, "").replace(/\/$/, "/**");
+    const pattern = (written.includes("/") ? written : `**/${written}`).split("/");
+    return matchesWords(pattern, path.split("/"), matchesName);
+  });
 }
 
 /** Matches words with a pattern in which `**` stands for any number of words, and `match` decides on the others. */
@@ -112,7 +120,22 @@ export function matchesWords(
   return row[words.length] === true;
 }
 
+/** A name such as `[id].tsx` also matches itself. */
 function matchesName(pattern: string, name: string): boolean {
-  const any = [...pattern].map((character) => (character === "*" ? "**" : character));
-  return matchesWords(any, [...name], (expected, character) => expected === "?" || expected === character);
+  if (pattern === name) return true;
+  const parts = pattern.match(/\[!?[^[\]]+\]|./gsu) ?? [];
+  const any = parts.map((part) => (part === "*" ? "**" : part));
+  return matchesWords(any, [...name], (part, character) => {
+    return part === "?" || part === character || (part.length > 2 && isInClass(part, character));
+  });
+}
+
+function isInClass(part: string, character: string): boolean {
+  const isNot = part.startsWith("[!");
+  const ranges = part.slice(isNot ? 2 : 1, -1).match(/.-.|./gsu) ?? [];
+  const isIn = ranges.some((range) => {
+    const [from = "", , to = from] = range;
+    return from <= character && character <= to;
+  });
+  return isIn !== isNot;
 }
