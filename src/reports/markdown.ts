@@ -250,7 +250,9 @@ function next(account: Account): Item[] {
   ];
 }
 
-function spent({ result, record, answeredBy, recordingCost }: Account): string {
+const MOST_SWITCHES = 5;
+
+function spent({ result, record, answeredBy, recordingCost, every }: Account): string {
   const { usage, run, exitCode } = result;
   const cost = answeredBy === undefined ? `cost ${formatCost(usage.costUsd)}` : paidWords(answeredBy, recordingCost);
   const told = joinWords([
@@ -262,5 +264,8 @@ function spent({ result, record, answeredBy, recordingCost }: Account): string {
     words`${formatDuration(usage.durationMs)}`,
     words`${shortText(modelText(record.settings.model), 120)}`,
   ]);
-  return `---\n\n${markdownOf([text(told)])}`;
+  const switched = every.flatMap(({ remarks }) => remarks.filter(({ kind }) => kind === "model switch"));
+  const switches = [...new Set(switched.map((each) => each.text))].slice(0, MOST_SWITCHES);
+  const rows = switches.map((each) => ({ words: words`${shortText(each, 240)}` }));
+  return `---\n\n${markdownOf([text(told), ...list(rows)])}`;
 }

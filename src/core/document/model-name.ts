@@ -138,6 +138,9 @@ export interface ModelAccess {
 export function checkModels(model: ModelChoice, workflow: Workflow | undefined, access: ModelAccess): void {
   for (const name of checkedModels(modelsOf(model))) checkModel(name, access.own);
   for (const lacks of lacksOf(model, workflow, access)) {
+    // A name without a provider can be the same model as one with it.
+    const names = lacks.map(({ name, provider }) => `${provider}:${parseModel(name, access.own).name}`);
+    if (!isUnique(names)) throw usageError("the list of models names a model twice", "name each model once");
     const [first, ...others] = new Map(lacks.flatMap(({ provider, lack }) => (lack ? [[provider, lack]] : [])));
     if (!first || !lacks.every(({ lack }) => lack)) continue;
     if (others.length === 0) throw lackError(...first);

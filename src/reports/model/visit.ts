@@ -100,7 +100,7 @@ export interface VisitCall {
 }
 
 export interface Remark {
-  readonly kind: "warning" | "limit" | "rejected" | "model error";
+  readonly kind: "warning" | "limit" | "rejected" | "model error" | "model switch";
   readonly text: string;
 }
 

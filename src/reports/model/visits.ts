@@ -133,8 +133,10 @@ function takeRemark({ remarks }: Path, visit: Visit | undefined, event: RunEvent
   if (!remark) return;
   const { kind, text } = remark;
   (visit?.remarks ?? remarks).push(remark);
-  if (kind !== "model error") visit?.turns.push({ kind: kind === "rejected" ? "told" : kind, text });
+  if (kind !== "model error") visit?.turns.push({ kind: TURN_KINDS[kind], text });
 }
+
+const TURN_KINDS = { warning: "warning", limit: "limit", rejected: "told", "model switch": "warning" } as const;
 
 function enter(
   { record, every }: Path,
@@ -218,7 +220,7 @@ function remarkOf(event: RunEvent): Remark | undefined {
     case "reply:rejected":
       return { kind: "rejected", text: event.reason };
     case "model:switch":
-      return { kind: "warning", text: switchText(event) };
+      return { kind: "model switch", text: switchText(event) };
     case "model:error":
       return { kind: "model error", text: event.hint ? `${event.message} (${event.hint})` : event.message };
     default:

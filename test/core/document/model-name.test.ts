@@ -75,6 +75,13 @@ describe("a name", () => {
     expect(refused(given)).toEqual(["usage.invalid", message, hint]);
   });
 
+  it("is refused in a node's list that names a model with and without its provider", () => {
+    const named = workflowOf({ look: { model: ["b", "openai:b"] } });
+    const refusedFor = (run: string) => refusal(() => checkModels(run, named, { env: { OPENAI_API_KEY: "k" } }));
+    expect(refusedFor("openai:x")?.[1]).toBe("the list of models names a model twice");
+    expect(refusedFor("anthropic:x")?.[1]).not.toContain("twice");
+  });
+
   it("of a file keeps its commas", () => {
     expect(parseModels("script:a,b.yml")).toBe("script:a,b.yml");
   });
