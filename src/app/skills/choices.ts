@@ -106,7 +106,7 @@ export function chooseSkills(
     instances: new Map(files.flatMap(instancesIn)),
     modules: files.flatMap(modulesIn),
     disabled: said.flatMap(({ disabled = [] }) => disabled),
-    addedHere: (flags.addSkill ?? []).map(([node]) => node),
+    addedHere: (flags.addSkill ?? []).map(nodeGiven),
     added: grouped([...said.flatMap(({ add }) => pairsIn(add)), ...(flags.addSkill ?? [])]),
     formats: {
       descriptor: said.find((one) => one.descriptor)?.descriptor ?? "current",
@@ -129,6 +129,14 @@ function grouped(pairs: readonly Pair[]): ReadonlyMap<string, readonly string[]>
 
 /** Skill id with the digest of its content. */
 const PINNED = /@[0-9a-f]{64}$/;
+
+function nodeGiven([node, skill]: Pair): string {
+  if (node !== "" && skill !== "") return node;
+  throw usageError(`${node}=${skill} does not give a node a skill`, [
+    "write ",
+    { option: "add-skill", value: "NODE=SKILL" },
+  ]);
+}
 
 function effectOf(place: string, effect: string): Effect {
   if ((effect === "read" || effect === "write") && /^[^.]+\../.test(place)) return effect;

@@ -149,6 +149,15 @@ describe("what is said about skills", () => {
     );
   });
 
+  test.each([
+    ["look", ""],
+    ["", "logs"],
+  ])("refuse %j=%j for a node's further skill", (node, skill) => {
+    expect(() => choose({ flags: { addSkill: [[node, skill]] } })).toThrow(
+      `${node}=${skill} does not give a node a skill`,
+    );
+  });
+
   test("variables for a skill add up", () => {
     const { variables } = choose({
       flags: { skillEnv: [["a", "ONE"]] },
