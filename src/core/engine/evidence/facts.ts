@@ -74,38 +74,59 @@ const NAME = /`([^`\n]{1,300})`|"([^"\n]{1,300})"|[“„]([^“”\n]{1,300})[�
 const REFERENCE = /^\[?r\d+\]?$/i;
 const UUID = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?!\w)/iy;
 const VERSION = /(?:v\d{1,9}(?:\.\d{1,9}){0,5}|\d{1,9}(?:\.\d{1,9}){2,5})(?:-[a-z][\w.]{0,40})?(?!\w|\.\d)/iy;
+/** After these words, two parts are a version. */
+const SAID_VERSION =
+  /(?:(?<=\bversion[ :=]{1,2})\d{1,9}|(?<=\brelease[ :=]{1,2})\d{1,9}\.\d{1,9})(?:\.\d{1,9})?(?!\w|[.,]\d)/iy;
 const HEX = /(?:0x)?(?=[0-9a-f]{0,63}\d)(?=\d{0,63}[a-f])[0-9a-f]{7,64}(?![\w-])/iy;
 /** A word, path or other name, whose digits are not numbers of their own. */
 const WORD = /[\p{L}_#@/][\p{L}\p{N}_#@/.:-]{0,300}/uy;
 
+type Found = { readonly fact?: Fact; readonly end: number } | undefined;
+
 /** Reads the fact, or the word that is none, at a position. */
-function factAt(text: string, at: number): { readonly fact?: Fact; readonly end: number } | undefined {
+function factAt(text: string, at: number): Found {
   const name = matchAt(NAME, text, at);
   if (name) {
     const inner = (name.slice(1).find((group) => group !== undefined) ?? "").trim();
     const end = at + name[0].length;
     return inner === "" || REFERENCE.test(inner) ? { end } : { fact: { kind: "name", text: inner }, end };
   }
+  const marked = versionAt(text, at) ?? timeAt(text, at);
+  if (marked) return marked;
+  const word = matchAt(WORD, text, at)?.[0];
+  if (word) return { end: at + word.length };
+  const number = numberAt(text, at);
+  // `5xx`, `3rd` and `2x` are words.
+  const tail = number && matchAt(WORD, text, number.end);
+  return tail ? { end: number.end + tail[0].length } : number;
+}
+
+/** Reads the version or id at a position. */
+function versionAt(text: string, at: number): Found {
   for (const [kind, pattern] of [
     ["id", UUID],
     ["version", VERSION],
+    ["version", SAID_VERSION],
     ["id", HEX],
   ] as const) {
     const found = matchAt(pattern, text, at)?.[0];
-    if (found !== undefined) return { fact: { kind, text: found }, end: at + found.length };
+    const end = at + (found?.length ?? 0);
+    // In `release 1.5 h ago` the number is a duration.
+    const isMeasured = pattern === SAID_VERSION && quantityAt(text, at)?.end !== end;
+    if (found !== undefined && !isMeasured) return { fact: { kind, text: found }, end };
   }
-  const moment = momentAt(text, at);
-  if (moment) {
-    return { fact: { kind: "moment", text: text.slice(at, moment.end), moment: moment.moment }, end: moment.end };
-  }
-  const word = matchAt(WORD, text, at);
-  if (word) return { end: at + word[0].length };
-  const number = quantityAt(text, at);
-  // `5xx`, `3rd` and `2x` are words.
-  const tail = number && matchAt(WORD, text, number.end);
-  if (tail) return { end: number.end + tail[0].length };
+  return undefined;
+}
+
+function timeAt(text: string, at: number): Found {
+  const found = momentAt(text, at);
+  return found && { fact: { kind: "moment", text: text.slice(at, found.end), moment: found.moment }, end: found.end };
+}
+
+function numberAt(text: string, at: number): Found {
+  const found = quantityAt(text, at);
   return (
-    number && { fact: { kind: "number", text: text.slice(at, number.end), quantity: number.quantity }, end: number.end }
+    found && { fact: { kind: "number", text: text.slice(at, found.end), quantity: found.quantity }, end: found.end }
   );
 }
 
@@ -125,7 +146,7 @@ interface Book {
 function hasFact(book: Book, fact: Fact): boolean {
   switch (fact.kind) {
     case "number":
-      return hasNumber(book, fact.quantity);
+      return hasNumber(book, fact.quantity) || (isDotted(fact.text) && hasWord(book.lower, fact.text, AROUND_VERSION));
     case "moment":
       return book.moments.some((moment) => isSameMoment(fact.moment, moment));
     case "id":
@@ -136,6 +157,9 @@ function hasFact(book: Book, fact: Fact): boolean {
       return book.folded().includes(stringOf(fact.text));
   }
 }
+
+/** Two parts such as `4.2` may be a number or the version `v4.2`. */
+const isDotted = (text: string) => /^\d+\.\d+$/.test(text);
 
 function hasNumber({ numbers, lines }: Book, { value, step, kind, sizes }: Quantity): boolean {
   const has = (group: Group, unit: number) => isWithin(numbers[group], value * unit, step * unit);
@@ -170,11 +194,19 @@ function readBook(text: string): Book {
   };
 }
 
-/** Visits the numbers of a record, as written and with their units. Digits within a word or a date count too. */
+/**
+ * Visits the numbers of a record, as written and with their units. Digits within a word or a date count too. Of a
+ * version only the first part is a number.
+ */
 function eachNumber(text: string, visit: (written: number, quantity: Quantity) => void): void {
-  for (const { index, 0: written } of text.matchAll(/\d+(?:\.\d+)?/g)) {
-    const number = quantityAt(text, index);
-    if (number) visit(Number(written), number.quantity);
+  for (const { index, 0: found, 1: v = "", 2: major = "" } of text.matchAll(/(\bv)?(\d+)(?:\.\d+)*/gi)) {
+    const parts = found.split(".");
+    const isVersion = parts.length > (v ? 1 : 2);
+    const isDate = parts.length === 3 && /^(?:19|20)\d\d$/.test(parts[2] ?? "");
+    const number = quantityAt(text, index + v.length);
+    if (isVersion || !number) {
+      for (const part of isDate ? parts : [major]) visit(Number(part), { value: Number(part), step: 1, sizes: [1] });
+    } else visit(Number(found.slice(v.length)), number.quantity);
   }
 }
 

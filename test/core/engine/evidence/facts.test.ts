@@ -16,6 +16,8 @@ describe("the facts of a claim", () => {
     ["v1.4.2 at 10.0.0.12", ["v1.4.2", "10.0.0.12"]],
     ['`pool.size` is "exhausted"', ["pool.size", "exhausted"]],
     ["as `r7` shows", []],
+    ["version 18.1, release 18.10, and version: 3 at 18.1 s", ["18.1", "18.10", "3", "18.1 s"]],
+    ["the release 1.5 h ago, release 1.5 million", ["1.5 h", "1.5 million"]],
     ["fails with 'disk is full' (‘no space’)", ["disk is full", "no space"]],
     ["the pool doesn't free Wren's or the users' connections, isn't it", []],
   ])("%s", (claim, facts) => {
@@ -65,6 +67,13 @@ describe("a claim whose facts are in the record", () => {
     ['"no free connection"', "ERROR no  free connection"],
     ["line 58", "@@ -50,12 +52,14 @@ function f\n+ return"],
     ["p99 was 3 s", '{"p99":"3s"}'],
+    ["latency 18.1 s", "latency 18.1"],
+    ["load 4.2", "load 4.2 and 4.2.1"],
+    ["version 4.2", "deploy v4.2 done"],
+    ["checkout 4.2 is out", "deploy checkout v4.2 done"],
+    ["version 18.1", '{"version":18.1}'],
+    ["Node 18", "Node v18.10.3"],
+    ["in 2026", "22.11.2026 boot"],
   ])("%s | %s", (claim, record) => {
     expect(missing(claim, record)).toEqual([]);
   });
@@ -86,6 +95,12 @@ describe("a claim with a fact that is not", () => {
     ["v1.4.2", "v1.4.20 and v1.4", ["v1.4.2"]],
     ["v1.4", "v1.4.2", ["v1.4"]],
     ["10.0.0.1", "10.0.0.12", ["10.0.0.1"]],
+    ["version 18.1", "deploy 18.10.3 done", ["18.1"]],
+    ["release 18.10", "deploy 18.10.3 done", ["18.10"]],
+    ["version 4.2 was deployed", "deploy 4.2.1 done", ["4.2"]],
+    ["version 18", "deploy 18.10.3 done", ["18"]],
+    ["load 10.3", "deploy 18.10.3 done", ["10.3"]],
+    ["load 4.20", "v4.2", ["4.20"]],
     ["`checkout` failed", '{"service":"payments"}', ["checkout"]],
     ["line 70", "@@ -50,12 +52,14 @@ function f\n+ return", ["70"]],
   ])("%s | %s", (claim, record, facts) => {
