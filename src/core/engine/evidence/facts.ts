@@ -74,9 +74,10 @@ const NAME = /`([^`\n]{1,300})`|"([^"\n]{1,300})"|[“„]([^“”\n]{1,300})[�
 const REFERENCE = /^\[?r\d+\]?$/i;
 const UUID = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?!\w)/iy;
 const VERSION = /(?:v\d{1,9}(?:\.\d{1,9}){0,5}|\d{1,9}(?:\.\d{1,9}){2,5})(?:-[a-z][\w.]{0,40})?(?!\w|\.\d)/iy;
-/** After these words, two parts are a version. */
+/** After these words, two parts are a version, and letters alone are an id. */
 const SAID_VERSION =
   /(?:(?<=\bversion[ :=]{1,2})\d{1,9}|(?<=\brelease[ :=]{1,2})\d{1,9}\.\d{1,9})(?:\.\d{1,9})?(?!\w|[.,]\d)/iy;
+const SAID_ID = /(?<=\bcommit[ :#]{1,2})[a-f]{7,64}(?![\w-])/iy;
 const HEX = /(?:0x)?(?=[0-9a-f]{0,63}\d)(?=\d{0,63}[a-f])[0-9a-f]{7,64}(?![\w-])/iy;
 /** A word, path or other name, whose digits are not numbers of their own. */
 const WORD = /[\p{L}_#@/][\p{L}\p{N}_#@/.:-]{0,300}/uy;
@@ -94,7 +95,7 @@ function factAt(text: string, at: number): Found {
   const marked = versionAt(text, at) ?? timeAt(text, at);
   if (marked) return marked;
   const word = matchAt(WORD, text, at)?.[0];
-  if (word) return { end: at + word.length };
+  if (word) return gluedIn(text, at, word) ?? { end: at + word.length };
   const number = numberAt(text, at);
   // `5xx`, `3rd` and `2x` are words.
   const tail = number && matchAt(WORD, text, number.end);
@@ -107,6 +108,7 @@ function versionAt(text: string, at: number): Found {
     ["id", UUID],
     ["version", VERSION],
     ["version", SAID_VERSION],
+    ["id", SAID_ID],
     ["id", HEX],
   ] as const) {
     const found = matchAt(pattern, text, at)?.[0];
@@ -128,6 +130,26 @@ function numberAt(text: string, at: number): Found {
   return (
     found && { fact: { kind: "number", text: text.slice(at, found.end), quantity: found.quantity }, end: found.end }
   );
+}
+
+/** Reads the first fact after a mark within a word, as in `app:1.4.2`. Digits in `web-1`, `http/2` and `a.js:5` are none. */
+function gluedIn(text: string, at: number, word: string): Found {
+  for (const { index, 0: mark } of word.matchAll(/[:@/#-](?=[\da-fv])/gi)) {
+    const from = at + index + 1;
+    const found = versionAt(text, from) ?? (mark === ":" ? timeAt(text, from) : undefined);
+    const isExact = found?.fact?.kind !== "version" || found.fact.text.includes(".");
+    const fact = found ? isExact && found : gluedNumber(text, { from, mark, head: word.slice(0, index) });
+    if (fact) return { ...fact, end: Math.max(fact.end, at + word.length) };
+  }
+  return undefined;
+}
+
+/** Reads the number that ends a word such as `status:503`, `p99:900ms` or `#4512`. A line number of a file is not a fact. */
+function gluedNumber(text: string, { from, mark, head }: Record<"mark" | "head", string> & { from: number }): Found {
+  const found = mark === ":" || mark === "#" ? numberAt(text, from) : undefined;
+  if (found?.fact?.kind !== "number" || /[\p{L}\p{N}_/:-]/u.test(text.charAt(found.end))) return undefined;
+  if (mark === "#") return found.fact.text.length > 1 ? found : undefined;
+  return found.fact.quantity.kind || !/[.:/]|^r\d+$/i.test(head) ? found : undefined;
 }
 
 type Group = UnitKind | "bare" | "written";

@@ -86,11 +86,8 @@ function unitAt(text: string, at: number): Unit | undefined {
   const end = at + found[0].length;
   if (ratio !== undefined) return { kind: "ratio", sizes: [0.01], end };
   if (time !== undefined) return { kind: "time", sizes: [secondsOf(time)], end };
-  const isAttached = found[1] === "" || (factor ?? "").length > 1;
-  if (factor !== undefined && FACTORS[factor] !== undefined) {
-    return isAttached ? { sizes: [FACTORS[factor]], end } : undefined;
-  }
-  if (bytes === undefined || (!isAttached && !/b/i.test(bytes))) return undefined;
+  if (factor !== undefined && FACTORS[factor] !== undefined) return { sizes: [FACTORS[factor]], end };
+  if (bytes === undefined || (found[1] !== "" && !/b/i.test(bytes))) return undefined;
   const power = bytes.length > 1 || !/b/i.test(bytes) ? Math.max(0, POWERS.indexOf(bytes.charAt(0).toLowerCase())) : 0;
   const sizes = bytes.charAt(1) === "i" || bytes.startsWith("byte") ? [1024 ** power] : [1000 ** power, 1024 ** power];
   return { kind: "bytes", sizes, end };

@@ -18,6 +18,16 @@ describe("the facts of a claim", () => {
     ["as `r7` shows", []],
     ["version 18.1, release 18.10, and version: 3 at 18.1 s", ["18.1", "18.10", "3", "18.1 s"]],
     ["the release 1.5 h ago, release 1.5 million", ["1.5 h", "1.5 million"]],
+    ["web-1, s3, utf-8, us-east-1, http/2, HTTP/1.1, k8s, r7:53, r7@90, /api/v2/orders, top-10, step #2", []],
+    [
+      "src/a.js:12, a.js:12:4, http://localhost:8080/x, CVE-2026-12345, range:10-20, error:5xx, the commit is defaced",
+      [],
+    ],
+    ["app:9.9.9, app@9.9.8, app-9.9.7, app/9.9.6, commit:9f8e7d7aa", ["9.9.9", "9.9.8", "9.9.7", "9.9.6", "9f8e7d7aa"]],
+    [
+      "PR #4512, latency:900ms, status:503, db.wait:5s, at:14:05, commit deadbeef",
+      ["4512", "900ms", "503", "5s", "14:05", "deadbeef"],
+    ],
     ["fails with 'disk is full' (‘no space’)", ["disk is full", "no space"]],
     ["the pool doesn't free Wren's or the users' connections, isn't it", []],
   ])("%s", (claim, facts) => {
@@ -74,6 +84,11 @@ describe("a claim whose facts are in the record", () => {
     ["version 18.1", '{"version":18.1}'],
     ["Node 18", "Node v18.10.3"],
     ["in 2026", "22.11.2026 boot"],
+    ["checkout:4.2.1, commit:9f8e7d7", "deploy of checkout 4.2.1 from 9f8e7d7aa1"],
+    ["PR #4512, status:503, latency:900ms", '{"number":4512,"status":503,"latency_ms":900}'],
+    ["app-1.2.3.jar, redis:6379 and img@1.2.3", "app-1.2.3.jar redis:6379 img:1.2.3"],
+    ["1.2 M requests", '{"n":1234567}'],
+    ["status:503 200 times", "503 and 200"],
   ])("%s | %s", (claim, record) => {
     expect(missing(claim, record)).toEqual([]);
   });
@@ -101,6 +116,9 @@ describe("a claim with a fact that is not", () => {
     ["version 18", "deploy 18.10.3 done", ["18"]],
     ["load 10.3", "deploy 18.10.3 done", ["10.3"]],
     ["load 4.20", "v4.2", ["4.20"]],
+    ["checkout:9.9.9", "deploy of checkout 4.2.1", ["9.9.9"]],
+    ["PR #4512 and status:503", "PR #451, status 200", ["4512", "503"]],
+    ["3 k requests", "3 of 10 requests", ["3 k"]],
     ["`checkout` failed", '{"service":"payments"}', ["checkout"]],
     ["line 70", "@@ -50,12 +52,14 @@ function f\n+ return", ["70"]],
   ])("%s | %s", (claim, record, facts) => {
