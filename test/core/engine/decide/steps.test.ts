@@ -256,6 +256,11 @@ describe("a step whose skill is missing", () => {
     expect(result).toMatchObject({ exitCode: 3, error: { code: "skills.missing" } });
   });
 
+  test("fails if the tool is named like those of a usable skill, whatever other skill is missing", () => {
+    const { state } = playFile([{ id: "list", tool: "github_lis" }], [gone("linear"), GITHUB]);
+    expect(state.results.get("file")?.data.error).toMatch(/^step list: no tool is named github_lis/);
+  });
+
   test("fails if no skill could have the tool", () => {
     const { state } = playFile([{ id: "issue", tool: "linear_delete" }], [LINEAR, GITHUB]);
     expect(state.results.get("file")?.data.error).toMatch(/^step issue: no tool is named linear_delete/);

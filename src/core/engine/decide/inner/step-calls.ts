@@ -89,9 +89,12 @@ function lostSkills({ program, state, visit, node }: Scene, { tool: name }: Step
   const usable = new Set(now.flatMap(({ id, available, plannable }) => (available && !plannable ? id : [])));
   const recorded = toolNamed(toolsAt(program, state, visit.node).all, name);
   if (recorded) return [recorded.skill];
-  const lost = [...new Set(node.skills)].filter((id) => !usable.has(id));
-  const named = lost.filter((id) => alike(name).startsWith(`${alike(parseSkillReference(id).id)}_`));
-  return named.length > 0 ? named : lost;
+  const isOf = (id: string) => alike(name).startsWith(`${alike(parseSkillReference(id).id)}_`);
+  const listed = [...new Set(node.skills)];
+  const lost = listed.filter((id) => !usable.has(id));
+  const named = lost.filter(isOf);
+  // A tool that a usable skill does not have is a mistake.
+  return named.length > 0 || listed.some((id) => usable.has(id) && isOf(id)) ? named : lost;
 }
 
 /**
