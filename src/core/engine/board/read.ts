@@ -83,7 +83,7 @@ function readTracker(name: string, lists: JsonObject) {
   const issues = [...groupBy(found, ({ fault }) => fault.fingerprint).values()].flatMap(([issue]) => issue ?? []);
   const last = lists[pages.at(-1) ?? ""];
   const total = Number(memberAt(last, "total_count") ?? 0);
-  const hasMore = [memberAt(last, "next_cursor"), memberAt(last, "next_page")].some((next) => next !== undefined);
+  const hasMore = [memberAt(last, "next_cursor"), memberAt(last, "next_page")].some(Boolean);
   const gap = isRead && rows.every(Array.isArray) ? [] : [`${name}: not all of its issues could be listed`];
   const left = Math.max(hasMore ? 1 : 0, total - found.length);
   return { name, counts: tracker["count"] !== undefined, issues, isRead, gap, left };

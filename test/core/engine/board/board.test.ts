@@ -15,6 +15,16 @@ const sentry = (id: string, more = {}) => ({
 const bucket = (by: object, value = 40) => ({ by: { service: "shop", version: "2.41.0", ...by }, value });
 
 describe("a board", () => {
+  test.each([
+    [null, 0],
+    ["", 0],
+    [undefined, 0],
+    ["c", 1],
+  ])("of a list with next_cursor %j leaves %i", (next, left) => {
+    const list = { issues: [sentry("S-1")], ...(next === undefined ? {} : { next_cursor: next }) };
+    expect(readBoard({ lists: { sentry: list } })).toMatchObject({ left });
+  });
+
   test("is the same issues as its tracker lists, newest first, each once", () => {
     const board = readBoard({
       lists: {
