@@ -43,23 +43,36 @@ function isGiven(path: string, inputs: NonNullable<Workflow["inputs"]>): boolean
 }
 
 /** Tools that agents elsewhere have, in code style or called tools. */
-const NAMED = /`(Write|Edit|Bash)`|\b(Write|Edit|Bash) tools?\b/;
-/** Orders that need a working copy. The word commit counts only where it can be an order. */
+const NAMED = /`(?:Write|Edit|Bash)`|\b(?:Write|Edit|Bash)(?=\stools?\b)/g;
+/**
+ * Orders that need a working copy, where white space is one character. The words commit and push count only where they
+ * can be orders.
+ */
 const ORDERS = [
-  /(?:^|[.;:,*-]|\d[.)]|\b(?:and|then|must|should|please))[ \t]+(commit)\b(?! (?:that|which|sha|hash|id|message|log|history|range))/im,
-  /^(commit)\b(?! (?:that|which|sha|hash|id|message|log|history|range))/im,
-  /\b(create (?:a |the |a new |new |your )?(?:\w{1,30} )?branch)\b/i,
-  /\b(git push|push (?:the|your|it|to|a)\b)/i,
-  /\b(make the (?:\w{1,30} )?(?:code )?changes|implement the (?:\w{1,30} )?fix)\b/i,
+  /(?<=^|(?:[.;:,*-]|\d[.)]|\b(?:and|then|must|should|please))\s)commit\b(?!\s(?:that|which|sha|hash|id|message|log|history|range))/gim,
+  /(?<=^|(?:[.;:,*-]|\d[.)]|\b(?:and|then|must|should|please))\s)push(?=[.,;!]|$)/gim,
+  /\bcreate\s(?:a\s|the\s|a\snew\s|new\s|your\s)?(?:\w{1,30}\s)?branch\b/gi,
+  /\b(?:git\spush|push\s(?:the|your|it|to|a)\b)/gi,
+  /\b(?:make\sthe\s(?:\w{1,30}\s)?(?:code\s)?changes|implement\sthe\s(?:\w{1,30}\s)?fix)\b/gi,
 ] as const;
+const FORBIDDEN = /(?:\b(?:do not|never)|\bdon['’]t)(?: (?:ever|yet|also|use|the|a|any)){0,3} $/i;
+
+const shortened = (space: string) => (space.includes("\n") ? "\n" : " ");
+const isForbidden = (before: string) => FORBIDDEN.test(before.replaceAll("\n", " "));
 
 function fileTools({ instruction, disallowed_tools = [] }: WorkflowNode, path: string[]): Diagnostic[] {
   if (disallowed_tools.includes("Write") && disallowed_tools.includes("Edit")) return [];
-  const text = typeof instruction === "string" ? instruction : "";
-  const named = NAMED.exec(text);
-  const what = named?.[1] ?? named?.[2] ?? ORDERS.map((order) => order.exec(text)?.[1]).find((found) => found);
-  if (what === undefined) return [];
-  const said = named ? `names the tool ${what}` : `says "${what}"`;
+  const text = typeof instruction === "string" ? instruction.replace(/\s+/g, shortened) : "";
+  const asked = (pattern: RegExp) => {
+    const found = [...text.matchAll(pattern)].find(
+      ({ index }) => !isForbidden(text.slice(Math.max(0, index - 40), index)),
+    );
+    return found?.[0].replaceAll("`", "").replaceAll("\n", " ");
+  };
+  const named = asked(NAMED);
+  const order = named ?? ORDERS.map(asked).find((found) => found !== undefined);
+  if (order === undefined) return [];
+  const said = named === undefined ? `says "${order}"` : `names the tool ${named}`;
   const message = `the instruction ${said}, but the node has no tools for files`;
   const added = { option: "add-skill", value: `${path[1]}=${SKILL}` } as const;
   const hint = ["add workspace to its skills, or run it with ", added];

@@ -303,3 +303,30 @@ describe("large graphs (D1)", () => {
     expect(check(workflowOf(nodes, wrong)).filter(({ code }) => code === "UNKNOWN_EDGE_TARGET")).toHaveLength(5_999);
   });
 });
+
+describe("an instruction that asks a node without tools for files for a change", () => {
+  test.each<[instruction: string, said: string]>([
+    ["Implement\nthe fix now", 'says "Implement the fix"'],
+    ["Now make the code\nchanges.", 'says "make the code changes"'],
+    ["Make the code  changes", 'says "Make the code changes"'],
+    ["Test.\n\n  - push", 'says "push"'],
+    ["Test.\n* Commit", 'says "Commit"'],
+    ["1. Commit", 'says "Commit"'],
+    ["Do not push to main. Then push to the fork.", 'says "push to"'],
+    ["Use the `Edit` tool", "names the tool Edit"],
+    ["Use the Bash\ntool", "names the tool Bash"],
+  ])("%j", (instruction, said) => {
+    const [finding] = check(workflowOf({ a: { instruction } }));
+    expect(finding).toMatchObject({ code: "FILE_TOOLS_MISSING", message: expect.stringContaining(said) });
+  });
+
+  test.each([
+    "Do not push. Never commit.",
+    "do not create a branch",
+    "Never\ncommit to it, and don't\ngit push",
+    "Do not use the `Write` tool.",
+    "Read the last commit.\n- push events and the commit history",
+  ])("and not: %j", (instruction) => {
+    expect(codes(check(workflowOf({ a: { instruction } })))).toEqual([]);
+  });
+});
