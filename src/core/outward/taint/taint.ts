@@ -4,6 +4,7 @@ import { bringsText } from "../../document/inputs.ts";
 import type { Edge, WorkflowNode } from "../../document/workflow/node.ts";
 import type { Workflow } from "../../document/workflow/workflow.ts";
 import type { Writes } from "../../engine/settings/bounds.ts";
+import { isProposal } from "../../engine/tools/proposal.ts";
 import { isStatePut, isStateTool } from "../../engine/tools/state.ts";
 import { readsPrivate, type ToolDescriptor } from "../../skill/skill.ts";
 import { type Fault, stepFaults, type TaintCode, type ToolsAt } from "./step-faults.ts";
@@ -95,11 +96,12 @@ function examine(workflow: Workflow, writes: Writes, toolsAt: ToolsAt): Examined
     const fault = (isFound: boolean, code: Fault["code"], message: () => string): Fault[] => {
       return isFound ? [{ code, node, message: message() }] : [];
     };
-    const holdsWrites = writes === "allow" && writers.length > 0 && !said.steps;
+    // A proposal is planned in any mode.
+    const unseen = writes === "allow" && !said.steps ? writers.filter((tool) => !isProposal(tool)) : [];
     return [
       ...(said.steps ? stepFaults(node, { workflow, writes, tainted, toolsAt }) : []),
-      ...fault(outside !== undefined && holdsWrites, "taint.write_held", () => {
-        return `node "${node}" can write without review (${listed(writers)})${reaches()}`;
+      ...fault(outside !== undefined && unseen.length > 0, "taint.write_held", () => {
+        return `node "${node}" can write without review (${listed(unseen)})${reaches()}`;
       }),
       ...fault(outside !== undefined && writers.length < all.length, "taint.state", () => {
         return `node "${node}" writes ${(said.state ?? []).join(", ")}, which later runs read${reaches()}`;

@@ -44,8 +44,12 @@ const HELD = declare("held", [], {
 });
 const SCRIPTS = declare("scripts", [], { open: skillOf("scripts", [], { scripts: "write", instruction: "Run it." }) });
 const GUIDE = declare("guide", [], { open: skillOf("guide", [], { instruction: "How.", files: ["a.md"] }) });
+const WORKSPACE = declare("workspace", [toolOf("workspace", "propose_change", { ...write, audience: "public" })]);
 const SKILLS = new Map(
-  [LOGS, DEPLOYS, TICKETS, STATUS, RPC, VAULT, PAGER, HELD, SCRIPTS, GUIDE].map((skill) => [skill.open.id, skill]),
+  [WORKSPACE, LOGS, DEPLOYS, TICKETS, STATUS, RPC, VAULT, PAGER, HELD, SCRIPTS, GUIDE].map((skill) => [
+    skill.open.id,
+    skill,
+  ]),
 );
 
 type Writes = "allow" | "plan" | "deny";
@@ -166,6 +170,16 @@ describe("what is private", () => {
 describe("the findings", () => {
   it.each<[string, Workflow, readonly string[]]>([
     ["a tainted node that may write", pair({ skills: ["tickets"] }), ["warning taint.write_held b"]],
+    [
+      "a proposal, which every mode plans",
+      pair({ skills: ["workspace"] }, { tools: { allow: ["tail"] }, skills: ["logs"] }),
+      [],
+    ],
+    [
+      "a write beside a proposal",
+      pair({ skills: ["workspace", "tickets"] }),
+      ["warning taint.write_held b", "warning taint.private_to_public b"],
+    ],
     ["a node that only reads", pair({ skills: ["tickets"], effects: "read" }), []],
     ["a node whose filter leaves no write", pair({ skills: ["tickets"], tools: { allow: ["find"] } }), []],
     ["a node whose writes are denied by name", pair({ skills: ["tickets"], tools: { deny: ["file", "close"] } }), []],
