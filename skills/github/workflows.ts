@@ -1,6 +1,7 @@
 import { defineTool, type JsonObject, type ToolContext } from "skillflow";
 import {
   endOfStream,
+  JOB_LOG_RESULT,
   type JobLogInput,
   jobLogInput,
   LASTING,
@@ -96,6 +97,7 @@ export const workflowTools = [
     description:
       "Reads one job's log, without colors and timestamps: reduced to head, failed step, rare errors and tail; or by `search`, or from `offset`.",
     ...LASTING,
+    most_result: JOB_LOG_RESULT,
     selects: ["search"],
     echoes: ["id"],
     input_schema: z.strictObject({

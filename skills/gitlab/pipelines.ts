@@ -1,6 +1,7 @@
 import { defineTool, type JsonObject } from "skillflow";
 import {
   each,
+  JOB_LOG_RESULT,
   jobLogInput,
   jobLogShape,
   LASTING,
@@ -76,6 +77,7 @@ export const pipelineTools = [
     description:
       "Reads one job's log, without colors: reduced to head, failed step, rare errors and tail; or by `search`, or from `offset`.",
     ...LASTING,
+    most_result: JOB_LOG_RESULT,
     selects: ["search"],
     echoes: ["id"],
     input_schema: z.strictObject({

@@ -24,7 +24,7 @@ export {
   untoldPause,
   withoutMarkers,
 } from "./http.ts";
-export { endOfStream, type JobLogInput, jobLogInput, jobLogShape, readJobLog } from "./job-log.ts";
+export { endOfStream, JOB_LOG_RESULT, type JobLogInput, jobLogInput, jobLogShape, readJobLog } from "./job-log.ts";
 export { each, pick } from "./members.ts";
 export { wholePages } from "./pages.ts";
 export { causeCode } from "./reason.ts";

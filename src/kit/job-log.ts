@@ -29,6 +29,8 @@ export const jobLogShape = `log log_bytes:number log_lines:number matched:number
   next_offset:number blob_id`;
 
 const JOB_LOG_BYTES = 16_000;
+/** Room in characters for the longest part of a log as JSON, where line ends and quotation marks are longer. */
+export const JOB_LOG_RESULT = 140_000;
 /** Number of bytes kept of a log, from its end. */
 const LONGEST_LOG = 20_000_000;
 const LONGEST_LINE = 500;

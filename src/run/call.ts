@@ -25,7 +25,7 @@ import {
   type ToolContext,
 } from "../core/skill/skill.ts";
 import { atPlace } from "./queue.ts";
-import { holdLarge, isLarge } from "./results/large.ts";
+import { holdLarge, isLarge, MOST_RESULT } from "./results/large.ts";
 import { Stop, type Stopping, signalOf, withSignal } from "./stop.ts";
 import { type Suspect, suspected } from "./stray.ts";
 
@@ -76,7 +76,8 @@ export function createCall(options: CallOptions): CallTool {
       outcome = refusedCall(messageOf(error), stopping.aborted ? "run.interrupted" : callCodeOf(error));
     }
     // A map reads the whole board. No prompt shows more of it than `show` allows.
-    return settle(isBoardTool(call.tool) ? { ...options, mostResult: MOST_BOARD } : options, outcome);
+    const own = isBoardTool(call.tool) ? MOST_BOARD : (handler.tool.most_result ?? 0);
+    return settle(own > (options.mostResult ?? MOST_RESULT) ? { ...options, mostResult: own } : options, outcome);
   };
 }
 

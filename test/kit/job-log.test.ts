@@ -1,7 +1,9 @@
 import fc from "fast-check";
 import { toolContext } from "skillflow/testing";
 import { describe, expect, test } from "vitest";
-import { endOfStream, readableLog, readJobLog, reducedLog } from "../../src/kit/job-log.ts";
+import { workflowTools } from "../../skills/github/workflows.ts";
+import { pipelineTools } from "../../skills/gitlab/pipelines.ts";
+import { endOfStream, JOB_LOG_RESULT, readableLog, readJobLog, reducedLog } from "../../src/kit/job-log.ts";
 
 const ESCAPE = String.fromCharCode(27);
 const context = toolContext({});
@@ -76,6 +78,15 @@ test("every part of any log keeps to its size, and offsets lead through the whol
     }),
     { numRuns: 60 },
   );
+});
+
+test("the longest part of a log is a result that the model sees whole", async () => {
+  const log = 'said "x"\n'.repeat(10_000);
+  const result = await readJobLog(log, { offset: 0, max_bytes: 64_000 }, context);
+  expect(result.log.length).toBeGreaterThan(63_000);
+  expect(JSON.stringify(result).length).toBeLessThan(JOB_LOG_RESULT);
+  const tools = [...workflowTools, ...pipelineTools].filter(({ name }) => name === "get_job_log");
+  expect(tools.map(({ most_result }) => most_result)).toEqual([JOB_LOG_RESULT, JOB_LOG_RESULT]);
 });
 
 test("a log is stored whole unless it is shown whole", async () => {

@@ -12,7 +12,11 @@ import { toolOf } from "../harness/harness.ts";
 const { logger } = toolContext();
 type Handler = (input: never, context: ToolContext) => unknown;
 
-function caller(handler: Handler, options: Partial<CallOptions> = {}, descriptor: Partial<ToolDescriptor> = {}) {
+function caller(
+  handler: Handler,
+  options: Partial<CallOptions> = {},
+  descriptor: Partial<ToolDescriptor & Pick<Tool, "most_result">> = {},
+) {
   const tool: Tool = { ...toolOf("ops", "t", descriptor), handler };
   const call = createCall({
     run: "r1",
@@ -239,6 +243,13 @@ describe("a result", () => {
   test("with one large text keeps the rest as it is", async () => {
     const outcome = await returning({ path: "a.log", content: "line\n".repeat(20_000), more: { n: 1 } });
     expect(outcome).toMatchObject({ output: { path: "a.log", content: { lines: 20_000 }, more: { n: 1 } } });
+  });
+
+  test("up to the tool's own limit stays whole, and beyond it becomes a blob", async () => {
+    const log = "line\n".repeat(12_000);
+    const outcome = (most_result: number) => caller(() => ({ log }), {}, { most_result })();
+    expect(await outcome(80_000)).toEqual({ output: { log } });
+    expect(await outcome(60_000)).toMatchObject({ output: { log: { lines: 12_000 } } });
   });
 
   test("of much JSON becomes one blob whose lines can be searched", async () => {

@@ -156,6 +156,8 @@ export interface Tool extends Omit<ToolReach, "audience"> {
   readonly live?: boolean;
   /** The call changes only the run's own copy of something. Such calls run alone and in order. Only for the executor's own skills. */
   readonly contained?: boolean;
+  /** Largest result in characters of JSON that the model sees whole. Only for the executor's own skills. */
+  readonly most_result?: number;
   /** Config fields that this tool needs in addition to those that its skill requires. */
   readonly needs?: readonly string[];
   /**

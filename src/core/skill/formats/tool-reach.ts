@@ -109,12 +109,12 @@ export function claimedEffects(
 
 /** Applies the strictest values to a tool of an untrusted skill, whatever it declares. */
 export function unvouched(tool: Tool): Tool {
-  const none = Object.fromEntries([...TOOL_REACH_KEYS, "contained"].map((key) => [key, undefined]));
+  const none = Object.fromEntries([...TOOL_REACH_KEYS, "contained", "most_result"].map((key) => [key, undefined]));
   return { ...tool, ...none, ...STRICTER };
 }
 
 /** Removes what only the executor's own tools may declare. */
-export function uncontained({ contained: _, ...tool }: Tool): Tool {
+export function uncontained({ contained: _, most_result: __, ...tool }: Tool): Tool {
   return tool;
 }
 
