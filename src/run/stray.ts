@@ -78,7 +78,7 @@ export async function markedAsOurs<Value>(work: () => Promise<Value>): Promise<V
   }
 }
 
-/** Reads skills outside of runs. `tell` receives what an imported module throws later, or never handles. */
+/** Loads skills outside of a run. Passes stray errors of their modules to `tell`, even those that come later. */
 export function importing<Value>(tell: (error: unknown) => void, work: () => Value): Value {
   const take = (error: unknown) => {
     // An error of our own, such as a refused exit, ends the command.
