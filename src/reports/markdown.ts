@@ -255,7 +255,7 @@ const MOST_SWITCHES = 5;
 function spent({ result, record, answeredBy, recordingCost, every }: Account): string {
   const { usage, run, exitCode } = result;
   const cost = answeredBy === undefined ? `cost ${formatCost(usage.costUsd)}` : paidWords(answeredBy, recordingCost);
-  const told = joinWords([
+  const footer = joinWords([
     words`run ${code(run)}`,
     words`exit ${exitCode}`,
     words`${plural(usage.modelCalls, "model call")}`,
@@ -267,5 +267,5 @@ function spent({ result, record, answeredBy, recordingCost, every }: Account): s
   const switched = every.flatMap(({ remarks }) => remarks.filter(({ kind }) => kind === "model switch"));
   const switches = [...new Set(switched.map((each) => each.text))].slice(0, MOST_SWITCHES);
   const rows = switches.map((each) => ({ words: words`${shortText(each, 240)}` }));
-  return `---\n\n${markdownOf([text(told), ...list(rows)])}`;
+  return `---\n\n${markdownOf([text(footer), ...list(rows)])}`;
 }

@@ -78,12 +78,12 @@ export async function markedAsOurs<Value>(work: () => Promise<Value>): Promise<V
   }
 }
 
-/** Loads skills outside of a run. Passes stray errors of their modules to `tell`, even those that come later. */
-export function importing<Value>(tell: (error: unknown) => void, work: () => Value): Value {
+/** Loads skills outside of a run. `report` receives stray errors of their modules, even late ones. */
+export function importing<Value>(report: (error: unknown) => void, work: () => Value): Value {
   const take = (error: unknown) => {
     // An error of our own, such as a refused exit, ends the command.
     if (first.size > 0 || error instanceof SkillflowError) return false;
-    tell(error);
+    report(error);
     return true;
   };
   return within({ suspects: [...contextNow().suspects, { take }] }, work);
