@@ -60,6 +60,15 @@ const tryGit = (remote: string, ...args: string[]) => {
 };
 const idOf = (remote: string, ref: string) => tryGit(remote, "rev-parse", "--verify", "-q", ref)?.toString().trim();
 
+/** Files that differ, with moved ones as vendors report them: status, old path, new path. */
+const changesIn = (remote: string, ...between: string[]) =>
+  git(remote, "diff", "-M", "--name-status", ...between)
+    .split("\n")
+    .map((line) => {
+      const [status = "", from = "", to = from] = line.split("\t");
+      return [status.startsWith("R") ? "renamed" : "modified", from, to] as const;
+    });
+
 const gitHub =
   (remote: string): Answer =>
   ({ method, path, query, body }, { requests }) => {
@@ -89,8 +98,10 @@ const gitHub =
       return { content: tryGit(remote, "cat-file", "blob", of.slice(10))?.toString("base64"), encoding: "base64" };
     }
     if (method === "GET" && of.startsWith("compare/")) {
-      const files = git(remote, "diff", "--name-only", ...of.slice(8).split("...")).split("\n");
-      return { files: files.map((filename) => ({ filename })) };
+      const files = changesIn(remote, ...of.slice(8).split("...")).map(([status, from, to]) =>
+        status === "renamed" ? { status, filename: to, previous_filename: from } : { status, filename: to },
+      );
+      return { files };
     }
     if (of === "git/trees") {
       const env = { ...process.env, GIT_INDEX_FILE: join(remote, "service-index") };
@@ -150,12 +161,25 @@ const gitLab =
       return id && { commit: { id, parent_ids: git(remote, "log", "-1", "--format=%P", id).split(" ") } };
     }
     if (method === "GET" && of.startsWith("repository/files/")) {
-      const content = tryGit(remote, "show", `${query.get("ref")}:${of.slice(17)}`);
+      const content = tryGit(remote, "cat-file", "blob", `${query.get("ref")}:${of.slice(17)}`);
       return content && { content: content.toString("base64"), execute_filemode: false };
     }
     if (method === "GET" && of === "repository/compare") {
-      const names = git(remote, "diff", "--name-only", query.get("from") ?? "", query.get("to") ?? "").split("\n");
-      return { diffs: names.map((name) => ({ new_path: name, old_path: name })) };
+      const changes = changesIn(remote, query.get("from") ?? "", query.get("to") ?? "");
+      const diffs = changes.map(([status, old_path, new_path]) => {
+        return { old_path, new_path, renamed_file: status === "renamed" };
+      });
+      return { diffs };
+    }
+    if (method === "GET" && of === "repository/tree") {
+      const listed = tryGit(remote, "ls-tree", `${query.get("ref")}:${query.get("path")}`)?.toString();
+      const all = listed
+        ?.split("\n")
+        .filter(Boolean)
+        .map((line) => /^(\d+) (\w+) (\w+)\t(.*)$/.exec(line) ?? []);
+      const [size, page] = [Number(query.get("per_page")), Number(query.get("page"))];
+      const entries = all?.slice((page - 1) * size, page * size);
+      return entries?.map(([, mode, type, id, name]) => ({ id, name, type, mode }));
     }
     if (of === "repository/commits") {
       const folder = mkdtempSync(join(tmpdir(), "lab-"));
@@ -164,10 +188,15 @@ const gitLab =
       for (const one of given.actions as { action: string; file_path: string; content: string }[]) {
         if (
           (one.action === "create") !==
-          (tryGit(remote, "cat-file", "-e", `${given.start_sha}:${one.file_path}`) === undefined)
+          (tryGit(remote, "cat-file", "blob", `${given.start_sha}:${one.file_path}`) === undefined)
         ) {
           throw new Error(`${one.action} of ${one.file_path}`);
         }
+        if (one.action === "delete") {
+          rmSync(join(folder, one.file_path));
+          continue;
+        }
+        rmSync(join(folder, one.file_path), { recursive: true, force: true });
         mkdirSync(dirname(join(folder, one.file_path)), { recursive: true });
         writeFileSync(join(folder, one.file_path), Buffer.from(one.content, "base64"));
       }

@@ -26,7 +26,8 @@ export async function deliver({ run, patch, folder, checkout, forge, redactor }:
   const head = await forge.head();
   if (branch === head.branch) throw refusal("a change is never written to the default branch");
   const start = found?.parent ?? head.commit;
-  const files = await mergePatch({ folder, checkout, patch, fileAt: (path) => forge.file(start, path) });
+  const fileAt = (path: string) => forge.file(start, path);
+  const files = await mergePatch({ folder, checkout, patch, fileAt, list: (path) => forge.list(start, path) });
   if (files.length === 0) return { branch, existing: true, superseded: start };
   if (!found) await forge.create(branch, { head: start, files, message: `${patch.title}\n\nskillflow run ${run}` });
   else if (!(await isSame(forge, { from: start, to: found.commit, files }))) {

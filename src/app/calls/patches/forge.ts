@@ -1,5 +1,5 @@
 import type { Patch } from "../../../core/engine/event/patch.ts";
-import type { FileState } from "./git.ts";
+import type { Entry, FileState } from "./git.ts";
 import type { MergedFile } from "./merge.ts";
 
 /** A place that takes branches and requests: GitHub, GitLab, or any other Git remote. */
@@ -8,6 +8,8 @@ export interface Forge {
   /** Commit of a branch and its first parent. Undefined if there is no such branch. */
   find(branch: string): Promise<{ readonly commit: string; readonly parent: string } | undefined>;
   file(commit: string, path: string): Promise<FileState | undefined>;
+  /** Lists a folder. Empty if there is none. */
+  list(commit: string, folder: string): Promise<readonly Entry[]>;
   changed(from: string, to: string): Promise<readonly string[]>;
   /** Creates the branch with one commit on the head. Fails if the branch exists. */
   create(

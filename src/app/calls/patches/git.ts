@@ -64,6 +64,21 @@ export interface FileState {
   readonly content: Buffer;
 }
 
+/** Entry of a folder: a blob is a file or a link, a commit is a submodule. */
+export interface Entry {
+  readonly name: string;
+  readonly type: string;
+}
+
+/** Lists a folder of a commit. Empty if there is none. */
+export async function entriesIn(folder: OwnFolder, commit: string, path: string): Promise<Entry[]> {
+  const listed = await folder.text(["ls-tree", "-z", `${commit}:${path}`], { may: [0, 128] });
+  return [...listed.matchAll(/(?:^|\0)\d+ (\w+) [0-9a-f]+\t([^\0]+)/g)].map(([, type = "", name = ""]) => ({
+    type,
+    name,
+  }));
+}
+
 /** Reads a file of a commit or tree. Returns undefined if there is none. */
 export async function stateIn(
   folder: OwnFolder,

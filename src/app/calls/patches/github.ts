@@ -7,13 +7,26 @@ import { refusal } from "./merge.ts";
 /** GitHub through its Git data API. `repository` is owner/name. */
 export function openGitHub(api: Api, repository: string): Forge {
   const { get, post, textAt } = openApi(api, `repos/${pathOf(repository)}`);
-  const trees = new Map<string, Promise<Json | undefined>>();
-  const treeOf = (id: string) => {
-    const known = trees.get(id) ?? get(`git/trees/${id}`);
-    trees.set(id, known);
+  const objects = new Map<string, Promise<Json | undefined>>();
+  const once = (path: string) => {
+    const known = objects.get(path) ?? get(path);
+    objects.set(path, known);
     return known;
   };
-  const commitTree = async (commit: string) => textAt(await get(`git/commits/${commit}`), "tree", "sha");
+  const commitTree = async (commit: string) => textAt(await once(`git/commits/${commit}`), "tree", "sha");
+  const entriesOf = async (commit: string, folder: string) => {
+    const names = folder.split("/").filter(Boolean);
+    for (let tree = await commitTree(commit); ; ) {
+      const found = await once(`git/trees/${tree}`);
+      if (memberAt(found, "truncated") === true) throw refusal(`a folder of ${folder || "/"} is too large to read`);
+      const entries = listOf(memberAt(found, "tree"));
+      const name = names.shift();
+      if (name === undefined) return entries;
+      const entry = entries.find((one) => one.path === name);
+      if (entry?.type !== "tree") return [];
+      tree = textAt(entry, "sha");
+    }
+  };
   return {
     async head() {
       const branch = textAt(await get(""), "default_branch");
@@ -27,21 +40,17 @@ export function openGitHub(api: Api, repository: string): Forge {
       return { commit, parent: textAt(await get(`git/commits/${commit}`), "parents", 0, "sha") };
     },
     async file(commit, path) {
-      let tree = await commitTree(commit);
-      const names = path.split("/");
-      for (const [index, name] of names.entries()) {
-        const found = await treeOf(tree);
-        if (memberAt(found, "truncated") === true) throw refusal(`the folder of ${path} is too large to read`);
-        const entry = listOf(memberAt(found, "tree")).find((one) => one.path === name);
-        if (!entry) return undefined;
-        if (index < names.length - 1) tree = textAt(entry, "sha");
-        else if (entry.type !== "blob") return undefined;
-        else {
-          const blob = await get(`git/blobs/${textAt(entry, "sha")}`);
-          return { mode: textAt(entry, "mode"), content: Buffer.from(textAt(blob, "content"), "base64") };
-        }
-      }
-      return undefined;
+      const at = path.lastIndexOf("/") + 1;
+      const entry = (await entriesOf(commit, path.slice(0, at))).find((one) => one.path === path.slice(at));
+      if (entry?.type !== "blob") return undefined;
+      const blob = await get(`git/blobs/${textAt(entry, "sha")}`);
+      return { mode: textAt(entry, "mode"), content: Buffer.from(textAt(blob, "content"), "base64") };
+    },
+    async list(commit, folder) {
+      return (await entriesOf(commit, folder)).map((entry) => ({
+        name: textAt(entry, "path"),
+        type: textAt(entry, "type"),
+      }));
     },
     async changed(from, to) {
       const compared = await get(`compare/${from}...${to}`);

@@ -1,6 +1,11 @@
 import { type JsonObject, memberAt } from "../../../core/base/values.ts";
 import type { Forge } from "./forge.ts";
+import type { Entry } from "./git.ts";
 import { type Api, listOf, openApi } from "./http.ts";
+import { refusal } from "./merge.ts";
+
+const PAGE = 100;
+const MOST_PAGES = 100;
 
 /** GitLab through its commits API. `project` is the full path. */
 export function openGitLab(api: Api, project: string): Forge {
@@ -22,13 +27,26 @@ export function openGitLab(api: Api, project: string): Forge {
       const mode = memberAt(found, "execute_filemode") === true ? "100755" : "100644";
       return { mode, content: Buffer.from(textAt(found, "content"), "base64") };
     },
+    async list(commit, folder) {
+      const query = `repository/tree?path=${encodeURIComponent(folder)}&ref=${commit}&per_page=${PAGE}`;
+      const entries: Entry[] = [];
+      for (let page = 1; entries.length === (page - 1) * PAGE; page++) {
+        if (page > MOST_PAGES) throw refusal(`the folder ${folder || "/"} is too large to read`);
+        const found = listOf(await get(`${query}&page=${page}`));
+        if (found.length === 0) break;
+        entries.push(...found.map((entry) => ({ name: textAt(entry, "name"), type: textAt(entry, "type") })));
+      }
+      return entries;
+    },
     async changed(from, to) {
       const compared = await get(`repository/compare?from=${from}&to=${to}&straight=true`);
       return listOf(memberAt(compared, "diffs")).map((diff) => textAt(diff, "new_path"));
     },
     async create(branch, { head, files, message }) {
+      // A file can take the place of a folder only after the folder's own are gone.
+      const ordered = [...files].sort((one, other) => Number(Boolean(one.state)) - Number(Boolean(other.state)));
       const actions = await Promise.all(
-        files.map(async ({ path, state }): Promise<JsonObject> => {
+        ordered.map(async ({ path, state }): Promise<JsonObject> => {
           if (!state) return { action: "delete", file_path: path };
           const action = (await this.file(head, path)) ? "update" : "create";
           const content = state.content.toString("base64");

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { join } from "node:path";
 import { SkillflowError } from "../../../core/base/errors.ts";
 import type { Patch } from "../../../core/engine/event/patch.ts";
-import { changedPaths, type FileState, type OwnFolder, stateIn } from "./git.ts";
+import { changedPaths, type Entry, type FileState, type OwnFolder, stateIn } from "./git.ts";
 
 /** Applies a patch onto a newer commit: a three-way merge of the files that it names, without a working tree. */
 
@@ -17,11 +17,13 @@ interface Merging {
   /** Git directory of the checkout, which has the base. Only read. */
   readonly checkout: string;
   readonly patch: Patch;
+  /** Reads the new head. */
   readonly fileAt: (path: string) => Promise<FileState | undefined>;
+  readonly list: (folder: string) => Promise<readonly Entry[]>;
 }
 
 /** Returns the files that differ from the new head. Empty if it has the change already. Throws at conflicts. */
-export async function mergePatch({ folder, checkout, patch, fileAt }: Merging): Promise<readonly MergedFile[]> {
+export async function mergePatch({ folder, checkout, patch, fileAt, list }: Merging): Promise<readonly MergedFile[]> {
   const { diff, files, base } = patch;
   const objects = { GIT_ALTERNATE_OBJECT_DIRECTORIES: join(checkout, "objects") };
   const known = await folder.git(["cat-file", "-e", `${base}^{commit}`], { env: objects, may: [0, 1, 128] });
@@ -44,9 +46,46 @@ export async function mergePatch({ folder, checkout, patch, fileAt }: Merging): 
   const merge = ["merge-tree", "--write-tree", "--name-only", "--no-messages", "-z", ...sides];
   const { status, stdout } = await folder.git(merge, { may: [0, 1] });
   const [tree = "", ...conflicts] = stdout.toString("utf8").split("\0").filter(Boolean);
-  if (status === 1)
-    throw refusal(`the base has moved and the change conflicts in ${[...new Set(conflicts)].join(", ")}`);
-  return differences(folder, head, tree.trim());
+  if (status === 1) throw conflict([...new Set(conflicts)].join(", "));
+  const merged = await differences(folder, head, tree.trim());
+  const gone = new Set(merged.flatMap(({ path, state }) => (state ? [] : [path])));
+  const isNew = (path: string) => now.some((one) => one.path === path && !one.state);
+  for (const { path } of merged.filter(({ path, state }) => state && isNew(path))) {
+    const lost = await inTheWay(list, path, gone);
+    if (lost !== undefined) throw conflict(`${path}, where it has ${lost}`);
+  }
+  return merged;
+}
+
+/** Returns what a new file would replace and the change does not delete: an entry below its path, or at a parent. */
+async function inTheWay(list: Merging["list"], path: string, gone: ReadonlySet<string>): Promise<string | undefined> {
+  const names = path.split("/");
+  // The folder itself nearly always exists, so one list is enough.
+  for (let depth = names.length - 1; depth >= 0; depth--) {
+    const entries = await list(names.slice(0, depth).join("/"));
+    if (entries.length === 0) continue;
+    const found = entries.find(({ name }) => name === names[depth]);
+    return found ? firstLeft(list, names.slice(0, depth + 1).join("/"), { found, gone }) : undefined;
+  }
+  return undefined;
+}
+
+/** Returns the first path at or below an entry that the change does not delete. Ends there, so it lists few folders. */
+async function firstLeft(
+  list: Merging["list"],
+  path: string,
+  { found, gone }: { readonly found: Entry; readonly gone: ReadonlySet<string> },
+): Promise<string | undefined> {
+  if (found.type !== "tree") return gone.has(path) ? undefined : path;
+  for (const below of await list(path)) {
+    const left = await firstLeft(list, `${path}/${below.name}`, { found: below, gone });
+    if (left !== undefined) return left;
+  }
+  return undefined;
+}
+
+function conflict(where: string): SkillflowError {
+  return refusal(`the base has moved and the change conflicts in ${where}`);
 }
 
 /** An outcome that a person must resolve. Nothing was written. */

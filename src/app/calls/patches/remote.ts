@@ -1,6 +1,6 @@
 import { SkillflowError } from "../../../core/base/errors.ts";
 import type { Forge } from "./forge.ts";
-import { changedPaths, type OwnFolder, stateIn } from "./git.ts";
+import { changedPaths, entriesIn, type OwnFolder, stateIn } from "./git.ts";
 import { refusal } from "./merge.ts";
 
 /** Any other Git remote, with the user's own credentials. It has branches, but no requests. */
@@ -24,6 +24,7 @@ export function openRemote(folder: OwnFolder, url: string): Forge {
       return { commit, parent };
     },
     file: (commit, path) => stateIn(folder, { tree: commit, path }),
+    list: (commit, path) => entriesIn(folder, commit, path),
     changed: (from, to) => changedPaths(folder, from, to),
     async create(branch, { head, files, message }) {
       const env = { GIT_INDEX_FILE: "push-index" };

@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { afterEach, beforeEach, describe, expect } from "vitest";
 import { deliver } from "../../../../src/app/calls/patches/deliver.ts";
 import type { Forge } from "../../../../src/app/calls/patches/forge.ts";
@@ -13,7 +13,7 @@ import { openRemote } from "../../../../src/app/calls/patches/remote.ts";
 import { findTarget } from "../../../../src/app/calls/patches/target.ts";
 import { createRedactor } from "../../../../src/core/base/redact/redact.ts";
 import type { Patch } from "../../../../src/core/engine/event/patch.ts";
-import { oneOf } from "../../../harness/long.ts";
+import { oneOf, turnOf } from "../../../harness/long.ts";
 import { type Forge as Served, serveForge } from "../../../services/forges.ts";
 
 const test = oneOf(6);
@@ -21,7 +21,16 @@ const test = oneOf(6);
 /** Delivery of approved patches. The repository behind every service is a real one. */
 
 let root = "";
-const AS = ["-c", "user.name=t", "-c", "user.email=t@localhost", "-c", "init.defaultBranch=main"];
+const AS = [
+  "-c",
+  "user.name=t",
+  "-c",
+  "advice.addEmbeddedRepo=false",
+  "-c",
+  "user.email=t@localhost",
+  "-c",
+  "init.defaultBranch=main",
+];
 const git = (cwd: string, ...args: string[]) => execFileSync("git", [...AS, ...args], { cwd, encoding: "utf8" }).trim();
 const sha256 = (text: string) => createHash("sha256").update(text).digest("hex");
 const LINES = ["one", "two", "three", "four", "five", "six", "seven", ""].join("\n");
@@ -84,7 +93,93 @@ async function send(patch: Patch, open: (folder: Parameters<typeof openRemote>[0
 const byPush = (folder: Parameters<typeof openRemote>[0]) => openRemote(folder, remote());
 const at = (branch: string, path: string) => git(remote(), "show", `${branch}:${path}`);
 
+/** Commits what `change` does to the checkout, and pushes it. */
+function commit(change: () => void) {
+  change();
+  git(work(), "add", "-A");
+  git(work(), "commit", "-qm", "upstream");
+  git(work(), "push", "-q", "origin", "HEAD:main");
+}
+
+/** The patch of what `change` does to the checkout, which stays as it was. */
+function patchBy(change: () => void): Patch {
+  change();
+  git(work(), "add", "-A");
+  const diff = `${execFileSync("git", ["diff", "--cached", "--no-renames"], { cwd: work(), encoding: "utf8" })}`;
+  const names = git(work(), "diff", "--cached", "--no-renames", "--name-status").split("\n");
+  const files = names.map((line) => {
+    const [status = "", path = ""] = line.split("\t");
+    const text = execFileSync("git", ["show", `${status === "D" ? "HEAD" : ""}:${path}`], { cwd: work() });
+    const kind = status === "D" ? "deleted" : status === "A" ? "added" : "changed";
+    return { path, change: kind, mode: "100644", sha256: sha256(text.toString()) } as const;
+  });
+  git(work(), "reset", "-q", "--hard");
+  return patchOf({ diff, files });
+}
+
+/** What upstream has where the change adds a file, and what of it the message names. */
+const IN_THE_WAY: readonly (readonly [what: string, added: string, upstream: () => void, named: string])[] = [
+  ["a folder at its path", "src/new.txt", () => place("src/new.txt/deep/x"), "src/new.txt/deep/x"],
+  ["a file at its folder", "src/pkg/x.txt", () => place("src/pkg"), "src/pkg"],
+  ["a file at a folder above", "pkg/deep/x.txt", () => place("pkg"), "pkg"],
+  ["a link at its folder", "pkg/x.txt", () => symlinkSync("a.txt", join(work(), "pkg")), "pkg"],
+  ["a submodule at its folder", "pkg/x.txt", () => submodule("pkg"), "pkg"],
+  ["a submodule at its path", "src/new", () => submodule("src/new"), "src/new"],
+];
+
+function place(path: string, text = "new\n") {
+  mkdirSync(dirname(join(work(), path)), { recursive: true });
+  put(path, text);
+}
+
+function submodule(path: string) {
+  mkdirSync(join(work(), path), { recursive: true });
+  git(join(work(), path), "init", "-q");
+  git(join(work(), path), "commit", "-q", "--allow-empty", "-m", "other");
+}
+
+/** Changes that put a file where they delete what was there. */
+const TURNED: readonly (readonly [what: string, from: string, to: string])[] = [
+  ["a folder into a file", "src/old/x.txt", "src/old"],
+  ["a file into a folder", "src/old", "src/old/x.txt"],
+];
+
+const turn = (from: string, to: string) => () => {
+  rmSync(join(work(), from.length < to.length ? from : to), { recursive: true });
+  place(to, "turned\n");
+};
+
+const turning = (from: string, to: string) => {
+  commit(() => place(from));
+  return patchBy(turn(from, to));
+};
+
 describe("git push", () => {
+  test.each(turnOf(IN_THE_WAY, 2))(
+    "refuses a new file where upstream has %s",
+    async (_what, added, upstream, named) => {
+      const patch = patchBy(() => place(added));
+      commit(upstream);
+      const sent = send(patch, byPush);
+      await expect(sent).rejects.toThrow(`conflicts in ${added}, where it has ${named}`);
+      await expect(sent).rejects.toMatchObject({ code: "call.refused" });
+      expect(git(remote(), "branch", "--list", "skillflow/*")).toBe("");
+    },
+  );
+
+  test.each(turnOf(TURNED, 1))("turns %s, unless upstream has more there", async (_what, from, to) => {
+    const patch = turning(from, to);
+    expect(await send(patch, byPush)).toEqual({ branch: patch.branch });
+    expect(git(remote(), "diff", "--name-only", "--no-renames", "main", patch.branch).split("\n").sort()).toEqual(
+      [to, from].sort(),
+    );
+    git(remote(), "branch", "-D", patch.branch);
+    if (from.length > to.length) {
+      commit(() => place(`${to}/y.txt`));
+      await expect(send(patch, byPush)).rejects.toThrow(`${to}/y.txt`);
+    }
+  });
+
   test("creates one branch with one commit, and nothing in the checkout", async () => {
     const patch = patchOf();
     const refs = git(work(), "for-each-ref");
@@ -210,6 +305,25 @@ describe.each([
     expect(service.requests).toHaveLength(1);
     expect(await send(patch, opening(service))).toMatchObject({ branch: patch.branch, existing: true });
     expect(service.writes).toHaveLength(writes);
+  });
+
+  test.each(turnOf(IN_THE_WAY, 2))(
+    "refuses a new file where upstream has %s",
+    async (_what, added, upstream, named) => {
+      const service = await serveForge(vendor, remote());
+      const patch = patchBy(() => place(added));
+      commit(upstream);
+      const message = `conflicts in ${added}, where it has ${named}`;
+      await expect(send(patch, opening(service))).rejects.toThrow(message);
+      expect(service.writes).toEqual([]);
+    },
+  );
+
+  test.each(turnOf(TURNED, 1))("turns %s", async (_what, from, to) => {
+    const service = await serveForge(vendor, remote());
+    const patch = turning(from, to);
+    expect(await send(patch, opening(service))).toMatchObject({ branch: patch.branch });
+    expect(at(patch.branch, to)).toBe("turned");
   });
 
   test("changes no other byte of a file that upstream is not UTF-8 any more", async () => {
