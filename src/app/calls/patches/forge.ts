@@ -10,6 +10,7 @@ export interface Forge {
   file(commit: string, path: string): Promise<FileState | undefined>;
   /** Lists a folder. Empty if there is none. */
   list(commit: string, folder: string): Promise<readonly Entry[]>;
+  /** Paths of the files that differ. Both, of a file that moved. */
   changed(from: string, to: string): Promise<readonly string[]>;
   /** Creates the branch with one commit on the head. Fails if the branch exists. */
   create(

@@ -54,7 +54,10 @@ export function openGitHub(api: Api, repository: string): Forge {
     },
     async changed(from, to) {
       const compared = await get(`compare/${from}...${to}`);
-      return listOf(memberAt(compared, "files")).map((file) => textAt(file, "filename"));
+      return listOf(memberAt(compared, "files")).flatMap((file) => [
+        textAt(file, "filename"),
+        ...(file.status === "renamed" ? [textAt(file, "previous_filename")] : []),
+      ]);
     },
     async create(branch, { head, files, message }) {
       // The API takes text, and would change the other bytes of the file.

@@ -40,7 +40,10 @@ export function openGitLab(api: Api, project: string): Forge {
     },
     async changed(from, to) {
       const compared = await get(`repository/compare?from=${from}&to=${to}&straight=true`);
-      return listOf(memberAt(compared, "diffs")).map((diff) => textAt(diff, "new_path"));
+      return listOf(memberAt(compared, "diffs")).flatMap((diff) => [
+        textAt(diff, "new_path"),
+        ...(diff.renamed_file === true ? [textAt(diff, "old_path")] : []),
+      ]);
     },
     async create(branch, { head, files, message }) {
       // A file can take the place of a folder only after the folder's own are gone.

@@ -1,6 +1,6 @@
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, describe, expect } from "vitest";
@@ -324,6 +324,17 @@ describe.each([
     const patch = turning(from, to);
     expect(await send(patch, opening(service))).toMatchObject({ branch: patch.branch });
     expect(at(patch.branch, to)).toBe("turned");
+  });
+
+  test("makes only the request for a branch whose change moves a file", async () => {
+    const service = await serveForge(vendor, remote());
+    const patch = patchBy(() => renameSync(join(work(), "a.txt"), join(work(), "moved.txt")));
+    service.failAt = vendor === "github" ? 3 : 1;
+    await expect(send(patch, opening(service))).rejects.toThrow();
+    service.failAt = 0;
+    expect(await send(patch, opening(service))).toEqual({ branch: patch.branch, url: expect.any(String) });
+    expect(await send(patch, opening(service))).toMatchObject({ existing: true });
+    expect(service.requests).toHaveLength(1);
   });
 
   test("changes no other byte of a file that upstream is not UTF-8 any more", async () => {
