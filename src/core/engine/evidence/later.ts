@@ -27,7 +27,7 @@ export function cutLaterText(text: string, asOf: number): string {
 
 function cut(value: Json, limit: Limit): Json | undefined {
   if (typeof value === "string") return cutString(value, limit);
-  if (Array.isArray(value)) return cutList(value as readonly Json[], limit);
+  if (Array.isArray(value)) return cutList(value as readonly Json[], limit, false);
   return isObject(value) ? cutObject(value as JsonObject, limit) : value;
 }
 
@@ -36,14 +36,16 @@ function cutString(text: string, limit: Limit): Json {
   return text.includes("\n") ? cutLines(text, limit) : text;
 }
 
-/** A row or point, `[time, value]`, is later as a whole. */
-function cutList(items: readonly Json[], limit: Limit): Json | undefined {
+/** A row or point is later as a whole: a list that begins with a time, or a list in a list with a later time in any cell. */
+function cutList(items: readonly Json[], limit: Limit, isInList: boolean): Json | undefined {
   const [first] = items;
   const rowTime = items.length > 1 && isTimed(first) && !items.slice(1).every(isTimed) ? first : undefined;
   if (rowTime !== undefined && isLater(wholeTime(rowTime, limit), limit)) return undefined;
+  const isRow = isInList && items.some((item) => textTime(item, limit) === undefined);
+  if (isRow && items.some((item) => isLater(textTime(item, limit), limit))) return undefined;
   const kept = items.flatMap((item): Json[] => {
-    if (typeof item === "string" && !item.includes("\n") && isLater(lineTime(item, limit), limit)) return [];
-    const left = cut(item, limit);
+    if (isLater(textTime(item, limit), limit)) return [];
+    const left = Array.isArray(item) ? cutList(item as readonly Json[], limit, true) : cut(item, limit);
     return left === undefined ? [] : [left];
   });
   return kept;
@@ -56,7 +58,8 @@ function cutObject(object: JsonObject, outer: Limit): Json | undefined {
   if (times.length > 0 && isLater(least(times), limit)) return undefined;
   const members = Object.entries(object);
   const kept = members.flatMap(([name, member]): [string, Json][] => {
-    if (isLater(timeOfMember(name, member, limit), limit) || isLater(wholeTime(name, limit), limit)) return [];
+    const times = [timeOfMember(name, member, limit), textTime(member, limit), wholeTime(name, limit)];
+    if (times.some((time) => isLater(time, limit))) return [];
     const left = cut(member, limit);
     return left === undefined ? [] : [[name, left]];
   });
@@ -91,6 +94,11 @@ const OPENING = /^[\s[("]*/;
 /** The least of many. A call with each as an argument would run out of stack. */
 function least(times: readonly number[]): number {
   return times.reduce((one, other) => Math.min(one, other), Number.POSITIVE_INFINITY);
+}
+
+/** Returns the time of a text that is one line. */
+function textTime(value: Json, limit: Limit): number | undefined {
+  return typeof value === "string" && !value.includes("\n") ? lineTime(value, limit) : undefined;
 }
 
 /** Returns the time at the beginning of a line: as text, or in its JSON. */
