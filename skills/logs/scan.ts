@@ -1,7 +1,7 @@
 import type { ToolContext } from "skillflow";
 import { noted } from "./line/text.ts";
 import { chooseFiles, type Files, withLog } from "./read/files.ts";
-import { compileSelector, type Selected } from "./selector.ts";
+import { compileSelector, limitOf, type Selected } from "./selector.ts";
 import type { Aliases } from "./view.ts";
 import { type Asked, explain } from "./why.ts";
 
@@ -36,7 +36,7 @@ export async function scanFiles(
   onBatch: (batch: Batch) => void,
   onFile: (file: string) => void = () => undefined,
 ): Promise<Scan> {
-  const selector = compileSelector(wanted, { times });
+  const selector = compileSelector(wanted, { times, limit: limitOf(context) });
   const files = await chooseFiles(wanted.files, context);
   if (files.length > MOST_FILES) throw new Error(`${files.length} files match; select at most ${MOST_FILES} at once`);
   const perFile: (readonly [string, number])[] = [];

@@ -1,3 +1,4 @@
+import type { ToolContext } from "skillflow";
 import { type Condition, compileConditions, type Wanted as WantedValue } from "./line/condition.ts";
 import { compilePattern, type Pattern, requiredLiteral } from "./line/pattern.ts";
 import { ACCESS_FIELDS, parseJson, parseRecord } from "./line/record.ts";
@@ -44,12 +45,23 @@ interface CompiledSelector {
   begin(latest: number): Selection;
 }
 
+/** Returns the time after which no line is read: that of a backtest's clock, which is in the past. */
+export function limitOf({ now }: ToolContext): number {
+  const time = now();
+  return time < Date.now() - PAST_MS ? time : Number.POSITIVE_INFINITY;
+}
+
+const PAST_MS = 60_000;
+
 /** Throws an Error that explains what is wrong with the selector. `times` requests the time of every selected line. */
-export function compileSelector(selector: Selector, { times = false } = {}): CompiledSelector {
-  const wanted = compileWanted(selector);
+export function compileSelector(
+  selector: Selector,
+  { times = false, limit = Number.POSITIVE_INFINITY } = {},
+): CompiledSelector {
+  const wanted = { ...compileWanted(selector), limit };
   return {
     begin(latest) {
-      const clock = wanted.range || times ? createClock(latest) : undefined;
+      const clock = wanted.range || times || Number.isFinite(limit) ? createClock(latest) : undefined;
       return { take: (block) => select(block, wanted, clock), sawTime: () => clock?.sawTime() };
     },
   };
@@ -64,6 +76,11 @@ interface Wanted {
   readonly where: readonly Condition[];
   readonly range: { readonly since: number; readonly until: number } | undefined;
   readonly pattern: Pattern | undefined;
+}
+
+interface Limited extends Wanted {
+  /** Time after which no line is selected. */
+  readonly limit: number;
 }
 
 function compileWanted(selector: Selector): Wanted {
@@ -128,14 +145,14 @@ function plainRun(text: string): string {
   return (text.match(/[A-Za-z0-9_]+/g) ?? []).reduce((best, run) => (run.length > best.length ? run : best), "");
 }
 
-function select(block: Block, wanted: Wanted, clock: Clock | undefined): Selected {
+function select(block: Block, wanted: Limited, clock: Clock | undefined): Selected {
   const hay = wanted.fold ? foldBytes(block.bytes, true) : block.bytes;
   let spans = wanted.needle ? spansWith(hay, wanted.needle) : allSpans(hay);
   if (wanted.contains.length + wanted.excludes.length > 0) spans = keepByBytes(spans, hay, wanted);
   if (wanted.where.length > 0) spans = keepByFields(spans, block, wanted);
   if (wanted.pattern) spans = keepByPattern(spans, block, wanted.pattern);
   const times: (number | undefined)[] = [];
-  if (clock) spans = keepByTime(spans, block, clock, wanted.range, times);
+  if (clock) spans = keepByTime(spans, block, clock, wanted, times);
   return {
     count: spans.length / 2,
     line: (index) => {
@@ -219,11 +236,12 @@ function keepByTime(
   spans: Spans,
   block: Block,
   clock: Clock,
-  range: Wanted["range"],
+  { range, limit }: Limited,
   times: (number | undefined)[],
 ): Spans {
   const kept = keep(spans, block.bytes, (start, end) => {
     const time = clock.timeAt(block.bytes, start, end);
+    if (time !== undefined && time > limit) return false;
     if (range && (time === undefined || time < range.since || time > range.until)) return false;
     times.push(time);
     return true;

@@ -8,7 +8,7 @@ import { fittingLast, noted, shown } from "./line/text.ts";
 import { briefTime, isoText } from "./line/timestamp.ts";
 import { chooseFile, type Files, type OpenLog, withLog } from "./read/files.ts";
 import { scanFiles } from "./scan.ts";
-import { compileSelector, instantOf, type Line, type Selector } from "./selector.ts";
+import { compileSelector, instantOf, type Line, limitOf, type Selector } from "./selector.ts";
 import { createAliases, createView, type KeptLine, present, withoutEmpty } from "./view.ts";
 
 /** Input of all tools that show lines. */
@@ -213,7 +213,7 @@ export async function linesAround(
     file,
     context,
     (note) => notes.push(note),
-    (log) => readAround(log, { offset, before, after, columns }),
+    (log) => readAround(log, { offset, before, after, columns, limit: limitOf(context) }),
   );
   if (found.tail.length === 0) throw new Error(`${input.file} ends before offset ${offset}; use the number behind @`);
   // If not everything fits, keeps what is nearest to the line.
@@ -239,11 +239,12 @@ interface Neighbourhood {
   readonly before: number;
   readonly after: number;
   readonly columns: readonly string[] | undefined;
+  readonly limit: number;
 }
 
-async function readAround(log: OpenLog, { offset, before, after, columns }: Neighbourhood) {
+async function readAround(log: OpenLog, { offset, before, after, columns, limit }: Neighbourhood) {
   const from = log.seekable ? Math.max(0, offset - AROUND_REACH) : 0;
-  const selection = compileSelector({}).begin(log.modified);
+  const selection = compileSelector({}, { limit }).begin(log.modified);
   const view = createView(columns);
   const origin = { file: log.name, modified: log.modified };
   const head: KeptLine[] = [];

@@ -6,7 +6,7 @@ import { shortened } from "./line/text.ts";
 import { briefTime } from "./line/timestamp.ts";
 import { readEnds } from "./read/excerpt.ts";
 import { type LogFile, withLog } from "./read/files.ts";
-import { instantOf, type Selector } from "./selector.ts";
+import { instantOf, limitOf, type Selector } from "./selector.ts";
 
 export interface Asked extends Selector {
   /** Fields requested for a table, count or series. */
@@ -48,7 +48,9 @@ async function lookAt(files: readonly LogFile[], context: ToolContext): Promise<
   const lines = looks.flatMap((parts) => parts.flatMap((part) => part.lines.slice(0, share)));
   const isWhole = looks.every(([head]) => head?.isEnd && head.lines.length <= share);
   return {
-    lines: lines.map(({ text, time }) => ({ text, time, fields: parseRecord(text).fields })),
+    lines: lines
+      .filter(({ time }) => !(time !== undefined && time > limitOf(context)))
+      .map(({ text, time }) => ({ text, time, fields: parseRecord(text).fields })),
     areAll: isWhole && chosen.length === files.length,
   };
 }

@@ -9,6 +9,7 @@ import { compileSchema } from "../core/base/schema/schema.ts";
 import { copyJson, defined, type Json, type JsonSchema, toJson } from "../core/base/values.ts";
 import type { Call } from "../core/engine/event/call.ts";
 import { cutLater, cutLaterText } from "../core/engine/evidence/later.ts";
+import { endInput } from "../core/engine/recheck/calls.ts";
 import { blobsIn } from "../core/engine/tools/blob.ts";
 import { isBoardTool } from "../core/engine/tools/own-tools.ts";
 import { attachSent, nothingSent, type Sent } from "../core/skill/sent.ts";
@@ -138,12 +139,13 @@ async function runHandler(means: Means, [handler, call]: Handled, outer: Stoppin
   const acted = call.tool.effect === "write" ? "unknown" : "no";
   const sent = nothingSent();
   try {
-    const input = copyJson(call.input);
+    const end = endsAt(means, call);
+    const input = end === undefined ? copyJson(call.input) : copyJson(endInput(call.input, call.tool, end));
     const work = () => callHandler(handler.tool, input, contextOf(means, [handler, call], { ending, sent }));
     const given = await ending.orFailure(suspected(ending, work, true));
     const outcome = checked(given, call.tool.output_schema);
     if (typeof outcome === "string") return { error: outcome, code: "output.invalid", acted };
-    return endsAt(means, call) === undefined ? outcome : withoutLater(outcome.output, means.asOf);
+    return end === undefined ? outcome : withoutLater(outcome.output, end);
   } catch (error) {
     const ended = ending.failure();
     if (ended) return { ...ended, acted };
@@ -185,7 +187,7 @@ function endsAt({ asOf }: Means, { tool }: Call): number | undefined {
 }
 
 /** Removes the records of a result that are later than the run's clock. A result that is later itself is refused. */
-function withoutLater(output: Json, asOf = Number.POSITIVE_INFINITY): Outcome {
+function withoutLater(output: Json, asOf: number): Outcome {
   const kept = cutLater(output, asOf);
   if (kept !== undefined) return { output: kept };
   return refusedCall(`this happened after ${new Date(asOf).toISOString()}, the time of this run`, "call.refused");

@@ -428,6 +428,16 @@ describe("what a handler gets (S5, D26)", () => {
     expect(seen[0]).toMatchObject({ config: { TOKEN: "s3cret" }, callId: "r1/1:a/0/1/0", workDir: "/work" });
   });
 
+  test("a range that ends at the run's clock, if that is not now", async () => {
+    const inputs: unknown[] = [];
+    const range = { clock: "range", range: { from: "from", to: "to" } } as const;
+    const keep = (input: unknown) => inputs.push(input);
+    for (const asOf of [Date.parse("2026-03-01T12:00:00Z"), undefined]) {
+      await caller(keep, { asOf }, range)({ to: "2026-03-01T13:00:00Z" });
+    }
+    expect(inputs).toEqual([{ to: "2026-03-01T12:00:00Z" }, { to: "2026-03-01T13:00:00Z" }]);
+  });
+
   test("an input of its own: what it does to it changes nothing", async () => {
     const input = { list: [1] };
     await caller((given: { list: number[] }) => given.list.push(2))(input);

@@ -318,6 +318,21 @@ describe("orientation and neighbourhood", () => {
     await expect(call("around", { file: "deep.log", offset: 1e9 })).rejects.toThrow("ends before offset");
   });
 
+  test("no tool reads beyond the clock of a backtest, and lines without a time stay", async () => {
+    put("clock/plain.txt", "no time here\n");
+    const past = (tool: string, input: object) => call(tool, input, { now: () => Date.parse("2024-05-01T10:01:30Z") });
+    const files = "app.log";
+    expect(await past("search", { files })).toMatchObject({ matched: 5 });
+    expect(await past("search", { files: "clock/*" })).toMatchObject({ matched: 1 });
+    expect(await past("search", { files, contains: "STOP" })).not.toHaveProperty("why");
+    expect(await past("sample", { files })).toMatchObject({ matched: 5 });
+    expect(await past("count_by", { files, pattern: "timeout after" })).toMatchObject({ rows: [["timeout after", 1]] });
+    expect(await past("series", { files, contains: "INFO" })).toMatchObject({ matched: 1 });
+    expect(await past("time_window", { files, at: "2024-05-01T10:01:30Z" })).toMatchObject({ matched: 1 });
+    expect((await past("around", { file: files, offset: 0 })).lines).toHaveLength(5);
+    expect(await past("survey", { files })).toMatchObject({ errors: [{ count: 1 }, {}] });
+  });
+
   test("time_window merges files by time and counts", async () => {
     const result = await call("time_window", {
       files: ["app.log", "api/api.jsonl"],

@@ -5,7 +5,7 @@ import { shortened } from "../line/text.ts";
 import { briefTime } from "../line/timestamp.ts";
 import { formatOf } from "../overview.ts";
 import { chooseFiles, type Files, type OpenLog, withLog } from "../read/files.ts";
-import { compileSelector, instantOf, type Line } from "../selector.ts";
+import { compileSelector, instantOf, type Line, limitOf } from "../selector.ts";
 import { numberOf } from "../series.ts";
 import { createCounts, type Group, groupsOf } from "./counts.ts";
 import { createEvents } from "./events.ts";
@@ -39,7 +39,7 @@ const MOST_ODD = 5;
 
 /** Reads every file once and summarizes it: files, errors, changes, series and events near an instant. */
 export async function surveyLogs(input: SurveyInput, context: ToolContext) {
-  const survey = createSurvey(input);
+  const survey = createSurvey(input, limitOf(context));
   const files = await chooseFiles(input.files, context);
   for (const file of files.slice(0, MOST_FILES)) {
     const notes: string[] = [];
@@ -53,7 +53,7 @@ export async function surveyLogs(input: SurveyInput, context: ToolContext) {
   return survey.result(Math.max(0, files.length - MOST_FILES));
 }
 
-function createSurvey({ around, window = "30m", focus }: SurveyInput) {
+function createSurvey({ around, window = "30m", focus }: SurveyInput, limit: number) {
   const at = around === undefined ? undefined : instantOf(around);
   const reach = bucketLength(window);
   const word = focus?.toLowerCase();
@@ -96,7 +96,7 @@ function createSurvey({ around, window = "30m", focus }: SurveyInput) {
         if (record.format !== "access")
           metrics.add(record.fields, { time: line.time, isExport: log.layout !== "lines", groups: found });
       };
-      await eachLine(log, take);
+      await eachLine(log, limit, take);
       files.push({ ...told.result(), ...(notes.length > 0 ? { notes } : {}) });
     },
     result(filesNotRead: number) {
@@ -121,8 +121,8 @@ function createSurvey({ around, window = "30m", focus }: SurveyInput) {
   };
 }
 
-async function eachLine(log: OpenLog, visit: (line: Line) => void): Promise<void> {
-  const selection = compileSelector({}, { times: true }).begin(log.modified);
+async function eachLine(log: OpenLog, limit: number, visit: (line: Line) => void): Promise<void> {
+  const selection = compileSelector({}, { times: true, limit }).begin(log.modified);
   for await (const block of log.blocks()) {
     const selected = selection.take(block);
     for (let index = 0; index < selected.count; index++) {

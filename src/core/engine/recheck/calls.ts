@@ -1,7 +1,7 @@
 import { isObject, type Json, type JsonObject, mapStrings } from "../../base/values.ts";
 import type { ToolReach } from "../../skill/skill.ts";
 
-/** Repeats of recorded calls, with their time ranges moved to now. */
+/** Calls with other time ranges: repeats of recorded calls, moved to now, and those that end at a run's clock. */
 
 type Facts = Pick<ToolReach, "clock" | "range" | "selects">;
 
@@ -47,6 +47,18 @@ export function moveInput(input: Json, facts: Facts | undefined, { now, then, wi
   return { input: moved, since, ...(given.to === undefined ? {} : { until: end }) };
 }
 
+/** Ends the range of a call at a time, instead of later or where a call with a start leaves its end open. */
+export function endInput(input: Json, { clock, range }: Facts, end: number): Json {
+  const { from, to } = (clock === "range" && range) || {};
+  if (!isObject(input) || to === undefined) return input;
+  const fields = input as JsonObject;
+  const [start, given] = [valueAt(fields, from), valueAt(fields, to)];
+  // A day would end a range too early or too late.
+  const isOpen = given === undefined && start !== undefined && !DAY.test(String(start));
+  const isLater = (momentOf(given, end) ?? end) > end;
+  return isOpen || isLater ? { ...fields, [to]: writeLike(given ?? start, end) } : input;
+}
+
 function valueAt(fields: JsonObject, name: string | undefined): Json | undefined {
   const value = name === undefined ? undefined : fields[name];
   return value === null ? undefined : value;
@@ -54,6 +66,7 @@ function valueAt(fields: JsonObject, name: string | undefined): Json | undefined
 
 const UNITS: Readonly<Record<string, number>> = { s: 1e3, m: 6e4, h: 3.6e6, d: 8.64e7, w: 6.048e8 };
 const SECONDS_BELOW = 1e11;
+const DAY = /^\d{4}-\d\d-\d\d$/;
 
 /** Reads a time: ISO 8601, UTC unless it has a zone, an epoch, or `now-15m`. Returns milliseconds. */
 function momentOf(value: Json | undefined, now: number): number | undefined {
@@ -74,7 +87,7 @@ function writeLike(like: Json | undefined, time: number): Json {
   if (typeof like === "number") return epoch;
   if (typeof like === "string" && /^\d+(?:\.\d+)?$/.test(like)) return String(epoch);
   const iso = new Date(time).toISOString();
-  return typeof like === "string" && /^\d{4}-\d\d-\d\d$/.test(like) ? iso.slice(0, 10) : iso.replace(/\.\d{3}Z$/, "Z");
+  return typeof like === "string" && DAY.test(like) ? iso.slice(0, 10) : iso.replace(/\.\d{3}Z$/, "Z");
 }
 
 /** Returns the input without the optional fields that narrow the result. Undefined if there are none. */
