@@ -177,9 +177,13 @@ function compareNumber(
   { value: then, path, before }: NonNullable<Symptom["number"]>,
   { alike, quiet }: { readonly alike: readonly Unit[]; readonly quiet: Compared | undefined },
 ): Compared {
-  const values = alike.flatMap(({ value }) =>
-    numbersIn(value).flatMap((leaf) => (leaf.path === path || isPoint(leaf.path) ? [leaf.value] : [])),
-  );
+  const extremes = extremesBeside(path);
+  const values = alike.flatMap(({ value }) => {
+    const leaves = numbersIn(value);
+    const valuesAt = (isIt: (path: string) => boolean) =>
+      leaves.flatMap((leaf) => (isIt(leaf.path) ? [leaf.value] : []));
+    return [...valuesAt((at) => extremes.includes(at)), ...valuesAt((at) => at === path || isPoint(at))];
+  });
   const isTotal = path === "" && typeof unit.value === "number";
   const nothing = values.length === 0 || (isTotal && values.every((value) => value === 0));
   if (nothing && then !== 0) {
@@ -193,6 +197,12 @@ function compareNumber(
   if (worst === undefined) return { answer: "held", then, now: values.at(-1) ?? null, ...silent };
   const reason = `the value is not beyond ${middle}, the middle between ${then} and ${before}, for the whole window`;
   return { answer: "not_held", reason, then, now: worst };
+}
+
+/** Returns where the least and the greatest value of a series are, if a value is of its summary. Its points are means. */
+function extremesBeside(path: string): string[] {
+  const [, series, end = ""] = /^(.*)\.(?:min|max|avg|mean|first|last)(\.value)?$/.exec(path) ?? [];
+  return series === undefined ? [] : ["min", "max"].map((name) => `${series}.${name}${end}`);
 }
 
 function noTraffic(then: Json, { now, wider, since }: Repeated): Compared {
