@@ -46,7 +46,13 @@ export async function mergePatch({ folder, checkout, patch, fileAt, list }: Merg
   const merge = ["merge-tree", "--write-tree", "--name-only", "--no-messages", "-z", ...sides];
   const { status, stdout } = await folder.git(merge, { may: [0, 1] });
   const [tree = "", ...conflicts] = stdout.toString("utf8").split("\0").filter(Boolean);
-  if (status === 1) throw conflict([...new Set(conflicts)].join(", "));
+  if (status === 1) {
+    const paths = files.map(({ path }) => path);
+    // If upstream made the file a link, git reports it under its path, `~` and a commit.
+    const pathOf = (name: string) =>
+      paths.find((path) => path === name) ?? paths.find((path) => name.startsWith(`${path}~`));
+    throw conflict([...new Set(conflicts.map((name) => pathOf(name) ?? name))].join(", "));
+  }
   const merged = await differences(folder, head, tree.trim());
   const gone = new Set(merged.flatMap(({ path, state }) => (state ? [] : [path])));
   const isNew = (path: string) => now.some((one) => one.path === path && !one.state);

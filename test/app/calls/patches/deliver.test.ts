@@ -209,6 +209,8 @@ describe("git push", () => {
     git(work(), "commit", "-qm", "gone");
     git(work(), "push", "-q", "origin", "HEAD:main");
     await expect(send(patch, byPush)).rejects.toThrow("a.txt");
+    commit(() => symlinkSync("b.txt", join(work(), "a.txt")));
+    await expect(send(patch, byPush)).rejects.toThrow(/conflicts in a\.txt$/);
     expect(git(remote(), "branch", "--list", "skillflow/*")).toBe("");
   });
 
