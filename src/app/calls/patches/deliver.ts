@@ -17,7 +17,7 @@ export interface Delivery {
   readonly redactor: Redactor;
 }
 
-/** Returns `{branch, url?, existing?, superseded?}`. Throws a refusal if a person must look. */
+/** Returns `{branch?, url?, existing?, superseded?}`, and the branch only if there is one. Throws a refusal if a person must look. */
 export async function deliver({ run, patch, folder, checkout, forge, redactor }: Delivery): Promise<Json> {
   const problem = changeProblem(patch, redactor);
   if (problem !== undefined) throw refusal(problem);
@@ -28,7 +28,7 @@ export async function deliver({ run, patch, folder, checkout, forge, redactor }:
   const start = found?.parent ?? head.commit;
   const fileAt = (path: string) => forge.file(start, path);
   const files = await mergePatch({ folder, checkout, patch, fileAt, list: (path) => forge.list(start, path) });
-  if (files.length === 0) return { branch, existing: true, superseded: start };
+  if (files.length === 0) return { ...(found ? { branch } : {}), existing: true, superseded: start };
   if (!found) await forge.create(branch, { head: start, files, message: `${patch.title}\n\nskillflow run ${run}` });
   else if (!(await isSame(forge, { from: start, to: found.commit, files }))) {
     throw refusal(`the branch ${branch} exists with another content`);

@@ -267,7 +267,6 @@ describe("git push", () => {
     put("b.txt", "new\n");
     push("a.txt", LINES.replace("seven", "SEVEN"));
     expect(await send(patch, byPush)).toEqual({
-      branch: patch.branch,
       existing: true,
       superseded: git(remote(), "rev-parse", "main"),
     });
