@@ -305,7 +305,9 @@ export function checkInput(
   for (const [name, field] of Object.entries(workflow.inputs ?? {})) {
     const value = given.get(name) ?? null;
     const about = field.description ? ` (${field.description})` : "";
-    if (value === null) {
+    // A text that another field can replace is missing if it says nothing.
+    const isEmpty = field.unless !== undefined && typeof value === "string" && value.trim() === "";
+    if (value === null || isEmpty) {
       const isSpared = field.unless !== undefined && (given.get(field.unless) ?? null) !== null;
       if (field.required && !isSpared) {
         const other = field.unless === undefined ? "" : `, and so is "${field.unless}"`;

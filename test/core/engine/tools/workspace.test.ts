@@ -60,6 +60,8 @@ describe("an input that another one replaces", () => {
     [{ run: null }, 1],
     [{ run: { id: "r" } }, 0],
     [{ issue: "x" }, 0],
+    [{ issue: " " }, 1],
+    [{ issue: "", run: { id: "r" } }, 0],
   ])("is missing in %j: %i", (input, count) => {
     expect(checkInput(workflow, input).diagnostics).toHaveLength(count);
   });
