@@ -34,11 +34,15 @@ export function readQuote(written: string): Quote {
   return { kind: "pieces", pieces: pieces.map((piece) => foldText(piece.trim())) };
 }
 
-function bare(text: string): string {
+function bare(written: string): string {
+  const text = unended(written);
   const isInTicks = text.length > 2 && text.startsWith("`") && text.endsWith("`");
-  const inner = isInTicks ? text.slice(1, -1).trim() : text;
-  const isEnded = inner.endsWith(",") || (inner.endsWith(".") && !inner.endsWith(".."));
-  return isEnded ? inner.slice(0, -1) : inner;
+  return isInTicks ? unended(text.slice(1, -1).trim()) : text;
+}
+
+function unended(text: string): string {
+  const isEnded = text.endsWith(",") || (text.endsWith(".") && !text.endsWith(".."));
+  return isEnded ? text.slice(0, -1) : text;
 }
 
 /** Length that no short quote reaches, however it is normalized. */

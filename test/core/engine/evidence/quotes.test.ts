@@ -27,6 +27,8 @@ describe("a quote that stands in a result", () => {
     ["in pieces in their order", "ERROR pool … 10 of 10 in use", LOG],
     ["in pieces told by three dots, also at its ends", "...exhausted after... in use...", LOG],
     ["that holds dots itself", "Loading... done now", "Loading... done now"],
+    ["in backticks, with a full stop in them", "`pool exhausted after.`", "the pool exhausted after"],
+    ["in backticks, with a full stop after them", "`pool exhausted after`.", "the pool exhausted after"],
     ["with a number written otherwise", "exhausted after 1.5e3 ms", LOG],
     ["with a number with fraction zeros", "exhausted after 1500.00 ms", LOG],
     ["with a negative number", "delta is -5.0 now", "the delta is -5 now"],
