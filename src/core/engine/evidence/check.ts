@@ -20,8 +20,7 @@ import {
   refsOf,
 } from "./claims.ts";
 import { createFactCheck, type FactCheck } from "./facts.ts";
-import { stringOf } from "./folded.ts";
-import { type Quote, readQuote } from "./quote.ts";
+import { foldedClaim, type Quote, readQuote } from "./quote.ts";
 import { type Found, findQuotes, nearestTo, type Source } from "./source.ts";
 
 /** Checks claims against the results that they cite, without asking a model. */
@@ -94,7 +93,7 @@ export function examine(question: EvidenceQuestion, evidenceOf: (ref: string) =>
   const openOf = (cite: Cite): Open => ({ cite, read: readQuote(cite.quote), finds: [] });
   const cited = claims.map((claim) => citesOf(rule, claim).map(openOf));
   const refutations = refutationsOf(rule, data);
-  const said = groupBy(refutations.length > 0 ? earlier : [], ({ text }) => stringOf(text));
+  const said = groupBy(refutations.length > 0 ? earlier : [], ({ text }) => foldedClaim(text));
   const refuting = refutations.map((entry) => citesOf(rule, entry).map(openOf));
   const quoted = quotedIn(rule, earlier).map(openOf);
   const known = searchAll([...cited.flat(), ...refuting.flat(), ...quoted], evidenceOf);
@@ -142,7 +141,7 @@ function checkRefutation(
   given: Given,
 ): NonNullable<Checked["refuted"]>[number] {
   const claim = claimText(entry);
-  const nodes = [...new Set(said.get(stringOf(claim))?.map(({ node }) => node))];
+  const nodes = [...new Set(said.get(foldedClaim(claim))?.map(({ node }) => node))];
   const checked = opens.map((open) => checkCite(open, given));
   const cites = checked.map(({ isTeam: _, ...cite }) => cite);
   const problems = [

@@ -2,7 +2,7 @@ import { followPath } from "../../base/path.ts";
 import { isObject, type Json, type JsonObject, stringsIn } from "../../base/values.ts";
 import type { EvidenceRule } from "../../document/workflow/evaluator.ts";
 import type { EventOf } from "../event/event.ts";
-import { stringOf } from "./folded.ts";
+import { foldedClaim } from "./quote.ts";
 
 /** Claims of an answer and their citations. */
 
@@ -50,10 +50,10 @@ export function claimText(claim: Json): string {
 
 /** Removes the claims with this text from the lists in the data of an earlier node. */
 export function withoutClaim(data: JsonObject, text: string): JsonObject {
-  const wanted = stringOf(text);
+  const wanted = foldedClaim(text);
   const left = (value: Json): Json => {
     if (Array.isArray(value)) {
-      return (value as readonly Json[]).filter((item) => stringOf(claimText(item)) !== wanted).map(left);
+      return (value as readonly Json[]).filter((item) => foldedClaim(claimText(item)) !== wanted).map(left);
     }
     if (!isObject(value)) return value;
     return Object.fromEntries(Object.entries(value as JsonObject).map(([key, member]) => [key, left(member)]));

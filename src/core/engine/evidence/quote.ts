@@ -20,7 +20,7 @@ export function numbersInQuote(quote: string): ReadonlySet<number> {
  */
 export function readQuote(written: string): Quote {
   const text = bare(written.trim());
-  const pieces = text.split(/\[(?:…|\.{3,})\]|…|\.{3,}/).filter((piece) => piece.trim() !== "");
+  const pieces = text.split(ELLIPSIS).filter((piece) => piece.trim() !== "");
   const sizes = pieces.map(sizeOf);
   const size = sizes.reduce((sum, part) => sum + part, 0);
   if (size === 0) return { kind: "refused", problem: "its quote is empty" };
@@ -32,6 +32,13 @@ export function readQuote(written: string): Quote {
     return { kind: "refused", problem: `a piece of its quote has less than ${LEAST_OF_PIECE} characters` };
   }
   return { kind: "pieces", pieces: pieces.map((piece) => foldText(piece.trim())) };
+}
+
+const ELLIPSIS = /\[(?:…|\.{3,})\]|…|\.{3,}/;
+
+/** Normalizes a claim as quotes are compared. Equal claims give equal strings. */
+export function foldedClaim(text: string): string {
+  return stringOf(bare(text.trim()).split(ELLIPSIS).join("…"));
 }
 
 function bare(written: string): string {

@@ -2,7 +2,7 @@ import type { EvidenceEvaluator } from "../../document/workflow/evaluator.ts";
 import type { WorkflowNode } from "../../document/workflow/node.ts";
 import type { EventOf } from "../event/event.ts";
 import { type CheckedClaim, claimText, isDropped } from "../evidence/claims.ts";
-import { stringOf } from "../evidence/folded.ts";
+import { foldedClaim } from "../evidence/quote.ts";
 
 /** Claims of an answer after the evidence check, in the words that all views share. */
 
@@ -12,24 +12,29 @@ type Checked = EventOf<"evidence:checked">;
 export interface JudgedClaim extends Omit<CheckedClaim, "claim"> {
   readonly text: string;
   readonly status: "found" | "partial" | "unbound" | "unsupported" | "dropped" | "refuted";
-  /** Reason of a refutation. */
+  /** Reason of a refutation, or why the claim, itself a refutation, does not hold. */
   readonly why?: string;
 }
 
 /** Judges the claims of a check at a node. `refuted` are the refutations of the whole run. */
 export function judgeClaims(
   node: Pick<WorkflowNode, "eval"> | undefined,
-  { evaluator: name, claims }: Checked,
+  { evaluator: name, claims, refuted: own = [] }: Checked,
   refuted: Refutations = new Map(),
 ): JudgedClaim[] {
   const evaluator = node?.eval?.find((each): each is EvidenceEvaluator => {
     return each.kind === "evidence" && each.name === name;
   });
   const modes = { unsupported: evaluator?.on_unsupported ?? "fail", unbound: evaluator?.on_unbound ?? "mark" } as const;
-  return claims.map((checked) => {
+  const refutations = evaluator && evaluator.rule.refutes === evaluator.rule.claims ? own : [];
+  return claims.map((checked, index) => {
     const { claim, ...rest } = checked;
     const text = claimText(claim);
-    const why = rest.supported ? refuted.get(keyOf(text)) : undefined;
+    const refutation = refutations[index];
+    if (rest.supported && refutation?.holds === false) {
+      return { ...rest, text, status: "dropped", why: refutation.reason };
+    }
+    const why = rest.supported ? refuted.get(foldedClaim(text)) : undefined;
     if (why !== undefined) return { ...rest, text, status: "refuted", why };
     const isLost = rest.supported && isDropped(checked, modes);
     return { ...rest, text, status: isLost ? "dropped" : statusOf(rest) };
@@ -52,12 +57,7 @@ export type Refutations = ReadonlyMap<string, string>;
 /** Returns the refutations that hold. */
 export function refutedIn(checks: readonly Checked[]): Refutations {
   const all = checks.flatMap(({ refuted = [] }) => refuted).filter((refutation) => refutation.holds);
-  return new Map(all.map(({ claim, reason }) => [keyOf(claim), reason]));
-}
-
-/** Folds a claim as quotes are folded, without backticks around it and one final full stop. */
-function keyOf(text: string): string {
-  return stringOf(text.trim().replace(/^`|`$|\.$/g, ""));
+  return new Map(all.map(({ claim, reason }) => [foldedClaim(claim), reason]));
 }
 
 /** Merges equal claims into one with the cites of all, in the order of their first appearance. */
@@ -82,5 +82,5 @@ export function foundWords({ status, cites, partial, unbound, why }: Omit<Judged
     return held > 0 ? "none of its evidence is from the team's own systems" : "quotes not found";
   const quotes = partial ? `${held} of ${cites.length} quotes found` : held === 1 ? "quote found" : "quotes found";
   const facts = unbound ? `, facts not found: ${unbound.join(", ")}` : partial ? ", facts found" : "";
-  return `${quotes}${facts}${why === undefined ? "" : `; refuted: ${why}`}`;
+  return `${quotes}${facts}${why === undefined ? "" : `; ${status === "refuted" ? "refuted" : "refutes nothing"}: ${why}`}`;
 }

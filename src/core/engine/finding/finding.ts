@@ -148,12 +148,13 @@ function countsOf(state: State, judged: readonly JudgedClaim[]): Finding["counts
   const sum = (of: (counts: (typeof all)[number]) => number | undefined) => {
     return all.reduce((total, counts) => total + (of(counts) ?? 0), 0);
   };
-  const lost = judged.filter(({ status }) => status === "dropped" || status === "refuted").length;
+  const lost = judged.filter(({ status }) => status === "dropped" || status === "refuted");
+  const idle = lost.filter(({ status, why }) => status === "dropped" && why !== undefined);
   return {
     claims: sum(({ claims }) => claims),
-    kept: sum(({ supported }) => supported) - lost,
-    partial: sum(({ partial }) => partial),
-    unbound: sum(({ unbound }) => unbound),
+    kept: sum(({ supported }) => supported) - lost.length,
+    partial: sum(({ partial }) => partial) - idle.filter(({ partial }) => partial).length,
+    unbound: sum(({ unbound }) => unbound) - idle.filter(({ unbound }) => unbound).length,
   };
 }
 

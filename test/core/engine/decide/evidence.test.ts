@@ -370,6 +370,14 @@ describe("a refutation", () => {
     expect(after).toContain('refuted by b: r1: "payment');
   });
 
+  test.each(["The pool ran dry: `1500 ms`.", "`The pool  ran dry: `1500 ms``", "`The pool ran dry: `1500 ms``."])(
+    "repeats the claim as quotes are compared: %s",
+    (text) => {
+      const played = refuting(text, "payment declined for order 4711");
+      expect(resultAt(played, "a").data.claims).toEqual([TRUE]);
+    },
+  );
+
   test.each([
     [
       "of a claim that no node made",

@@ -3,11 +3,12 @@ import { describe, expect, test } from "vitest";
 import type { Json, JsonObject } from "../../../../src/core/base/values.ts";
 import { checkWorkflow } from "../../../../src/core/document/check/workflow.ts";
 import type { Evaluator } from "../../../../src/core/document/workflow/evaluator.ts";
-import { judgeClaims, refutedIn } from "../../../../src/core/engine/finding/claims.ts";
+import { foundWords, judgeClaims, refutedIn } from "../../../../src/core/engine/finding/claims.ts";
 import { findingSchema } from "../../../../src/core/engine/finding/json.ts";
 import { describeResult } from "../../../../src/core/engine/result/result.ts";
 import {
   calls,
+  eventsOf,
   gives,
   type NodeParts,
   type PlayOptions,
@@ -369,6 +370,30 @@ describe("the finding in templates", () => {
       refuted,
     );
     expect(judged?.status).toBe(status);
+  });
+
+  test("has no refutation that does not hold, not even as a claim", () => {
+    const said = claim("the pool ran dry after 1500 ms", ["r1", "ERROR pool exhausted after 1500 ms"]);
+    const quote: [string, string] = ["r1", "payment declined for order 4711"];
+    const refuted = [claim("the pool took 77 s", quote), claim(String(said.claim), quote, ["r1", "never in there"])];
+    const rule = { claims: "refuted[*]", refutes: "refuted[*]", min_supported: 0 };
+    const nodes = {
+      look: { skills: ["ops"], output: { type: "object" }, eval: [EVIDENCE] },
+      doubt: { output: { type: "object" }, eval: [{ ...EVIDENCE, rule }] },
+      file: { skills: ["ops"], steps: [{ id: "one", tool: "file", with: { body: "{{finding}}" } }] },
+    };
+    const { played, finding } = filed(null, {
+      workflow: workflowOf(nodes, ["look -> doubt", "doubt -> file"]),
+      answers: [calls("ops_logs"), gives({ ...ANSWER, claims: [said] }), gives({ refuted }), gives({ refuted })],
+    });
+    expect(finding.json).toMatchObject({
+      claims: [{ claim: said.claim, status: "found" }],
+      counts: { claims: 3, kept: 1, partial: 0, unbound: 0 },
+    });
+    const checks = eventsOf(played.events, "evidence:checked").slice(-1);
+    const judged = checks.flatMap((check) => judgeClaims({ eval: [{ ...EVIDENCE, rule } as Evaluator] }, check));
+    expect(judged.map(({ status }) => status)).toEqual(["dropped", "dropped"]);
+    expect(judged.map(foundWords)[0]).toContain("; refutes nothing: no earlier node has this claim");
   });
 
   test("keeps within its limits, and loses whole claims from the end", () => {
