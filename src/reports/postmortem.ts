@@ -2,11 +2,12 @@ import { formatCost, formatDuration, formatTime, plural, shortText } from "../co
 import { unroutedText } from "../core/engine/event/end.ts";
 import { holds } from "../core/engine/finding/claims.ts";
 import { causeText } from "../core/engine/finding/finding.ts";
+import { missingWords } from "../core/engine/finding/missing.ts";
 import { markdownOf } from "./markdown-writer.ts";
 import { type Account, accountOf, paidWords } from "./model/account.ts";
 import { momentsOf } from "./model/incident/chronicle.ts";
 import type { Report } from "./model/report.ts";
-import { claimWords, droppedClaims, findingFacts, nextSteps } from "./model/tree/run.ts";
+import { claimWords, droppedClaims, findingFacts, marked, nextSteps } from "./model/tree/run.ts";
 import {
   type Block,
   code,
@@ -32,7 +33,7 @@ export function postmortemMarkdown(report: Report): string {
   const parts = [
     ...about(account),
     titled("Summary", summary(account)),
-    titled("Impact", finding.impact === undefined ? [] : [text([span("verse", finding.impact)])]),
+    titled("Impact", finding.impact === undefined ? [] : [verse(finding.impact, finding, "impact")]),
     titled("Timeline (UTC)", timeline(account)),
     titled("Root cause", cause(account)),
     titled("What went well", list(well(account).map(item))),
@@ -83,7 +84,14 @@ function cause(account: Account): Block[] {
   const said = causeText(account.finding);
   if (said === undefined) return [];
   const terms = ["Where", "Confidence", "Ruled out"];
-  return [text([span("verse", said)]), ...facts(findingFacts(account).filter(([term]) => terms.includes(term)))];
+  return [
+    verse(said, account.finding, "cause"),
+    ...facts(findingFacts(account).filter(([term]) => terms.includes(term))),
+  ];
+}
+
+function verse(said: string, { missing }: Account["finding"], field: string): Block {
+  return text(marked([span("verse", said)], missingWords(missing, field)));
 }
 
 function well({ visits, result, deeds }: Account): Words[] {

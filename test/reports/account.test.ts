@@ -86,6 +86,26 @@ describe("what a run found", () => {
     expect(checked(claim("The pool is empty", false), other)).not.toHaveProperty("isUnshown");
   });
 
+  it("names the facts of its texts that were not found, in every report", () => {
+    const report = { headline: "find.headline", cause: "find.cause", impact: "find.impact" };
+    const { record: ran, events } = runOf(
+      { find: { headline: "33 orders lost", cause: "900 slots", impact: "12 % fail" } },
+      { report },
+    );
+    const texts = Object.entries({ headline: "33", cause: "900", impact: "12 %" }).map(([path, fact]) => {
+      return { path, missing: [fact] };
+    });
+    const body: EventBody = { type: "evidence:checked", node: "find", evaluator: "e", claims: [], texts, excerpts: {} };
+    const [entered, ...others] = events as [RunEvent, ...RunEvent[]];
+    const marked = reportOf(ran, [entered, { ...entered, ...body }, ...others]);
+    expect(accountOf(marked).headline).toContain("33 orders lost (facts not found: 33)");
+    for (const text of [summaryMarkdown(marked), postmortemMarkdown(marked)]) {
+      expect(text).toContain("33 orders lost (facts not found: 33)");
+      expect(text).toContain("900 slots **facts not found: 900**");
+      expect(text).toContain("12 % fail **facts not found: 12 %**");
+    }
+  });
+
   it("is nothing where its nodes gave nothing, and the run's reason is the headline", () => {
     const { finding, headline } = accountOf(runOf({ gather: {} }));
     expect([finding.headline, headline]).toEqual([undefined, "Incident triage: done"]);

@@ -10,6 +10,7 @@ import type { State } from "../fold/state.ts";
 import type { JudgedRecheck, RecheckedClaim } from "../recheck/answer.ts";
 import { holds, type JudgedClaim, judgeClaims, mergeClaims, type Refutations, refutedIn } from "./claims.ts";
 import type { FindingJson } from "./json.ts";
+import { missingIn, missingWords, plainPath, type Told } from "./missing.ts";
 import { describeQuotes, type FoundQuote } from "./quotes.ts";
 
 /**
@@ -22,6 +23,8 @@ export interface Finding extends Omit<FindingJson, "cause" | "claims"> {
   readonly cause?: Cause;
   /** No claim of the node with the cause holds, or the cause or headline repeats a claim that does not. */
   readonly isUnshown?: true;
+  /** If facts are missing: the headline without a remark about them. */
+  readonly plainHeadline?: string;
   /** For a recheck: the claims of the earlier run, and whether their symptoms are gone. */
   readonly rechecked?: readonly RecheckedClaim[];
   readonly claims: readonly FoundClaim[];
@@ -46,7 +49,7 @@ interface Investigated {
 
 /** Reads the finding from the paths in the workflow's `report`. Without it, guesses from the field names of the results. */
 export function findingOf(state: State, { record, workflow }: Investigated): Finding {
-  const { judged, isUnshown, headline, found } = titled(state, workflow);
+  const { judged, isUnshown, headline, plainHeadline, missing, found } = titled(state, workflow);
   const verdict = state.end?.verdict ?? verdictIn(rootIn(state), workflow);
   const kept = mergeClaims(judged.filter(holds));
   const quotes = describeQuotes(
@@ -64,6 +67,8 @@ export function findingOf(state: State, { record, workflow }: Investigated): Fin
     ...defined("reportUrl", record.report_url),
     ...found,
     ...defined("headline", headline),
+    ...defined("missing", missing),
+    ...(missing ? defined("plainHeadline", plainHeadline) : {}),
     ...defined("verdict", verdict),
     ...(isUnshown ? { isUnshown } : {}),
     claims,
@@ -93,10 +98,16 @@ export function headlineIn(state: State, workflow: Investigated["workflow"]): st
 }
 
 function titled(state: State, workflow: Investigated["workflow"]) {
-  const { node, ...found } = workflow.report ? namedIn(rootIn(state), workflow.report) : guessedIn(speakersIn(state));
+  const read = workflow.report ? namedIn(rootIn(state), workflow.report) : guessedIn(speakersIn(state));
+  const { node, told, ...found } = read;
   const judged = claimsOf(state, workflow, node);
-  const isUnshown = isBare(state, workflow, { node, ...found }) || repeatsUnshown(found, judged);
-  return { found, judged, isUnshown, headline: isUnshown ? unshownTitle(found) : found.headline };
+  const isUnshown = isBare(state, workflow, read) || repeatsUnshown(found, judged);
+  const missing = missingIn(checksIn(state).last, told);
+  const plainHeadline = isUnshown ? unshownTitle(found) : found.headline;
+  const title = plainHeadline ?? found.cause?.text;
+  const words = missingWords(missing, found.headline === undefined ? "cause" : "headline");
+  const headline = title === undefined || words === undefined ? plainHeadline : markedTitle(title, ` (${words})`);
+  return { found, judged, isUnshown, missing, plainHeadline, headline };
 }
 
 /** Returns the node that `report.cause` points into if evidence was checked there and no claim of it holds. */
@@ -158,13 +169,18 @@ function countsOf(state: State, judged: readonly JudgedClaim[]): Finding["counts
   };
 }
 
-type Found = Omit<Finding, "verdict" | "claims" | "counts" | "isUnshown" | "run" | "reportUrl"> & {
+type Found = Omit<Finding, "verdict" | "claims" | "counts" | "isUnshown" | "missing" | "run" | "reportUrl"> & {
+  /** Paths of the texts. */
+  readonly told: readonly Told[];
   /** Node that provided the cause or, without a cause, the headline. */
   readonly node?: string | undefined;
 };
 
 /** Checks whether the cause or the headline repeats a claim that does not hold. */
-function repeatsUnshown({ headline, cause }: Found, claims: readonly JudgedClaim[]): boolean {
+function repeatsUnshown(
+  { headline, cause }: Pick<Found, "headline" | "cause">,
+  claims: readonly JudgedClaim[],
+): boolean {
   const sentences = (isShown: boolean) => {
     return new Set(claims.flatMap((claim) => (holds(claim) === isShown ? plain(claim.text) : [])));
   };
@@ -178,9 +194,14 @@ function plain(text: string): string {
   return text.trim().split(/\s+/).join(" ").replace(/\.$/, "");
 }
 
-function unshownTitle({ headline, cause }: Found): string | undefined {
+function unshownTitle({ headline, cause }: Pick<Found, "headline" | "cause">): string | undefined {
   const title = headline ?? cause?.text;
   return title === undefined ? undefined : shortText(`Cause not shown by evidence: ${title}`, MOST_TITLE);
+}
+
+/** Adds a remark to a title, in one line that no view cuts. */
+function markedTitle(title: string, mark: string): string {
+  return `${shortText(title.trim().split(/\s+/).join(" "), MOST_TITLE - mark.length)}${mark}`;
 }
 
 /** Maximum length of a title. */
@@ -207,18 +228,19 @@ function namedIn(root: JsonObject, paths: Paths): Found {
   const cause = causeOf(text("cause"), around);
   const path = cause ? paths.cause : paths.headline;
   const list = (field: Field) => valuesOf(field) ?? [around[field] ?? null];
-  return collected(text, list, { cause, node: path === undefined ? undefined : rootOf(path) });
-}
-
-function rootOf(path: string): string | undefined {
-  return path.replace(/^(?:all|any):/, "").split(/[.[]/, 1)[0];
+  const node = path === undefined ? undefined : plainPath(path).split(/[.[]/, 1)[0];
+  return collected(text, list, { cause, node, pathOf: (field) => paths[field] });
 }
 
 function collected(
   text: (field: Field) => string | undefined,
   list: (field: Field) => readonly Json[],
-  { cause, node }: Pick<Found, "cause" | "node">,
+  { cause, node, pathOf }: Pick<Found, "cause" | "node"> & { readonly pathOf: (field: Field) => string | undefined },
 ): Found {
+  const toldBy = (name: Field, field: string = name) => {
+    const [path, said] = [pathOf(name), text(name)];
+    return path === undefined || said === undefined ? [] : [{ field, path: plainPath(path), text: said }];
+  };
   return {
     ...defined("headline", text("headline")),
     ...defined("severity", text("severity")),
@@ -230,6 +252,10 @@ function collected(
       .flat()
       .flatMap((item) => textOf(item as Json) ?? []),
     node,
+    told: [
+      ...(["headline", "severity", "impact", "cause"] as const).flatMap((name) => toldBy(name)),
+      ...toldBy("action", "first_step"),
+    ],
   };
 }
 
@@ -299,7 +325,7 @@ function guessedIn(speakers: readonly Speaker[]): Found {
   const find = (field: Field, isRight: (value: Json | undefined) => boolean) => {
     for (const name of NAMES[field]) {
       const found = speakers.find(({ data }) => isRight(data[name]));
-      if (found) return { ...found, value: found.data[name] ?? null };
+      if (found) return { ...found, path: `${found.node}.${name}`, value: found.data[name] ?? null };
     }
     return undefined;
   };
@@ -308,7 +334,11 @@ function guessedIn(speakers: readonly Speaker[]): Found {
   return collected(
     (field) => textOf(findText(field)?.value),
     (field) => [find(field, (value) => textOf(value) !== undefined)?.value ?? null],
-    { cause: cause && causeOf(textOf(cause.value), cause.data), node: (cause ?? findText("headline"))?.node },
+    {
+      cause: cause && causeOf(textOf(cause.value), cause.data),
+      node: (cause ?? findText("headline"))?.node,
+      pathOf: (field) => findText(field)?.path,
+    },
   );
 }
 
@@ -328,10 +358,10 @@ function speakersIn({ path }: State): Speaker[] {
 
 /** Returns the structured form. Members that are not known are absent. */
 export function findingJson(finding: Finding): FindingJson {
-  const { headline, verdict, severity, impact, cause, first_step, isUnshown, claims } = finding;
+  const { headline, plainHeadline, missing, verdict, severity, impact, cause, first_step, isUnshown, claims } = finding;
   const { confidence: _, ...where } = cause ?? { text: "" };
   const members = {
-    headline,
+    headline: missing ? plainHeadline : headline,
     verdict,
     severity,
     impact,
@@ -343,6 +373,7 @@ export function findingJson(finding: Finding): FindingJson {
     })),
     ruled_out: finding.ruled_out,
     missing_evidence: finding.missing_evidence,
+    missing,
     counts: finding.counts,
   };
   return JSON.parse(JSON.stringify(members));

@@ -43,6 +43,10 @@ export const findingSchema = lazyObject(() => ({
   ruled_out: z
     .array(z.object({ text: z.string(), why: z.string().optional() }))
     .describe("Candidates that were ruled out"),
+  missing: optional(
+    z.record(z.string(), z.array(z.string())),
+    "Facts that neither a quoted record nor the input contains, by the field above whose text has them, or else by path",
+  ),
   missing_evidence: z.array(z.string()).describe("What could not be checked"),
   counts: z.object({
     claims: z.int().describe("Claims that were checked in the run's final answers"),

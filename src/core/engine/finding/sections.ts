@@ -1,10 +1,18 @@
 import { defined } from "../../base/values.ts";
 import { type Cause, causeText, type Excluded, type Finding, type FoundClaim } from "./finding.ts";
+import { missingWords } from "./missing.ts";
 
 /** A finding as one tree of sections, which every view writes in its own format. */
 
 export type Section =
-  | { readonly kind: "fact"; readonly term: string; readonly text: string; readonly places: readonly Place[] }
+  | {
+      readonly kind: "fact";
+      readonly term: string;
+      readonly text: string;
+      readonly places: readonly Place[];
+      /** Facts of the text that were not found, in words. */
+      readonly mark: string | undefined;
+    }
   | { readonly kind: "claims"; readonly claims: readonly FoundClaim[] }
   | { readonly kind: "list"; readonly term: string; readonly items: readonly Excluded[] }
   | { readonly kind: "footer"; readonly run: string; readonly checked: string; readonly url: string | undefined };
@@ -25,24 +33,25 @@ export function sectionsOf(finding: Finding): Section[] {
     first_step,
     claims,
     rechecked = [],
+    missing,
     ruled_out,
     missing_evidence,
     run,
     reportUrl,
   } = finding;
-  const fact = (term: string, text: string | undefined, places: readonly Place[] = []): Section[] => {
-    return text === undefined ? [] : [{ kind: "fact", term, text, places }];
+  const fact = (term: string, text: string | undefined, field = "", places: readonly Place[] = []): Section[] => {
+    return text === undefined ? [] : [{ kind: "fact", term, text, places, mark: missingWords(missing, field) }];
   };
   const list = (term: string, items: readonly Excluded[]): Section[] => {
     return items.length === 0 ? [] : [{ kind: "list", term, items }];
   };
   return [
-    ...fact("Severity", severity),
+    ...fact("Severity", severity, "severity"),
     ...fact("Verdict", verdict),
-    ...fact("Impact", impact),
-    ...fact("Cause", causeText(finding), cause ? placesOf(cause) : []),
+    ...fact("Impact", impact, "impact"),
+    ...fact("Cause", causeText(finding), "cause", cause ? placesOf(cause) : []),
     ...fact("Confidence", cause?.confidence),
-    ...fact("First step", first_step),
+    ...fact("First step", first_step, "first_step"),
     ...(claims.length === 0 ? [] : [{ kind: "claims", claims } as const]),
     ...RECHECKED.flatMap(([answer, term]) => {
       const own = rechecked.filter((claim) => claim.answer === answer);
@@ -52,12 +61,19 @@ export function sectionsOf(finding: Finding): Section[] {
       );
     }),
     ...list("Ruled out", ruled_out),
+    ...list("Facts not found", otherMissing(missing)),
     ...list(
       "Missing evidence",
       missing_evidence.map((text) => ({ text })),
     ),
     { kind: "footer", run, checked: checkedWords(finding), url: reportUrl },
   ];
+}
+
+/** Lists the missing facts of texts that the finding does not show. Their keys are paths. */
+function otherMissing(missing: Finding["missing"] = {}): Excluded[] {
+  const others = Object.entries(missing).filter(([key]) => key.includes("."));
+  return others.map(([text, facts]) => ({ text, why: facts.join(", ") }));
 }
 
 const RECHECKED = [

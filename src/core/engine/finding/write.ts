@@ -158,7 +158,8 @@ function sectionText(section: Told, format: Format, most: number): string[] {
     case "fact": {
       const places = section.places.map(({ before, code }) => `${before}${format.code(shortText(code, 200))}`);
       const where = places.length === 0 ? "" : ` (${places.join(", ")})`;
-      return [`${format.strong(`${section.term}:`)} ${prose(section.text)}${where}`];
+      const mark = section.mark === undefined ? "" : ` (${format.prose(section.mark)})`;
+      return [`${format.strong(`${section.term}:`)} ${prose(section.text)}${where}${mark}`];
     }
     case "list": {
       const items = section.items.slice(0, MOST_ITEMS).map(({ text, why }) => {

@@ -86,9 +86,14 @@ export function findingFacts({ finding }: Pick<Account, "finding">): Fact[] {
     }
     if (section.kind !== "fact") return [];
     const where = placeWords(section.places);
-    const fact: Fact = [section.term, words`${section.text}`];
+    const fact: Fact = [section.term, marked(section.text, section.mark)];
     return where.length === 0 ? [fact] : [fact, ["Where", where]];
   });
+}
+
+/** Adds a remark to a text as a badge. */
+export function marked(said: Words | string, mark: string | undefined): Words {
+  return mark === undefined ? words`${said}` : words`${said} ${badge(mark, "degraded")}`;
 }
 
 /** Describes the place of the cause: its file with the line, and its commit. */
@@ -168,7 +173,7 @@ function claimItem(claim: Claim, recordOf: RecordOf): Item {
 
 /** Describes a claim that holds, with what was not found. */
 export function claimWords(claim: Claim): Words {
-  return claim.status === "found" ? words`${claim.text}` : words`${claim.text} ${badge(foundWords(claim), "degraded")}`;
+  return marked(claim.text, claim.status === "found" ? undefined : foundWords(claim));
 }
 
 function citeItem({ ref, quote, problem }: Claim["cites"][number], record: EvidenceRecord | undefined): Item {

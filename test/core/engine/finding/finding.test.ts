@@ -4,6 +4,7 @@ import type { Json, JsonObject } from "../../../../src/core/base/values.ts";
 import { checkWorkflow } from "../../../../src/core/document/check/workflow.ts";
 import type { Evaluator } from "../../../../src/core/document/workflow/evaluator.ts";
 import { foundWords, judgeClaims, refutedIn } from "../../../../src/core/engine/finding/claims.ts";
+import { headlineIn } from "../../../../src/core/engine/finding/finding.ts";
 import { findingSchema } from "../../../../src/core/engine/finding/json.ts";
 import { describeResult } from "../../../../src/core/engine/result/result.ts";
 import {
@@ -370,6 +371,36 @@ describe("the finding in templates", () => {
       refuted,
     );
     expect(judged?.status).toBe(status);
+  });
+
+  test("shows next to each text which of its facts were not found", () => {
+    const answer = {
+      ...ANSWER,
+      headline: `33 orders ${"are lost ".repeat(20)}`,
+      cause: "900 slots",
+      impact: "12 % fail",
+    };
+    const texts = ["headline", "cause", "impact", "first_step", "note"];
+    const node = { eval: [{ ...EVIDENCE, rule: { claims: "claims[*]", texts } } as Evaluator] };
+    const reply = gives({ ...answer, first_step: "Roll back 7 hosts", note: "see 4712" });
+    const { finding, played } = filed(answer, { node, answers: [calls("ops_logs", "ops_rows"), reply, reply] });
+    const missing = { headline: ["33"], cause: ["900"], impact: ["12 %"], first_step: ["7"], "look.note": ["4712"] };
+    expect(finding.json).toMatchObject({ missing, headline: answer.headline, cause: { text: "900 slots" } });
+    expect(findingSchema().strict().parse(finding.json)).toEqual(finding.json);
+    expect(finding.title).toMatch(/^33 orders are lost .{60,80}… \(facts not found: 33\)$/);
+    expect(headlineIn(played.state, played.record.workflow)).toBe(finding.title);
+    for (const text of [finding.text, finding.markdown, finding.slack].map(String)) {
+      expect(text).toContain("12 % fail (facts not found: 12 %)");
+      expect(text).toMatch(/900 slots \(.*04fa1ae.*\) \(facts not found: 900\)/);
+      expect(text).toContain("Roll back 7 hosts (facts not found: 7)");
+      expect(text).toMatch(/Facts not found:\*{0,2}\n+- look\.note: 4712/);
+    }
+    const guessed = filed(answer, {
+      node,
+      workflow: { report: undefined },
+      answers: [calls("ops_logs"), reply, reply],
+    });
+    expect(guessed.finding.json).toMatchObject({ missing });
   });
 
   test("has no refutation that does not hold, not even as a claim", () => {
