@@ -104,10 +104,10 @@ export function withoutUnsupported(
     const { supported, partial, unbound, cites } = check;
     const kept = modes.unsupported === "fail" ? claim : keepCites(rule, claim, cites);
     if (!isObject(kept)) return kept;
-    const marks = { ...(partial ? { partial } : {}), ...(unbound ? { unbound } : {}) };
+    const marks = { supported, ...(partial ? { partial } : {}), ...(unbound ? { unbound } : {}) };
     if (modes.unsupported !== "mark") return { ...kept, ...marks };
     const rejected = cites.flatMap(({ ref, quote, problem }) => (problem ? [{ ref, quote, reason: problem }] : []));
-    return { ...kept, supported, ...marks, ...(rejected.length > 0 ? { rejected } : {}) };
+    return { ...kept, ...marks, ...(rejected.length > 0 ? { rejected } : {}) };
   };
   return (replaceAt(segmentsOf(rule.claims), data, next) ?? {}) as JsonObject;
 }

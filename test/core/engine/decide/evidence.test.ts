@@ -67,6 +67,7 @@ function judged(claims: Json, evaluator: Evaluator = checks(), options: PlayOpti
 }
 
 const TRUE = claim("the pool ran dry", cite("r1", "pool exhausted after 1500 ms"));
+const HELD = { ...TRUE, supported: true };
 const FALSE = claim("the disk is full", cite("r1", "the disk of db-7 is full"));
 
 test("a quote of the input that a result only repeats is one of the input", () => {
@@ -147,7 +148,7 @@ describe("modes", () => {
     const played = judged([TRUE, FALSE], evaluator, {}, { retry: { max: 1 } });
     expect(resultAt(played, "a")).toMatchObject({
       status: "failed",
-      data: { claims: [TRUE, FALSE] },
+      data: { claims: [HELD, { ...FALSE, supported: false }] },
       evidence: { claims: 2, supported: 1, dropped: 0, cites: 2, held: 1 },
     });
     const [retry] = eventsOf(played.events, "node:retry");
@@ -176,7 +177,7 @@ describe("modes", () => {
     const rule = { claims: "claims[*].points[*]", cites: "source", ref: "at", quote: "says" };
     const point = (at: string) => ({ text: "p", source: { at, says: "pool exhausted after" } });
     const { data, evidence } = resultAt(judged([{ points: [point("[r1]"), point("r2")] }], checks({ rule })), "a");
-    expect(data.claims).toEqual([{ points: [point("[r1]")] }]);
+    expect(data.claims).toEqual([{ points: [{ ...point("[r1]"), supported: true }] }]);
     expect(evidence).toMatchObject({ claims: 2, supported: 1, dropped: 1 });
   });
 });
@@ -252,7 +253,7 @@ describe("one correction", () => {
 
   test("an interrupt before the second answer leaves what held in the first", () => {
     const stop = { type: "run:interrupt", reason: "enough" } as const;
-    expect(resultAt(corrected([gives({ claims: [TRUE, FALSE] }), stop]), "a").data.claims).toEqual([TRUE]);
+    expect(resultAt(corrected([gives({ claims: [TRUE, FALSE] }), stop]), "a").data.claims).toEqual([HELD]);
   });
 
   test("a judge before the check judges both answers, one after it the second only", () => {
@@ -358,7 +359,7 @@ describe("a refutation", () => {
       { nodes: ["a"], holds: true, reason: 'r1: "payment declined for order 4711"' },
     ]);
     const { data, evidence } = resultAt(played, "a");
-    expect(data.claims).toEqual([TRUE]);
+    expect(data.claims).toEqual([HELD]);
     expect(evidence).toMatchObject({
       claims: 2,
       dropped: 1,
@@ -374,7 +375,7 @@ describe("a refutation", () => {
     "repeats the claim as quotes are compared: %s",
     (text) => {
       const played = refuting(text, "payment declined for order 4711");
-      expect(resultAt(played, "a").data.claims).toEqual([TRUE]);
+      expect(resultAt(played, "a").data.claims).toEqual([HELD]);
     },
   );
 
@@ -390,13 +391,13 @@ describe("a refutation", () => {
     const played = refuting(text, quote);
     expect(eventsOf(played.events, "reply:rejected")[0]?.reason).toContain(reason);
     expect(eventsOf(played.events, "evidence:checked").at(-1)?.refuted).toMatchObject([{ holds: false }]);
-    expect(resultAt(played, "a").data.claims).toEqual([WRONG, TRUE]);
+    expect(resultAt(played, "a").data.claims).toEqual([{ ...WRONG, supported: true }, HELD]);
   });
 
   test("is undone with the node that gave it", () => {
     const played = refuting("The pool ran dry: `1500 ms`", "payment declined for order 4711");
     const again = played.events.reduce(fold, begin(recordOf(workflowOf({ look: {} }))));
-    expect(again.results.get("a")?.data.claims).toEqual([TRUE]);
+    expect(again.results.get("a")?.data.claims).toEqual([HELD]);
     const resumed = {
       type: "run:resume",
       from: "b",
@@ -406,7 +407,10 @@ describe("a refutation", () => {
       epoch: 1,
       key: "r",
     };
-    expect(fold(again, resumed as RunEvent).results.get("a")?.data.claims).toEqual([WRONG, TRUE]);
+    expect(fold(again, resumed as RunEvent).results.get("a")?.data.claims).toEqual([
+      { ...WRONG, supported: true },
+      HELD,
+    ]);
   });
 });
 
@@ -495,7 +499,7 @@ describe("the same past gives the same", () => {
       answers: [calls("ops_logs"), gives({ claims: [TRUE, FALSE] }), stop],
       tools: () => ({ output: LOG }),
     });
-    expect(resultAt(played, "a").data.claims).toEqual([TRUE]);
+    expect(resultAt(played, "a").data.claims).toEqual([HELD]);
   });
 });
 
@@ -627,10 +631,10 @@ describe("planted claims", () => {
     const { data, evidence } = resultAt(judged(planted), "a");
     expect(evidence).toMatchObject({ claims: 4, supported: 4, dropped: 0, partial: 1, unbound: 1 });
     expect(data.claims).toEqual([
-      planted[0],
-      planted[1],
-      { ...planted[2], unbound: ["1.8 s"] },
-      { ...planted[3], evidence: [cite("r1", "pool exhausted after")], partial: true },
+      { ...planted[0], supported: true },
+      { ...planted[1], supported: true },
+      { ...planted[2], supported: true, unbound: ["1.8 s"] },
+      { ...planted[3], evidence: [cite("r1", "pool exhausted after")], supported: true, partial: true },
     ]);
     const strict = resultAt(judged(planted, checks({ on_unbound: "drop" })), "a");
     expect(strict.evidence).toMatchObject({ supported: 4, dropped: 1, unbound: 1 });
@@ -727,7 +731,7 @@ describe("planted claims", () => {
   test.each(dropped)("dropped: %s", (_, planted) => {
     const { data, evidence } = resultAt(judged([TRUE, planted]), "a");
     expect(evidence).toMatchObject({ claims: 2, supported: 1, dropped: 1 });
-    expect(data.claims).toEqual([TRUE]);
+    expect(data.claims).toEqual([HELD]);
   });
 });
 
