@@ -7,8 +7,10 @@ import { type ContextEntry, resultText, type ShownResult } from "../event/prompt
 
 /** Default of `show`: characters of the results of one node. */
 export const MOST_SHOWN = 12_000;
-/** Least number of characters of a shortened result, so that its first record is shown. */
-const LEAST = 300;
+/** Most characters of a first record, which is shown even if the result's share is smaller. */
+const MOST_OF_FIRST = 300;
+/** Most characters of a list of scalars that belongs to the record, such as the names of columns. */
+const MOST_OF_SCALARS = 100;
 /** Room for the number of omitted records. */
 const MARK = 30;
 
@@ -24,14 +26,46 @@ export function shownSteps(data: JsonObject, all: readonly ToolCall[], most: num
     return call.ref === undefined ? `same as ${same}` : error === undefined ? output : { error };
   });
   const sizes = measure(outputs);
-  const given = shares(outputs.map(sizes), most);
+  const given = sharesOf(outputs, most, sizes);
   const results = calls.map(({ ref, step = "", tool }, index): ShownResult => {
     const [output = null, share = 0] = [outputs[index], given[index]];
-    const isWhole = sizes(output) <= share;
-    const text = resultText(isWhole ? output : shorten(output, Math.max(share, LEAST), sizes));
-    return { ...defined("ref", ref), step, tool, text, ...(isWhole ? {} : { shortened: true }) };
+    const shown = shorten(output, share, sizes);
+    const isWhole = shown === output;
+    return { ...defined("ref", ref), step, tool, text: resultText(shown), ...(isWhole ? {} : { shortened: true }) };
   });
   return { data: rest, results };
+}
+
+/** Divides characters among results. One whose share is too small for its first record gets as many as that needs. */
+function sharesOf(outputs: readonly Json[], most: number, sizes: Sizes): readonly number[] {
+  const least = outputs.map((output) => Math.min(MOST_OF_FIRST, sizeOfFirst(output, sizes)));
+  const raised = new Map<number, number>();
+  for (;;) {
+    const left = [...raised.values()].reduce((rest, size) => rest - size, most);
+    const given = shares(
+      outputs.map((output, index) => (raised.has(index) ? 0 : sizes(output))),
+      left,
+    );
+    const before = raised.size;
+    for (const [index, size] of least.entries()) {
+      if (!raised.has(index) && (given[index] ?? 0) < size) raised.set(index, size);
+    }
+    if (raised.size === before) return given.map((share, index) => raised.get(index) ?? share);
+  }
+}
+
+/** Measures a result that is shortened to its first record. */
+function sizeOfFirst(value: Json, sizes: Sizes): number {
+  if (typeof value === "string") return Math.min(sizes(value), sizes(value.split("\n", 1)[0] ?? "") + MARK);
+  if (Array.isArray(value)) {
+    const [first = null] = value as readonly Json[];
+    const isScalar = typeof first !== "object" && sizes(value) <= MOST_OF_SCALARS;
+    return isScalar ? sizes(value) : Math.min(sizes(value), sizeOfFirst(first, sizes) + MARK + 2);
+  }
+  if (!isObject(value)) return sizes(value);
+  const members = Object.entries(value as JsonObject);
+  const names = sizes(members.map(([name]) => name));
+  return members.reduce((size, [, member]) => size + sizeOfFirst(member, sizes) + 1, names + 1);
 }
 
 /** Divides characters: small sizes get all that they need, and the others equal shares of the rest. */

@@ -445,6 +445,42 @@ b
     expect(text.length).toBeLessThan(12_500);
   });
 
+  const sizesOf = (text: string | undefined) =>
+    (text ?? "")
+      .split(/\[r\d\] \w+: ops_look(?: \(shortened\))?\n/)
+      .slice(1)
+      .map(({ length }) => length);
+
+  test.each([
+    ["rows", 300, 3, rows(100)],
+    ["lines", 300, 3, "one line of text\n".repeat(100)],
+    [
+      "rows of a table",
+      1000,
+      8,
+      { columns: ["at", "service"], rows: Array.from({ length: 90 }, (_, n) => [n, "checkout"]) },
+    ],
+  ])("all within the limit: %s, %i for %i", (_, show, count, output) => {
+    const [text] = seen(Object.fromEntries(Array.from({ length: count }, (_, n) => [`s${n}`, output])), { show });
+    const room = 12 * count;
+    expect(sizesOf(text)).toHaveLength(count);
+    expect(sizesOf(text).reduce((sum, size) => sum + size, 0)).toBeLessThanOrEqual(show + room);
+  });
+
+  test("at least the first record of each, and nothing but that if there is no room", () => {
+    const first = { n: 0, text: "x".repeat(150) };
+    const [text = ""] = seen(
+      { a: [first, ...rows(9)], b: "one line of text\n".repeat(9), c: { s: "tiny" } },
+      { show: 1 },
+    );
+    expect(text).toContain(`a: ops_look (shortened)\n${JSON.stringify([first, "… 9 more"])}\n`);
+    expect(text).toContain("b: ops_look (shortened)\n```\none line of text\n… 9 more lines\n```");
+    expect(text).toContain('c: ops_look\n{"s":"tiny"}');
+    const [long] = seen({ a: [{ text: "y".repeat(150) }, ...rows(9)], b: rows(99), c: rows(99) }, { show: 330 });
+    expect(long).toContain("y".repeat(150));
+    expect(sizesOf(long).reduce((sum, size) => sum + size, 0)).toBeLessThanOrEqual(330 + 12);
+  });
+
   test("none with show: 0, but what failed", () => {
     expect(seen({ one: { id: 1 } }, { show: 0 })[0]).not.toMatch(/look|"one"/);
     const optional: Steps = [{ id: "one", tool: "look", on_error: "skip" }];
