@@ -12,7 +12,7 @@ export type PublishedSkill = ReturnType<typeof publish>;
 export interface Publication {
   /** Skills that could be published at the start, sorted by id. */
   readonly skills: ReadonlyMap<string, PublishedSkill>;
-  /** Reasons why other folders of skills are not published. Those built in are not mentioned. */
+  /** Reasons why other folders of skills are not published. Those built in are mentioned only as instances. */
   readonly warnings: readonly string[];
 }
 
@@ -23,7 +23,7 @@ export async function publishSkills(
 ): Promise<Publication> {
   const skills = new Map<string, PublishedSkill>();
   const skipped = diagnostics.filter(({ code }) => code === "SKILL_SKIPPED");
-  const warnings = skipped.map(({ file, message }) => `${file}: ${message}`);
+  const refused: { readonly id: string; readonly isBuiltin: boolean; readonly message: string }[] = [];
   for (const { skill, source, unavailable } of entries) {
     const directory = source.path;
     if (unavailable !== undefined || directory === null) continue;
@@ -33,11 +33,15 @@ export async function publishSkills(
       await published.entry();
       skills.set(skill.id, published);
     } catch (error) {
-      if (source.kind !== "builtin")
-        warnings.push(`${skill.id}: its files are not offered to other programs: ${messageOf(error)}`);
+      refused.push({ id: skill.id, isBuiltin: source.kind === "builtin", message: messageOf(error) });
     }
   }
-  return { skills, warnings };
+  // An instance has the files of its skill, which is published if it is available itself.
+  const isSaid = (id: string) => id.includes("@") && !skills.has(id.split("@", 1)[0] ?? "");
+  const warnings = refused
+    .filter(({ id, isBuiltin }) => !isBuiltin || isSaid(id))
+    .map(({ id, message }) => `${id}: its files are not offered to other programs: ${message}`);
+  return { skills, warnings: [...skipped.map(({ file, message }) => `${file}: ${message}`), ...warnings] };
 }
 
 function publish(id: string, directory: string) {

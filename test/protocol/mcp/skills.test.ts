@@ -102,6 +102,16 @@ describe.each([
   });
 });
 
+it("an instance is named on stderr if the skill whose files it has is not published", async () => {
+  const instances = "skills: { instances: { prometheus: { eu: { PROMETHEUS_URL: { env: PROMETHEUS_URL_EU } } } } }\n";
+  const cwd = makeProject({ ".skillflow.yml": instances });
+  const PROMETHEUS_URL_EU = "http://127.0.0.1:9";
+  const alone = await connectHere({ cwd, env: { PROMETHEUS_URL_EU } });
+  expect(alone.stderr()).toMatch(/^! prometheus@eu: its files are not offered/m);
+  const both = await connectHere({ cwd, env: { PROMETHEUS_URL_EU, PROMETHEUS_URL: PROMETHEUS_URL_EU } });
+  expect(both.stderr()).not.toContain("prometheus@eu");
+});
+
 describe("skills over HTTP", () => {
   it("are read by the official client, and found at the well-known address with their archives", async () => {
     const { url } = await startHttp({ cwd: project() });
