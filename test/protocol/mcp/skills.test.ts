@@ -106,10 +106,13 @@ it("an instance is named on stderr if the skill whose files it has is not publis
   const instances = "skills: { instances: { prometheus: { eu: { PROMETHEUS_URL: { env: PROMETHEUS_URL_EU } } } } }\n";
   const cwd = makeProject({ ".skillflow.yml": instances });
   const PROMETHEUS_URL_EU = "http://127.0.0.1:9";
-  const alone = await connectHere({ cwd, env: { PROMETHEUS_URL_EU } });
-  expect(alone.stderr()).toMatch(/^! prometheus@eu: its files are not offered/m);
-  const both = await connectHere({ cwd, env: { PROMETHEUS_URL_EU, PROMETHEUS_URL: PROMETHEUS_URL_EU } });
-  expect(both.stderr()).not.toContain("prometheus@eu");
+  const saidWith = async (env: Record<string, string>) => {
+    const { client, stderr } = await connectHere({ cwd, env });
+    await new SkillsClient(client).list();
+    return stderr();
+  };
+  expect(await saidWith({ PROMETHEUS_URL_EU })).toMatch(/^! prometheus@eu: its files are not offered/m);
+  expect(await saidWith({ PROMETHEUS_URL_EU, PROMETHEUS_URL: PROMETHEUS_URL_EU })).not.toContain("prometheus@eu");
 });
 
 describe("skills over HTTP", () => {
