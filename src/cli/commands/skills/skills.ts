@@ -210,7 +210,8 @@ function section(title: string, lines: readonly string[], paint: Paint): string[
   return lines.length > 0 ? ["", paint("bold", title), ...lines] : [];
 }
 
-function describeConfig({ fields }: SkillEntry, paint: Paint): string[] {
+function describeConfig({ skill, fields }: SkillEntry, paint: Paint): string[] {
+  const given = skill.id.includes("@") ? "set for this instance" : "set by --set";
   const width = Math.max(0, ...fields.map(({ key }) => plainLine(key).length));
   return fields.map(({ key, field, from, malformed }) => {
     const value =
@@ -218,7 +219,7 @@ function describeConfig({ fields }: SkillEntry, paint: Paint): string[] {
         ? paint("dim", "not set")
         : malformed
           ? paint("yellow", `is not ${wantedOf(field)}`)
-          : paint("green", from === "override" ? "set by --set" : `set by ${field.env}`);
+          : paint("green", from === "override" ? given : `set by ${field.env}`);
     const needed = field.required ? ` (required${field.unless ? `, or ${field.unless}` : ""})` : "";
     return `  ${plainLine(key).padEnd(width)} ${value}${needed}  ${paint("dim", plainLine(field.description))}`;
   });
