@@ -45,6 +45,8 @@ export function beginCourse(id: string, { flow, folder, world, home }: Project):
   const command = (argv: readonly string[]): Task => ({ id, argv, cwd: folder, env });
   let seen = "";
   let doubts: readonly AppliedOperation[] = [];
+  /** Writes that were sent again at a person's word. */
+  const repeated = new Set<string>();
   /** A command came to its end, and nothing is left to do. */
   let isOver = false;
   return {
@@ -62,6 +64,7 @@ export function beginCourse(id: string, { flow, folder, world, home }: Project):
       if (end === "succeeded" && isPlanned) {
         const isDone = (digest: string) => (world.ledger(id).get(digest)?.tool ?? "refuse") !== "refuse";
         const words = doubts.map(({ id: op, digest }) => `${op}=${isDone(digest) ? "" : "not-"}applied`);
+        for (const { digest } of doubts) repeated.add(digest);
         return command(["apply", RUN, "--yes", ...words.flatMap((word) => ["--resolve", word]), "--json"]);
       }
       return end === undefined || end === "succeeded" ? command(["resume", RUN, "--json"]) : undefined;
@@ -77,7 +80,10 @@ export function beginCourse(id: string, { flow, folder, world, home }: Project):
       if (stand?.end === "succeeded" && stand.isPlanned && stand.wait === undefined) {
         const said = parseJson(stdout) as { readonly operations?: readonly AppliedOperation[] } | undefined;
         if (!said?.operations) return;
-        doubts = said.operations.filter(({ status }) => status === "in_doubt");
+        // What is always refused stays in doubt, however often it is sent.
+        const isRefused = ({ digest }: AppliedOperation) =>
+          world.ledger(id).get(digest)?.tool === "refuse" && repeated.has(digest);
+        doubts = said.operations.filter((one) => one.status === "in_doubt" && !isRefused(one));
         isOver = doubts.length === 0;
       } else isOver = stand?.end !== undefined && stand.wait === undefined;
     },
