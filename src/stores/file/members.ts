@@ -1,3 +1,5 @@
+import { type Json, parseJson } from "../../core/base/values.ts";
+
 /**
  * Reads some members of a large JSON object without parsing the others, as a list of runs needs them: the results at the
  * end of a run and its skills are most of its record.
@@ -21,10 +23,10 @@ export function membersOf(
   start: number,
   end: number,
   isWanted: (name: string) => boolean,
-): Record<string, unknown> | undefined {
+): Record<string, Json> | undefined {
   const last = end - 1;
   if (bytes[start] !== OPENING || bytes[last] !== CLOSING) return undefined;
-  const members: Record<string, unknown> = {};
+  const members: Record<string, Json> = {};
   for (let at = start; at < last; ) {
     const name = at + 1;
     if (bytes[name] !== QUOTE) return undefined;
@@ -33,11 +35,9 @@ export function membersOf(
     if (next !== last && bytes[next] !== COMMA) return undefined;
     const key = bytes.toString("latin1", name + 1, value - 1);
     if (isWanted(key)) {
-      try {
-        members[key] = JSON.parse(bytes.toString("utf8", value + 1, next));
-      } catch {
-        return undefined;
-      }
+      const member = parseJson(bytes.toString("utf8", value + 1, next));
+      if (member === undefined) return undefined;
+      members[key] = member;
     }
     at = next;
   }
