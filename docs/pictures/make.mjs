@@ -31,7 +31,7 @@ try {
       "--force-device-scale-factor=1.5",
       "--window-size=1180,1000",
     ],
-    `--screenshot=${join(import.meta.dirname, "report.png")}`,
+    `--screenshot=${join(import.meta.dirname, "report.webp")}`,
     `file://${report}`,
   ]);
 } finally {
