@@ -73,7 +73,7 @@ function fallAt({ nth, moment }: NonNullable<Life["fall"]>): void {
     Reflect.set(place, name, (...given: unknown[]) => {
       if (!isDue()) return work.apply(place, given);
       if (moment === "before") fall(name);
-      const half = moment === "midway" ? halfOf(given) : undefined;
+      const half = moment === "midway" && name.startsWith("write") ? halfOf(given) : undefined;
       const came = work.apply(place, [...(half ?? given)]);
       if (!(came instanceof Promise)) fall(name);
       return Promise.resolve(came).then(() => fall(name));
