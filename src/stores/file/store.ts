@@ -44,7 +44,8 @@ export interface FileStore extends Store {
 export function fileStore(options: FileStoreOptions): FileStore {
   const { directory, root, now } = options;
   const taken = new Set<string>();
-  const pathOf = (run: string) => join(checkDirectory(directory, root), `${checkRunId(run)}.jsonl`);
+  const checked = oncePerStretch(() => checkDirectory(directory, root));
+  const pathOf = (run: string) => join(checked(), `${checkRunId(run)}.jsonl`);
   const pathOfKnown = (run: string) => {
     const path = pathOf(run);
     if (!existsSync(path)) throw unknownRun(run, directory);
@@ -86,7 +87,7 @@ export function fileStore(options: FileStoreOptions): FileStore {
     verify: async (run) => readAt(run, verifyBytes),
     skim: async (run) => readAt(run, skimRun, readBriefly),
     async list() {
-      return existsSync(checkDirectory(directory, root)) ? newestFirst(runsIn(directory)) : [];
+      return existsSync(checked()) ? newestFirst(runsIn(directory)) : [];
     },
     blobs: (run) => fileBlobs(blobsOfRun(directory, checkRunId(run))),
     async remove(run) {
@@ -100,7 +101,7 @@ export function fileStore(options: FileStoreOptions): FileStore {
   const intake = fileQueue({
     directory,
     taken,
-    prepare: () => prepareDirectory(checkDirectory(directory, root), root),
+    prepare: () => prepareDirectory(checked(), root),
     isRecorded: (run) => RUN_ID.test(run) && existsSync(pathOf(run)),
     create: async (record) => (await store.create(record)).close(),
   });
@@ -236,6 +237,20 @@ function removePlan(path: string): void {
   if (!lstatSync(dirname(path), { throwIfNoEntry: false })?.isDirectory()) return;
   rmSync(path, { force: true });
   if (readdirSync(dirname(path)).length === 0) rmdirSync(dirname(path));
+}
+
+/** Does the work once for all calls that nothing interrupts: a list of runs makes thousands of them. */
+function oncePerStretch<Value>(work: () => Value): () => Value {
+  let known: { readonly value: Value } | undefined;
+  return () => {
+    if (known === undefined) {
+      known = { value: work() };
+      queueMicrotask(() => {
+        known = undefined;
+      });
+    }
+    return known.value;
+  };
 }
 
 /** Throws if the directory leads outside the project: a link would make us write and delete files there. */
