@@ -78,10 +78,15 @@ function placed({ before = "", words }: Line, { width, ...screen }: Screen, inde
     margin +
     before +
     words
-      .map((span) => describeSpan(span, screen))
+      .map((span, index) => describeSpan(index > 0 ? inBrackets(span) : span, screen))
       .join("")
       .replaceAll("\n", `\n${margin}`);
   return words.some(({ style }) => style === "command") ? line : wrapLines(line, width);
+}
+
+/** Sets a badge after a text apart from it, as its colour does where there are colours. */
+function inBrackets(span: Span): Span {
+  return span.style === "badge" ? { ...span, text: `(${span.text})` } : span;
 }
 
 function describeSpan({ style, text, tone = "info" }: Span, { paint, program }: Screen): string {
