@@ -1,5 +1,6 @@
 import { cutMiddle } from "../core/base/preview.ts";
 import type { Redactor } from "../core/base/redact/redact.ts";
+import { LONGEST_TIMER_MS } from "../core/base/values.ts";
 import type { Entry, EventBody, StepKey } from "../core/engine/event/event.ts";
 import { type Deadline, deadlines, isUnder } from "../core/engine/fold/limits.ts";
 import type { Program } from "../core/engine/fold/program.ts";
@@ -170,4 +171,3 @@ export function createAlarm(): Alarm {
 }
 
 const ALARM_SLACK_MS = 5;
-const LONGEST_TIMER_MS = 2 ** 31 - 1;

@@ -6,7 +6,7 @@ import { cutMiddle } from "../core/base/preview.ts";
 import type { Redactor } from "../core/base/redact/redact.ts";
 import { countDotenvMarks } from "../core/base/redact/secret-forms.ts";
 import { compileSchema } from "../core/base/schema/schema.ts";
-import { copyJson, defined, type Json, type JsonSchema, toJson } from "../core/base/values.ts";
+import { copyJson, defined, type Json, type JsonSchema, LONGEST_TIMER_MS, toJson } from "../core/base/values.ts";
 import type { Call } from "../core/engine/event/call.ts";
 import { cutLater, cutLaterText } from "../core/engine/evidence/later.ts";
 import { endInput } from "../core/engine/recheck/calls.ts";
@@ -246,7 +246,7 @@ function openEnding(timeoutMs: number, outer: Stopping): Ending {
     const reason = new SkillflowError("tool.timeout", `the call took longer than ${timeoutMs / 1000} s`);
     end(reason, { error: reason.message, code: "tool.timeout" });
   };
-  const timer = setTimeout(onLate, timeoutMs);
+  const timer = setTimeout(onLate, Math.min(timeoutMs, LONGEST_TIMER_MS));
   if (outer.aborted) onStopped();
   else outer.addEventListener("abort", onStopped, { once: true });
   return {

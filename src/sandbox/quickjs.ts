@@ -1,6 +1,6 @@
 import { Worker } from "node:worker_threads";
 import { SkillflowError } from "../core/base/errors.ts";
-import { parseJson } from "../core/base/values.ts";
+import { LONGEST_TIMER_MS, parseJson } from "../core/base/values.ts";
 import type { JavaScriptCall, JavaScriptEnd } from "../core/skill/sandbox.ts";
 import { ownPath } from "../files/own-files.ts";
 
@@ -40,7 +40,7 @@ function endOf(worker: Worker, wallMs: number, signal: AbortSignal): Promise<Jav
       resolve(end);
     };
     const onAbort = () => finish({ ended: "aborted" });
-    const timer = setTimeout(() => finish({ ended: "time" }), Math.min(wallMs, 2 ** 31 - 1));
+    const timer = setTimeout(() => finish({ ended: "time" }), Math.min(wallMs, LONGEST_TIMER_MS));
     signal.addEventListener("abort", onAbort);
     const refuse = (cause: Error) => {
       clearTimeout(timer);

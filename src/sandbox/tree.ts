@@ -5,6 +5,7 @@ import { StringDecoder } from "node:string_decoder";
 import { setImmediate as nextRound, setTimeout as pause } from "node:timers/promises";
 import { messageOf, SkillflowError } from "../core/base/errors.ts";
 import { CUT_MARK } from "../core/base/redact/cut-edges.ts";
+import { LONGEST_TIMER_MS } from "../core/base/values.ts";
 import type { ForeignCommand, ForeignResult, SandboxLimits, Turn } from "../core/skill/sandbox.ts";
 import type { SandboxHost } from "./host.ts";
 import { followTree, inheritedFiles, livingProcess, membersOf, type Usage, usageInside, usageOf } from "./processes.ts";
@@ -263,8 +264,6 @@ function firstEnd({
     else signal.addEventListener("abort", onAbort);
   });
 }
-
-const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 function reachedLimit(tree: ProcessTree, { memoryBytes, processes, diskBytes }: SandboxLimits): Ended | undefined {
   if (memoryBytes === undefined && processes === undefined && diskBytes === undefined) return undefined;

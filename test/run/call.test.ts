@@ -325,6 +325,7 @@ describe("a handler that fails (S7)", () => {
       }),
       "an unprintable value was thrown",
     ],
+    ["a plain object with a message", { message: "boom" }, "boom"],
     ["an error whose message is no text", Object.assign(new Error(), { message: { a: 1 } }), "[object Object]"],
   ])("throwing %s gives an error", async (_, thrown, error) => {
     expect(
@@ -340,6 +341,11 @@ describe("a handler that fails (S7)", () => {
       throw new Error("x".repeat(1_000_000));
     })();
     expect("error" in outcome && outcome.error.length).toBeLessThanOrEqual(8192);
+  });
+
+  test("has the time that a limit of a month gives, though no timer of Node is that long", async () => {
+    const slow = () => new Promise((resolve) => setTimeout(() => resolve("done"), 5));
+    expect(await caller(slow, { timeoutMs: 30 * 86_400_000 })()).toEqual({ output: "done" });
   });
 
   test("by never answering is cut by the tool's timeout", async () => {

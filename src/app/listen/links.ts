@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from "node:crypto";
 import * as z from "zod";
 import { SkillflowError } from "../../core/base/errors.ts";
-import { defined, lazy } from "../../core/base/values.ts";
+import { defined, LONGEST_TIMER_MS, lazy } from "../../core/base/values.ts";
 import type { ListenFile } from "../../core/document/listen/listen-file.ts";
 import type { Waiting } from "../../core/engine/event/end.ts";
 import type { Intake, StoredRun } from "../../core/engine/ports.ts";
@@ -39,7 +39,6 @@ const STATE = "_listen_links";
 const KEPT = { keepMs: 365 * 24 * 60 * 60 * 1000, maxEntries: 10_000 };
 /** Name of the approver if the configuration lists none. */
 const ANYBODY = "one-time link";
-const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 export function openLinks(workspace: Workspace, intake: Intake, { approvals }: ListenFile) {
   const { state } = workspace;

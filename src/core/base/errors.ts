@@ -276,7 +276,10 @@ export function errorFor(error: SkillflowError, write: OptionWriter): SkillflowE
 /** Returns the message of any thrown value. Never throws. */
 export function messageOf(error: unknown): string {
   try {
-    return error instanceof Error ? String(error.message || error.name) : String(error);
+    if (error instanceof Error) return String(error.message || error.name);
+    // Code of others also throws plain objects.
+    const { message } = Object(error) as { readonly message?: unknown };
+    return typeof message === "string" ? message : String(error);
   } catch {
     return "an unprintable value was thrown";
   }

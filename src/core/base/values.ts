@@ -173,6 +173,9 @@ export function jsonOnce(value: object): string {
 
 const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
+/** Longest time of a timer, in milliseconds. Node fires a timer with a longer one at once. */
+export const LONGEST_TIMER_MS = 2 ** 31 - 1;
+
 /** Duration: a positive amount and a unit, seconds by default. */
 export const DURATION_PATTERN = /^(?=.*[1-9])(\d+(?:\.\d+)?)(ms|s|m|h|d)?$/;
 

@@ -172,16 +172,18 @@ export function isReservedVariable(name: string): boolean {
   return RESERVED_VARIABLE.test(name);
 }
 
-const SECRET_NAME = /(?:^|_)(?:TOKEN|SECRET|KEY|APIKEY|PASSWORD|PASSWD|DSN|CREDENTIAL)(?:_|$)/i;
+const SECRET_NAME =
+  /PASSWORD|PASSWD|(?:TOKEN|SECRET|APIKEY|SECRETKEY|CREDENTIAL)S?\d*(?:_|$)|(?:^|_)(?:KEY|DSN)S?\d*(?:_|$)/i;
 
 /** Checks whether a variable's name marks it as secret, even if no skill uses it. */
 export function isSecretName(name: string): boolean {
   return SECRET_NAME.test(name) || endsAsSecret(name);
 }
 
-const SECRET_END = /(?:TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|APIKEY|CREDENTIALS?|(?:^|_)(?:KEY|DSN|PASS))$/i;
+const SECRET_END =
+  /(?:TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|APIKEY|SECRETKEY|CREDENTIAL|(?:^|_)(?:KEY|DSN|PASS))S?\d*$/i;
 
-/** Checks whether a name ends like a secret's, such as `PGPASSWORD` or `DEPLOY_KEY`. */
+/** Checks whether a name ends like a secret's, such as `PGPASSWORD` or `DEPLOY_KEYS`. */
 export function endsAsSecret(name: string): boolean {
   return SECRET_END.test(name);
 }

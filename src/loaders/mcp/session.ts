@@ -3,13 +3,13 @@ import { setTimeout as pause } from "node:timers/promises";
 import type { CallToolResult, Client, Transport } from "@modelcontextprotocol/client";
 import type { SkillsClient } from "@modelcontextprotocol/client/ext/skills";
 import { messageOf } from "../../core/base/errors.ts";
-import type { JsonObject } from "../../core/base/values.ts";
+import { type JsonObject, LONGEST_TIMER_MS } from "../../core/base/values.ts";
 import { BASE_VARIABLES } from "../../core/document/config.ts";
 import type { McpServerConfig, ToolContext } from "../../core/skill/skill.ts";
 import { unlessAborted } from "../text/bounded.ts";
 import type { Auth } from "./login/auth.ts";
 import { challengeError } from "./login/auth-fetch.ts";
-import { anyAnswer, type ListName, NO_TIMEOUT, type Pages, readPages } from "./offer/pages.ts";
+import { anyAnswer, type ListName, type Pages, readPages } from "./offer/pages.ts";
 import { isClosed, isRefused, isUntouched, statusOf } from "./offer/results.ts";
 import { type ListedTool, MOST_TOOLS, quote, readListedTools, saidOf } from "./offer/tools.ts";
 import { createServerProcess, MOST_MESSAGE, NotConnected } from "./process.ts";
@@ -55,12 +55,13 @@ export async function openSession(options: SessionOptions): Promise<Session> {
   const routes = routesTo(options, sdk);
   const deadline = new AbortController();
   const seconds = options.timeoutMs / 1000;
+  const limit = Math.min(options.timeoutMs, LONGEST_TIMER_MS);
   const late = () => {
     // The time limit does not apply while the user logs in.
-    if (options.auth?.isAsking()) timer = setTimeout(late, options.timeoutMs);
+    if (options.auth?.isAsking()) timer = setTimeout(late, limit);
     else deadline.abort(new Error(`it did not answer within ${seconds} s`));
   };
-  let timer = setTimeout(late, options.timeoutMs);
+  let timer = setTimeout(late, limit);
   const signal = AbortSignal.any([options.signal, deadline.signal]);
   try {
     return await takeFirstRoute(sdk, routes, { options, signal });
@@ -216,7 +217,7 @@ async function connect(sdk: Sdk, { route, transport, options, signal }: Connecti
   };
   answerLostStreams(transport);
   const { auth } = options;
-  await unlessAborted(client.connect(transport, { signal, timeout: NO_TIMEOUT }), signal);
+  await unlessAborted(client.connect(transport, { signal, timeout: LONGEST_TIMER_MS }), signal);
   if (auth) keepOut(transport, auth);
   if (route.oneStream) client.onerror = () => void client.close();
   const first = await listTools(client, signal, options.onWarning);
@@ -262,14 +263,14 @@ function createSession(sdk: Sdk, { client, transport, state, options: opened }: 
     },
     call(tool, input, { signal, logger }) {
       const toolDefinition = { name: tool.name, inputSchema: tool.input_schema as never };
-      const options = { signal, timeout: NO_TIMEOUT, onprogress: progressTeller(logger), toolDefinition };
+      const options = { signal, timeout: LONGEST_TIMER_MS, onprogress: progressTeller(logger), toolDefinition };
       if (!client.transport) return Promise.reject(new NotConnected("Not connected"));
       return client.callTool({ name: tool.name, arguments: { ...input } }, options);
     },
     has: (list) => client.getServerCapabilities()?.[list] !== undefined,
     list: (list, most, signal) => readPages(client, list, { most, signal }),
     request: (method, params, signal) =>
-      unlessAborted(client.request({ method, params }, anyAnswer, { signal, timeout: NO_TIMEOUT }), signal),
+      unlessAborted(client.request({ method, params }, anyAnswer, { signal, timeout: LONGEST_TIMER_MS }), signal),
     async skills() {
       const { SkillsClient } = await import("@modelcontextprotocol/client/ext/skills");
       const skills = new SkillsClient(client, { skipInvalid: true });

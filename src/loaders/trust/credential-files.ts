@@ -1,4 +1,4 @@
-import { readdirSync, statSync } from "node:fs";
+import { lstatSync, readdirSync, statSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { parseEnv } from "node:util";
 import type { Secret } from "../../core/base/redact/secret-forms.ts";
@@ -10,24 +10,26 @@ export function credentialsIn(folder: string, home: string | undefined): readonl
   return [...gitCredentials(folder, home), ...npmCredentials(folder)];
 }
 
-const MOST_INCLUDES = 32;
+/** Config files of git that are read: of the repository, of its submodules, and those that they include. */
+const MOST_CONFIGS = 256;
+/** Folders in which configs of submodules are looked for. */
+const MOST_FOLDERS = 2000;
 
 function gitCredentials(folder: string, home: string | undefined): Secret[] {
   const found: Secret[] = [];
   const open = gitConfigs(folder);
   const seen = new Set<string>();
-  for (let path = open.pop(); path !== undefined && seen.size < MOST_INCLUDES; path = open.pop()) {
+  for (let path = open.pop(); path !== undefined && seen.size < MOST_CONFIGS; path = open.pop()) {
     if (seen.has(path)) continue;
     seen.add(path);
-    const text = readSmall(path) ?? "";
+    // A backslash at the end of a line continues it.
+    const text = (readSmall(path) ?? "").replace(/\\\r?\n/g, "");
     found.push(...userParts(text).map((value) => ({ name: "git-config", value })));
-    for (const [, header = ""] of text.matchAll(/^[ \t]*extraheader[ \t]*=[ \t]*(\S.*)/gim)) {
-      const value = unquoted(header);
-      const credential = value.replace(/^[\w-]+:\s*(?:(?:basic|bearer|token)\s+)?/i, "");
-      found.push({ name: "git-config", value }, { name: "git-config", value: credential });
+    for (const header of valuesOf(text, /^(?:[ \t]*\[[^\]\n]*\])?[ \t]*extraheader[ \t]*=[ \t]*(\S.*)/gim)) {
+      const credential = header.replace(/^[\w-]+:\s*(?:(?:basic|bearer|token)\s+)?/i, "");
+      found.push(...[header, credential, ...basicParts(credential)].map((value) => ({ name: "git-config", value })));
     }
-    for (const [, name = ""] of text.matchAll(/^[ \t]*path[ \t]*=[ \t]*(\S.*)/gim)) {
-      const given = unquoted(name);
+    for (const given of valuesOf(text, /^(?:[ \t]*\[[^\]\n]*\])?[ \t]*path[ \t]*=[ \t]*(\S.*)/gim)) {
       open.push(given.startsWith("~/") && home ? join(home, given.slice(2)) : resolve(dirname(path), given));
     }
   }
@@ -38,18 +40,50 @@ function gitCredentials(folder: string, home: string | undefined): Secret[] {
 function gitConfigs(folder: string): string[] {
   const own = join(folder, ".git");
   const pointer = /^gitdir:[ \t]*(\S.*)/m.exec(readSmall(own) ?? "")?.[1]?.trimEnd();
-  if (pointer === undefined) return [join(own, "config")];
+  if (pointer === undefined) return configsOf(own);
   const directory = resolve(folder, pointer);
   const common = readSmall(join(directory, "commondir"))?.trim();
   return [
-    join(directory, "config"),
+    ...configsOf(directory),
     join(directory, "config.worktree"),
-    ...(common ? [join(resolve(directory, common), "config")] : []),
+    ...(common ? configsOf(resolve(directory, common)) : []),
   ];
 }
 
-function unquoted(text: string): string {
-  return text.trimEnd().replace(/^"(.*)"$/, "$1");
+/** Lists the config files of a repository and of its submodules, which can have submodules of their own. */
+function configsOf(repository: string): string[] {
+  const found: string[] = [];
+  const open = [repository];
+  for (let looked = 0; open.length > 0 && looked < MOST_FOLDERS; looked++) {
+    const at = open.pop() ?? repository;
+    const isRepository = at === repository || statSync(join(at, "config"), { throwIfNoEntry: false })?.isFile();
+    if (isRepository) found.push(join(at, "config"));
+    open.push(...foldersIn(isRepository ? join(at, "modules") : at));
+  }
+  return found;
+}
+
+function foldersIn(folder: string): string[] {
+  if (!lstatSync(folder, { throwIfNoEntry: false })?.isDirectory()) return [];
+  const folders = readdirSync(folder, { withFileTypes: true }).filter((entry) => entry.isDirectory());
+  return folders.slice(0, MOST_FOLDERS).map(({ name }) => join(folder, name));
+}
+
+function valuesOf(text: string, pattern: RegExp): string[] {
+  return [...text.matchAll(pattern)].map(([, value = ""]) => plainValue(value));
+}
+
+/** Removes the quotation marks of a value, and the comment after it. */
+function plainValue(text: string): string {
+  const [, quoted, bare = ""] = /^"((?:[^"\\]|\\.)*)"|^([^;#]*)/.exec(text) ?? [];
+  return quoted?.replace(/\\(.)/g, "$1") ?? bare.trimEnd();
+}
+
+/** Returns `user:password` and the password that a value holds as base64; nothing if it is no such text. */
+function basicParts(value: string): string[] {
+  if (!/^[\w+/-]{8,}={0,2}$/.test(value)) return [];
+  const decoded = Buffer.from(value, "base64").toString("latin1");
+  return /^[\x20-\x7e]+$/.test(decoded) ? [decoded, decoded.slice(decoded.indexOf(":") + 1)] : [];
 }
 
 /** Returns `user:password` and the password of each URL in a text. */
@@ -62,12 +96,12 @@ export function userParts(text: string): string[] {
 
 function npmCredentials(folder: string): Secret[] {
   const text = readSmall(join(folder, ".npmrc")) ?? "";
-  return [...text.matchAll(/^[^#;\r\n\u2028\u2029]*?(_authToken|_auth|_password)[ \t]*=[ \t]*(\S.*)/gm)].map(
-    ([, name = "", value = ""]) => ({
-      name: `npmrc${name}`,
-      value: unquoted(value),
-    }),
-  );
+  const settings = text.matchAll(/^[^#;\r\n\u2028\u2029]*?(_authToken|_auth|_password)[ \t]*=[ \t]*(\S.*)/gm);
+  return [...settings].flatMap(([, name = "", written = ""]) => {
+    const value = plainValue(written);
+    const decoded = name === "_authToken" ? [] : basicParts(value);
+    return [value, ...decoded].map((each) => ({ name: `npmrc${name}`, value: each }));
+  });
 }
 
 /** Templates that a repository publishes for users to fill in. */

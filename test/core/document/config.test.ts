@@ -165,10 +165,18 @@ describe("a variable's name", () => {
     "A_CREDENTIAL",
     "PGPASSWORD",
     "NPMTOKEN",
+    "PASSWORD1",
+    "DBPASSWORDS",
+    "RABBITMQ_DEFAULT_PASSWORDFILE",
+    "API_KEYS",
+    "TOKENS",
+    "APITOKEN2",
+    "GHTOKEN_X",
+    "SECRETKEY",
+    "SECRETS_JSON",
   ])("%s says that it is secret", (name) => expect(isSecretName(name)).toBe(true));
 
-  test.each(["PATH", "KEYBOARD", "MONKEY", "TOKENS", "PASSWORDLESS", "STAGE", "SECRETARY_NAME"])(
-    "%s does not",
-    (name) => expect(isSecretName(name)).toBe(false),
+  test.each(["PATH", "KEYBOARD", "MONKEY", "TOKENIZER", "STAGE", "SECRETARY_NAME"])("%s does not", (name) =>
+    expect(isSecretName(name)).toBe(false),
   );
 });

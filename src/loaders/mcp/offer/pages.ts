@@ -1,6 +1,6 @@
 import type { Client } from "@modelcontextprotocol/client";
 import * as z from "zod";
-import { isNestedBeyond } from "../../../core/base/values.ts";
+import { isNestedBeyond, LONGEST_TIMER_MS } from "../../../core/base/values.ts";
 import { unlessAborted } from "../../text/bounded.ts";
 
 /** Reads a server's lists, which are paginated. */
@@ -17,9 +17,6 @@ export interface Pages {
 const pageOf = (list: ListName) => z.looseObject({ [list]: z.array(z.unknown()), nextCursor: z.string().optional() });
 
 export const anyAnswer = z.looseObject({});
-
-/** Value that disables the SDK's timeout. The caller's signal ends requests. */
-export const NO_TIMEOUT = 2 ** 31 - 1;
 
 /** Maximum number of characters to keep of a list. */
 const MOST_LIST = 32 * 1024 * 1024;
@@ -39,7 +36,10 @@ export async function readPages(
   do {
     cursors.add(cursor);
     const params = cursor === undefined ? {} : { cursor };
-    const asked = client.request({ method: `${list}/list`, params }, pageOf(list), { signal, timeout: NO_TIMEOUT });
+    const asked = client.request({ method: `${list}/list`, params }, pageOf(list), {
+      signal,
+      timeout: LONGEST_TIMER_MS,
+    });
     const said = await unlessAborted(asked, signal);
     const entries = (said[list] as readonly unknown[]).slice(0, most + 1);
     size += entries.reduce<number>((sum, entry) => sum + sizeOf(entry), 0);

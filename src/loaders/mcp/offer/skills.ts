@@ -1,11 +1,11 @@
 import type { Skill } from "@modelcontextprotocol/client/ext/skills";
 import { attempt, messageOf, SkillflowError } from "../../../core/base/errors.ts";
+import { LONGEST_TIMER_MS } from "../../../core/base/values.ts";
 import type { ToolContext } from "../../../core/skill/skill.ts";
 import { textOfFile } from "../../folder/bundled-files.ts";
 import { unlessAborted } from "../../text/bounded.ts";
 import { reach, type Server } from "../server.ts";
 import type { OfferedSkill } from "../server-types.ts";
-import { NO_TIMEOUT } from "./pages.ts";
 import { quote } from "./tools.ts";
 
 const MOST_SKILLS = 200;
@@ -25,7 +25,7 @@ export async function listSkills(
 ): Promise<readonly OfferedSkill[]> {
   const client = await (await server.session()).skills();
   if (!client) return [];
-  const asked = client.list({}, { signal, timeout: NO_TIMEOUT });
+  const asked = client.list({}, { signal, timeout: LONGEST_TIMER_MS });
   const listed = await unlessAborted(asked, signal).catch((error: unknown) => {
     warn(`does not list its skills: ${messageOf(error).slice(0, MOST_FAULT)}`);
     return { skills: [], invalid: [] };
@@ -73,7 +73,7 @@ function offered(server: Server, entry: Skill, fault: string | undefined): Offer
       async ask(session) {
         const client = await session.skills();
         if (!client) throw new Error("it no longer declares the skills extension");
-        return unlessAborted(client.read(entry, place, { signal, timeout: NO_TIMEOUT }), signal);
+        return unlessAborted(client.read(entry, place, { signal, timeout: LONGEST_TIMER_MS }), signal);
       },
     });
   return {
