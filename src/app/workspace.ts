@@ -7,6 +7,7 @@ import { defined, lazy, nearest } from "../core/base/values.ts";
 import type { ProjectConfig } from "../core/document/config.ts";
 import type { Workflow } from "../core/document/workflow/workflow.ts";
 import type { RecordedOption } from "../core/engine/event/record.ts";
+import skillVariables from "../core/skill/skill-variables.json" with { type: "json" };
 import { ownPath } from "../files/own-files.ts";
 import { loadPolicies } from "../loaders/documents/policy.ts";
 import { isInCheckout, loadUserConfig, projectRoot } from "../loaders/documents/project-config.ts";
@@ -200,19 +201,38 @@ const CONFIG_CODES: ReadonlySet<string> = new Set([
  * Workflows can declare skills, so before they are known only ids with a suggestion are reported.
  */
 export function unknownSkills(
-  { host, skills, choices }: Workspace,
+  workspace: Workspace,
   workflows: readonly (Workflow | undefined)[] | undefined,
 ): Diagnostic[] {
+  const { host, skills, choices } = workspace;
   const known = new Set([
     ...skills.ids,
     ...(workflows ?? []).flatMap((workflow) => Object.keys(workflow?.skills ?? {})),
   ]);
   const isUnknown = ({ id }: NamedSkill) =>
     !known.has(id) && (workflows !== undefined || nearest(id, known) !== undefined);
-  return choices.named.filter(isUnknown).map(({ by, id }) => {
-    const near = nearest(id, known);
-    const message = `${hintText(host, by)} ${id}: no skill has this id${near === undefined ? "" : ` (did you mean ${near}?)`}`;
-    return { severity: "warning", code: "SKILL_NAMED_UNKNOWN", path: [], message };
+  const told = choices.named.filter(isUnknown).map(({ by, id }) => unknownName(hintText(host, by), id, "id", known));
+  return [...told, ...unknownKeys(workspace, known)];
+}
+
+function unknownName(by: string, name: string, what: "id" | "config key", known: Iterable<string>): Diagnostic {
+  const near = nearest(name, known);
+  const message = `${by} ${name}: no skill has this ${what}${near === undefined ? "" : ` (did you mean ${near}?)`}`;
+  return { severity: "warning", code: "SKILL_NAMED_UNKNOWN", path: [], message };
+}
+
+/** Reports misspelled keys and ids of `--set`. A key that resembles no other may be one that a server's skill has. */
+function unknownKeys({ host, skills, overrides }: Workspace, ids: ReadonlySet<string>): Diagnostic[] {
+  if (overrides.size === 0) return [];
+  const keys = new Set([...Object.values(skillVariables).flat(), ...skills.keys()]);
+  const by = hintText(host, [{ option: "set" }]);
+  return [...overrides.keys()].flatMap((name) => {
+    const dot = name.lastIndexOf(".");
+    const id = name.slice(0, Math.max(dot, 0)).replace(/@[a-z\d-]*$/, "");
+    if (id !== "" && !ids.has(id) && nearest(id, ids) !== undefined) return unknownName(by, id, "id", ids);
+    const key = name.slice(dot + 1);
+    const isUnknown = !keys.has(key) && !keys.has(name) && nearest(key, keys) !== undefined;
+    return isUnknown ? unknownName(by, key, "config key", keys) : [];
   });
 }
 

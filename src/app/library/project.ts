@@ -273,7 +273,12 @@ function documentOf(workflow: unknown): { readonly document: WorkflowDocument } 
 
 function inputOf(input: unknown): () => Json {
   try {
-    const copy = toJson(input ?? {});
+    const copy = toJson(input === undefined ? {} : input);
+    // JSON has neither NaN nor infinities: as null, they would count as missing.
+    const lost = Object.entries(Object(input)).find(
+      ([, value]) => typeof value === "number" && !Number.isFinite(value),
+    );
+    if (lost) throw new TypeError(`"${lost[0]}" must be a finite number`);
     return () => copy;
   } catch (error) {
     const told = new SkillflowError("input.invalid", `the input is not JSON: ${messageOf(error)}`);

@@ -76,6 +76,10 @@ export function openSkillSet(said: SkillSetOptions): SkillSet {
     ids,
     folders: [...layers.values()].flatMap((found) => found.map(({ path }) => path)),
     declares: (variable) => declarationOf(found, variable),
+    keys() {
+      const custom = [...layers.values()].flat().map(({ loaded }) => loaded.skill);
+      return [...(options.given ?? []), ...custom].flatMap(({ config }) => Object.keys(config));
+    },
     host,
     diagnostics: [...diagnostics, ...refusedVariables(options), ...shadowings(layers, builtins), ...hiddenBy(hidden)],
     async find(reference, inline) {

@@ -60,6 +60,8 @@ export interface SkillSet {
   readonly diagnostics: readonly Diagnostic[];
   /** Reports whether a trusted skill declares the variable with `secret: false`, or as a secret. */
   declares(variable: string): "readable" | "secret" | undefined;
+  /** Config keys of the skills that are not built in. */
+  keys(): Iterable<string>;
   /** Services that run the tools of skills that are not built in. */
   readonly host: LoaderHost;
   /** Describes what is held back until the skill is trusted. Undefined if nothing is. Runs no code. */

@@ -270,6 +270,13 @@ describe("elsewhere", () => {
       {},
       "--skill-env pagre: no skill has this id (did you mean pager?)",
     ],
+    ["--set", ["--set", "pagr.KEY=1"], {}, "--set pagr: no skill has this id (did you mean pager?)"],
+    [
+      "--set of a key",
+      ["--set", "GITHUB_TOKN=1"],
+      {},
+      "--set GITHUB_TOKN: no skill has this config key (did you mean GITHUB_TOKEN?)",
+    ],
     [
       "the variables",
       [],
@@ -285,7 +292,7 @@ describe("elsewhere", () => {
       const { code, stderr } = await runHere(command, options);
       expect(code, stderr).toBe(0);
       expect(stderr).toContain(said);
-      expect(stderr.match(/no skill has this id/g)).toHaveLength(args.length > 0 ? 1 : 2);
+      expect(stderr.match(/no skill has this/g)).toHaveLength(args.length > 0 ? 1 : 2);
     }
   });
 

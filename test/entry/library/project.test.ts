@@ -415,6 +415,8 @@ describe("a run from code", () => {
       () => project.run(FLOW, { ...SETTINGS, limits: { max_cost: 1 } as never }),
       () => project.run(undefined as never),
       () => project.run(FLOW, { ...SETTINGS, input: null as never, limits: null as never }),
+      () => project.run(FLOW, { ...SETTINGS, input: null as never }),
+      () => project.run(FLOW, { ...SETTINGS, input: { n: Number.NaN } }),
       () => project.resume(undefined as never, null as never),
       () => project.replay("latest", { tools: "made-up" as never }),
     ];

@@ -24,6 +24,7 @@ export function checkWorkflow(workflow: Workflow, knownSkills: KnownSkills, inpu
   const nodes = new Map(Object.entries(workflow.nodes));
   const edges = checkEdgeEnds(workflow.edges, nodes);
   return [
+    ...checkInputDefaults(workflow),
     ...checkEntry(workflow.entry, nodes),
     ...edges.diagnostics,
     ...(nodes.has(workflow.entry) ? checkReach(workflow.entry, nodes, edges.meant) : []),
@@ -76,6 +77,15 @@ function didYouMean(word: string, candidates: Iterable<string>): string | undefi
   return near === undefined ? undefined : `did you mean "${near}"?`;
 }
 
+function checkInputDefaults({ inputs = {} }: Workflow): Diagnostic[] {
+  return Object.entries(inputs).flatMap(([name, field]) => {
+    const complaint = field.default === undefined ? undefined : enumComplaint(field.enum, field.default);
+    return complaint
+      ? [error("INPUT_INVALID", ["inputs", name, "default"], `the default of input "${name}" ${complaint}`)]
+      : [];
+  });
+}
+
 function checkEntry(entry: string, nodes: ReadonlyMap<string, WorkflowNode>): Diagnostic[] {
   if (nodes.has(entry)) return [];
   return [error("MISSING_ENTRY", ["entry"], `entry "${entry}" is not a node`, didYouMean(entry, nodes.keys()))];
@@ -122,13 +132,26 @@ function checkReach(
   edges: readonly Pick<Edge, "from" | "to">[],
 ) {
   const targets = groupBy(edges, ({ from }) => from);
-  const reached = new Set([entry]);
-  for (const id of reached) for (const edge of targets.get(id) ?? []) reached.add(edge.to);
+  const reached = new Set<string>();
+  const reach = (from: string) => {
+    const open = [from];
+    for (const id of open) {
+      if (reached.has(id)) continue;
+      reached.add(id);
+      for (const { to } of targets.get(id) ?? []) open.push(to);
+    }
+  };
+  reach(entry);
   const lost = [...nodes.keys()].filter((id) => !reached.has(id));
-  // A node behind an unreachable one is only a consequence.
+  // A node behind an unreachable one is only a consequence. In a cycle, each node is behind the others.
   const led = new Set(edges.flatMap(({ from, to }) => (from !== to && !reached.has(from) ? to : [])));
-  const first = lost.filter((id) => !led.has(id));
-  return (first.length > 0 ? first : lost.slice(0, 1)).map((id) =>
+  const first: string[] = [];
+  for (const id of [...lost.filter((each) => !led.has(each)), ...lost]) {
+    if (reached.has(id)) continue;
+    first.push(id);
+    reach(id);
+  }
+  return first.map((id) =>
     error(
       "UNREACHABLE_NODE",
       ["nodes", id],

@@ -73,6 +73,17 @@ const rows: Row[] = [
   ["a node without a way to it is refused (W4)", [{ a: {}, b: {} }], ["UNREACHABLE_NODE"]],
   ["conditions do not matter to reach (W4)", [{ a: {}, b: {} }, ["a -> b: never"]], []],
   ["an edge backwards gives no way (W4)", [{ a: {}, b: {} }, ["b -> a"]], ["UNREACHABLE_NODE"]],
+  ["only the first node of a lost chain is told (W4)", [{ a: {}, b: {}, c: {} }, ["b -> c"]], ["UNREACHABLE_NODE"]],
+  [
+    "a lost cycle beside a lost node is told (W4)",
+    [{ a: {}, b: {}, c: {}, d: {} }, [{ from: "c", to: "d", max_iterations: 1 }, "d -> c"]],
+    ["UNREACHABLE_NODE", "UNREACHABLE_NODE"],
+  ],
+  [
+    "a default is one of the allowed values",
+    [{ a: {} }, [], { inputs: { d: { type: "string", enum: ["a", "b"], default: "c" } } }],
+    ["INPUT_INVALID"],
+  ],
   ["a self-loop needs a bound (W5)", [{ a: {} }, ["a -> a: again"]], ["SELF_LOOP"]],
   ["a bounded self-loop is fine (W5)", [{ a: {} }, [{ from: "a", to: "a", max_iterations: 1 }]], []],
   ["an unbounded cycle is refused (W6)", [{ a: {}, b: {} }, ["a -> b", "b -> a: again"]], ["UNBOUNDED_CYCLE"]],
