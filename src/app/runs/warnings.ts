@@ -2,7 +2,7 @@ import type { Diagnostic } from "../../core/base/diagnostic.ts";
 import type { JsonObject } from "../../core/base/values.ts";
 import { likeSources } from "../../core/document/check/sources.ts";
 import { modelsOf } from "../../core/document/model-list.ts";
-import { fallbackLacks, isOffline, parseModel } from "../../core/document/model-name.ts";
+import { choicesIn, fallbackLacks, isOffline, parseModel } from "../../core/document/model-name.ts";
 import type { Workflow } from "../../core/document/workflow/workflow.ts";
 import type { RunRecord, Settings } from "../../core/engine/event/record.ts";
 import { namedModel } from "../../core/engine/settings/settings.ts";
@@ -50,12 +50,16 @@ export function plannableWarnings(entries: SkillEntries): string[] {
   return named.length === 0 ? [] : [`skills that cannot read, but whose writes can be planned: ${named.join(", ")}`];
 }
 
-export function limitWarnings({ limits, model }: Settings, workflow: Workflow): string[] {
-  if (limits.max_cost_usd === undefined) return [];
-  const choices = [model, workflow.model ?? [], ...Object.values(workflow.nodes).map((node) => node.model ?? [])];
+export function limitWarnings({ limits, model, judge_model: judge }: Settings, workflow: Workflow): string[] {
+  const limited = [
+    ...(limits.max_cost_usd === undefined ? [] : ["max_cost_usd"]),
+    ...(limits.max_cost_usd_per_day === undefined ? [] : ["per_day.max_cost_usd"]),
+  ];
+  if (limited.length === 0 || isOffline(model)) return [];
+  const choices = [model, ...choicesIn(workflow, judge)];
   return [...new Set(choices.flatMap(modelsOf))].flatMap((name) => {
-    if (isOffline(model) || priceOf(parseModel(name).name, ONE_TOKEN) !== null) return [];
-    return [`the price of ${name} is unknown: max_cost_usd cannot count its calls`];
+    if (priceOf(parseModel(name).name, ONE_TOKEN) !== null) return [];
+    return [`the price of ${name} is unknown: ${limited.join(" and ")} cannot count its calls`];
   });
 }
 

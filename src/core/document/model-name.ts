@@ -159,17 +159,22 @@ export function fallbackLacks(model: ModelChoice, workflow: Workflow, access: Mo
 /** Returns what each model lacks, for each list that a run uses. */
 function lacksOf(model: ModelChoice, workflow: Workflow | undefined, { own = NONE, judge, ...access }: ModelAccess) {
   if (isOffline(model) || (workflow && !asksModel(workflow))) return [];
-  const nodes = Object.values(workflow?.nodes ?? {});
-  const named = [...(workflow ? [workflow] : []), ...nodes].flatMap((place) => [place.model, place.judge_model]);
-  const evaluators = nodes.flatMap((node) => node.eval ?? []);
-  const judges = evaluators.flatMap((each) => (each.kind === "judge" ? [each.model ?? judge] : []));
   const serving = parseModel(firstOf(model), own).provider;
-  return [model, ...named, ...judges].map((choice = []) =>
+  return [model, ...choicesIn(workflow, judge)].map((choice) =>
     modelsOf(choice).map((name) => {
       const provider = (parseModel(name, own).provider ?? serving ?? "anthropic") as Provider;
       return { name, provider, lack: own.has(provider) ? undefined : lackOf(provider, access) };
     }),
   );
+}
+
+/** Returns the models that a workflow names for its nodes and judges. `judge` is the one of judges without their own. */
+export function choicesIn(workflow: Workflow | undefined, judge: ModelChoice = []): ModelChoice[] {
+  const nodes = Object.values(workflow?.nodes ?? {});
+  const named = [...(workflow ? [workflow] : []), ...nodes].flatMap((place) => [place.model, place.judge_model]);
+  const evaluators = nodes.flatMap((node) => node.eval ?? []);
+  const judges = evaluators.flatMap((each) => (each.kind === "judge" ? [each.model ?? judge] : []));
+  return [...named, ...judges].flatMap((choice) => (choice === undefined ? [] : [choice]));
 }
 
 /** Returns the provider of the run's model. Throws if the name has none. */
