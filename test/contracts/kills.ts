@@ -61,19 +61,24 @@ export function describeKills(open: () => StoreWorld, every: number): void {
       },
     );
 
-    it("after each of its records, one process after another, ends as if nothing had happened", async () => {
+    const stride = Math.ceil(every / 9);
+    it(`after ${stride === 1 ? "each" : `every ${stride}.`} of its records, one process after another, ends as if nothing had happened`, async () => {
       const world = open();
       const effects = new Effects();
       const doubts = new Set<string>();
       await driveUntilKilled(await world.store.create(recordOf(RUN)), effects, { position: 1, when: "after" });
-      for (let position = 2; (await world.store.read(RUN)).events.at(-1)?.type !== "workflow:end"; position++) {
+      for (
+        let position = 1 + stride;
+        (await world.store.read(RUN)).events.at(-1)?.type !== "workflow:end";
+        position += stride
+      ) {
         const { journal, events } = await world.crash().open(RUN);
         for (const id of doubtful(events)) doubts.add(id);
-        await driveUntilKilled(journal, effects, { position, when: "after" }, events);
+        await driveRunOf(mortal(journal, { position, when: "after" }), effects, events).catch(survivor);
       }
       const state = await driveOn(world.crash(), effects);
       checkSame(undisturbed, state, (await world.store.read(RUN)).events, effects, doubts, "killed after every record");
-      expect(doubts.size).toBe(6);
+      if (stride === 1) expect(doubts.size).toBe(6);
     });
 
     it("while a write was under way is told that it is in doubt, and that it was not repeated", async () => {

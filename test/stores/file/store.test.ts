@@ -103,10 +103,11 @@ describe("a run's file", () => {
   it("whose last record was torn at any byte holds the records before it, and goes on cleanly", async () => {
     const { store, path, text } = await makeRun();
     const whole = endOfLine(text, 4);
-    for (let length = whole; length < text.length; length++) {
+    const step = LONG ? 1 : 5;
+    for (let length = whole; length < text.length; length += step) {
       writeFileSync(path, text.subarray(0, length));
       expect(messages((await store.read("a")).events), `${length} bytes`).toEqual(["1", "2", "3"]);
-      if (!LONG && length % 7 !== 0) continue;
+      if (!LONG && (length - whole) % 35 !== 0) continue;
       const { journal } = await store.open("a");
       await journal.record("one", does());
       await journal.record("two", does());
