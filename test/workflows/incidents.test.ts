@@ -160,7 +160,7 @@ describe("an incident's maker", () => {
     { timeout: 900_000 },
     async (name, { truth, folder }) => {
       const out = join(scratch, name);
-      const args = ["workflows/incidents/make.mjs", name, out, "--pace", LONG ? "0.5" : "0.1"];
+      const args = ["workflows/incidents/make.mjs", name, out, "--pace", LONG ? "0.5" : "0.05"];
       const maker = spawn(process.execPath, args, { cwd: root, stdio: ["ignore", "ignore", "inherit"] });
       expect(await once(maker, "exit")).toEqual([0, null]);
       const kept = readdirSync(folder).filter(
