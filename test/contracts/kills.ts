@@ -24,6 +24,8 @@ const RUN = "triage-1";
  */
 export function describeKills(open: () => StoreWorld, every: number): void {
   describe("a run that is killed", () => {
+    /** The first record or event of those, in the middle of the first stretch. */
+    const first = Math.ceil(every / 2);
     let undisturbed: Undisturbed;
     beforeEach(async () => {
       undisturbed ??= await runUndisturbed(open());
@@ -45,7 +47,7 @@ export function describeKills(open: () => StoreWorld, every: number): void {
     it.each(["before", "after"] as const)(
       "%s a record became durable ends as if nothing had happened",
       async (when) => {
-        for (let position = 1; position <= undisturbed.records; position += every) {
+        for (let position = first; position <= undisturbed.records; position += every) {
           const world = open();
           const effects = new Effects();
           await driveUntilKilled(await world.store.create(recordOf(RUN)), effects, { position, when });
@@ -95,7 +97,9 @@ export function describeKills(open: () => StoreWorld, every: number): void {
     });
 
     it("after it was interrupted at any event and resumed ends as if nothing had happened", async () => {
-      for (const { seq, type } of undisturbed.events.slice(0, -1).filter((_, index) => index % every === 0)) {
+      for (const { seq, type } of undisturbed.events
+        .slice(0, -1)
+        .filter((_, index) => (index + 1) % every === first % every)) {
         const world = open();
         const effects = new Effects();
         const stop = new AbortController();
@@ -114,7 +118,7 @@ export function describeKills(open: () => StoreWorld, every: number): void {
       const settings = { ...recordOf(RUN).settings, limits: { max_steps: 3 } };
       const record = { ...recordOf(RUN), settings };
       for (const when of ["before", "after"] as const) {
-        for (let position = 1; ; position += every) {
+        for (let position = first; position <= undisturbed.records; position += every) {
           const world = open();
           const effects = new Effects();
           await driveRunOf(await world.store.create(record), effects, [], { record });
