@@ -9,6 +9,7 @@ import { parse } from "yaml";
 import type { Script } from "../../src/core/outward/testing/script.ts";
 import { type Ended, makeProject } from "../cli/program.ts";
 import { LONG } from "../harness/long.ts";
+import { makeQuickFolder } from "../harness/quick-folder.ts";
 import * as betterstack from "../services/betterstack.ts";
 import { type ChatRequest, startChat } from "../services/chat.ts";
 import * as datadog from "../services/datadog.ts";
@@ -271,7 +272,7 @@ const INCIDENT = "workflows/incidents/checkout-5xx";
 
 /** A project with the workflow and its incident, whose logs are thinned out in the short form of the tests. */
 export function makeDesk(): string {
-  const cwd = makeProject();
+  const cwd = makeProject({}, makeQuickFolder("desk-"));
   const isNeeded = (path: string) => !path.includes("/incidents/") || path.includes(INCIDENT);
   cpSync(join(ROOT, "workflows"), join(cwd, "workflows"), { recursive: true, filter: isNeeded });
   if (LONG) return cwd;

@@ -4,7 +4,6 @@ import {
   closeSync,
   existsSync,
   mkdirSync,
-  mkdtempSync,
   openSync,
   readdirSync,
   readFileSync,
@@ -13,7 +12,6 @@ import {
   rmSync,
   writeFileSync,
 } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
 import { SkillflowError } from "../../../src/core/base/errors.ts";
@@ -25,6 +23,7 @@ import { codeOf, describeStore, does, messages, warning } from "../../contracts/
 import { recordOf } from "../../contracts/triage.ts";
 import { bundled } from "../../harness/bundled.ts";
 import { LONG } from "../../harness/long.ts";
+import { makeQuickFolder } from "../../harness/quick-folder.ts";
 
 const directories: string[] = [];
 afterEach(() => {
@@ -32,7 +31,7 @@ afterEach(() => {
 });
 
 function makeDirectory(): string {
-  const directory = mkdtempSync(join(tmpdir(), "store-"));
+  const directory = makeQuickFolder("store-");
   directories.push(directory);
   return directory;
 }
@@ -46,7 +45,7 @@ function storeOf(directory: string, pid: number, living: ReadonlySet<number>, ho
   });
 }
 
-// The memory store shows what a crash loses at every ninth record, and the tests of power failures at every eighth.
+// The memory store shows what a crash loses at every ninth record, and the tests of power failures at every twelfth.
 describeStore("the file store", { killsEvery: LONG ? 1 : 16 }, () => {
   const directory = makeDirectory();
   const living = new Set([1]);
