@@ -49,7 +49,7 @@ describe("a record that holds every attack", () => {
     async (run) => {
       const { cwd, env } = project;
       const isBounded = LONG || DEAFENING.includes(run);
-      // Each of them reads the record in the same way, and needs a process where that may last forever.
+      // All of them read the record in the same way, and a record that may never end needs a separate process for each.
       const looking = isBounded ? turnOf(LOOKING, 3) : LOOKING;
       const commands = [
         ...(SHOWN.includes(run) ? looking.map((words) => words.map((word) => word || run)) : []),

@@ -136,7 +136,7 @@ describe("the alert of an incident", () => {
     const given = { input: alert, model: "nobody:at-all", signal: stop.signal };
     const run = project.run("workflows/incident-triage.yml", given);
     expect(await run.id).not.toBe("");
-    // What the run finds is of no interest here.
+    // The test does not need the result of the run.
     stop.abort();
     await run.result;
   });

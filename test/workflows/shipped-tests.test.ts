@@ -68,7 +68,7 @@ function broken(change: (draft: Draft) => void): string {
 const nodes = Object.entries(workflow.nodes);
 type Mutation = readonly [what: string, text: string];
 
-/** What can be broken, one list for each kind. */
+/** Parts that can be broken, one list for each kind. */
 const MUTATIONS: readonly (readonly Mutation[])[] = [
   workflow.edges.map(({ from, to }, n) => {
     return [`edge ${n} from ${from} to ${to} gone`, broken(({ edges }) => void edges.splice(n, 1))] as const;

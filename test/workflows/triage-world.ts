@@ -283,7 +283,7 @@ export function makeDesk(): string {
 
 let thinned: readonly (readonly [name: string, content: Buffer])[] | undefined;
 
-/** What tells the frequent lines of the logs apart. */
+/** Distinguishes the kinds of frequent lines in the logs. */
 const FREQUENT = /"status":\d+|status=\d+|order paid|received|approved/;
 
 /** The rare lines of a log, the first hundred of each frequent kind, and every fiftieth line after those. */
