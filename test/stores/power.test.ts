@@ -44,11 +44,15 @@ afterEach(() => {
 afterAll(() => {
   Object.assign(fs, { fdatasyncSync, fdatasync });
   syncBuiltinESMExports();
+  for (const directory of directories) rmSync(directory, { recursive: true, force: true });
 });
+
+const directories: string[] = [];
 
 /** A file store on a machine whose power fails at every crash: what of a run's file was not on the disk is gone. */
 function openWorld(): StoreWorld & { lost(): number } {
   const directory = makeQuickFolder("power-");
+  directories.push(directory);
   let pid = 1;
   let lost = 0;
   const storeNow = () =>
