@@ -12,10 +12,13 @@ import { createTimeBound } from "../../src/sandbox/time-bound.ts";
 import { memoryBlobs } from "../../src/stores/blobs.ts";
 import { scriptOf } from "../cli/flows.ts";
 import { makeProject, readEvents, runProgram } from "../cli/program.ts";
+import { LONG } from "../harness/long.ts";
 import { stdioServer } from "../services/mcp.ts";
 
 /** Patterns and schemas of documents, skills and servers that would keep the program busy for ever. */
 
+/** The product allows a second. The short form of the tests allows less. */
+const LIMIT_MS = LONG ? 1000 : 200;
 const SLOW = "^(a+)+$";
 const TEXT = `${"a".repeat(60)}!`;
 const ANYTHING = { type: "object", properties: { text: { type: "string", pattern: SLOW } } };
@@ -41,7 +44,7 @@ function deniedBy(denyPattern: string): string {
 const matches = { path: "a.text", matches: SLOW };
 
 describe("a pattern that never ends", () => {
-  beforeEach(() => setTimeBound(createTimeBound()));
+  beforeEach(() => setTimeBound(createTimeBound(LIMIT_MS)));
 
   const complaint = `pattern took over 1 s: ${SLOW}`;
 
@@ -107,7 +110,7 @@ describe("a schema that never ends", () => {
     ["by comparing all with all", { uniqueItems: true }, manyItems(), "the value took over 1 s to check"],
     ["by itself", { $ref: "#/$defs/a", $defs: { a: { allOf: [{ $ref: "#/$defs/a" }] } } }, "x", "schema is recursive"],
   ])("%s fits nothing", (_, schema, value, complaint) => {
-    setTimeBound(createTimeBound());
+    setTimeBound(createTimeBound(LIMIT_MS));
     expect(compileSchema(schema)(value)).toEqual([expect.stringContaining(complaint)]);
   });
 });
@@ -148,7 +151,7 @@ const SCRIPT = scriptOf(look, ...answers);
 const RUN = ["run", "flow.yml", "--model", "script:script.json", "--run-id", "r", "--trust-skill", "server"];
 
 describe("a schema that says little and asks much", () => {
-  beforeEach(() => setTimeBound(createTimeBound()));
+  beforeEach(() => setTimeBound(createTimeBound(LIMIT_MS)));
 
   /** Each on its own is quick, and nothing in them is a pattern: it is the two together that take for ever. */
   const unknown = Object.fromEntries(Array.from({ length: 20_000 }, (_, index) => [`propetry${index}`, 0]));

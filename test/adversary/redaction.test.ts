@@ -342,7 +342,7 @@ describe("a random secret", () => {
         for (const reading of readings(heard)) expect(reading.includes(secret)).toBe(false);
         expect(heard).toContain("[redacted:S]");
       }),
-      { numRuns: LONG ? 2000 : 75 },
+      { numRuns: LONG ? 2000 : 40 },
     );
   });
 
@@ -369,7 +369,7 @@ describe("a random secret", () => {
         const heard = await hear(secret, { reply: "ok", input: shape(pieces), output: shape(pieces), error: "no" });
         for (const piece of pieces) expect(heard).not.toContain(`"${piece}"`);
       }),
-      { numRuns: LONG ? 1000 : 40 },
+      { numRuns: LONG ? 1000 : 20 },
     );
   });
 });

@@ -218,7 +218,7 @@ describe("a random secret, wherever in a run and however it is said", () => {
                 ).toBeUndefined();
           }
         }),
-        { numRuns: LONG ? 200 : 4, endOnFailure: true },
+        { numRuns: LONG ? 200 : 2, endOnFailure: true },
       );
     },
     longer(30_000),

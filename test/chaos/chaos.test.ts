@@ -13,7 +13,7 @@ describe("random workflows, killed at random places", () => {
 
   it("end as if nothing had happened: nothing is lost, and no write is repeated", async () => {
     const tally = emptyTally();
-    await runGroup(grounds, { seed: 4, together: 2, mostLives: 3 }, tally);
+    await runGroup(grounds, { seed: 6, together: 2, mostLives: 1 }, tally);
     expect(tally.failures).toEqual([]);
     expect(tally).toMatchObject({ runs: 2 });
     expect(tally.kills).toBeGreaterThan(1);

@@ -1,7 +1,7 @@
-import { existsSync, mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { makeInstallation } from "../harness/installed-program.ts";
+import { makeQuickFolder } from "../harness/quick-folder.ts";
 import { buildDriver, type Place } from "./life.ts";
 
 /** Where runs are killed: an installation of the built program, and a folder. */
@@ -15,7 +15,7 @@ export interface Grounds extends Place {
 export async function openGrounds(): Promise<Grounds> {
   const installation = makeInstallation(join(import.meta.dirname, "ledger"));
   // In memory, where the machine has such a folder: a process that is killed loses nothing of what it has written there.
-  const cwd = mkdtempSync(join(existsSync("/dev/shm") ? "/dev/shm" : tmpdir(), "chaos-"));
+  const cwd = makeQuickFolder("chaos-");
   const folderOf = (seed: number) => join(cwd, `group-${seed}`);
   return {
     cwd,

@@ -65,8 +65,10 @@ export function runAt(bin: string, args: readonly string[], options: ProgramOpti
 }
 
 /** A folder with files; those that are no text are written as JSON. Removed after the tests of the file. */
-export function makeProject(files: Readonly<Record<string, unknown>> = {}): string {
-  const directory = mkdtempSync(join(tmpdir(), "project-"));
+export function makeProject(
+  files: Readonly<Record<string, unknown>> = {},
+  directory = mkdtempSync(join(tmpdir(), "project-")),
+): string {
   made.push(directory);
   for (const [name, content] of Object.entries(files)) {
     mkdirSync(dirname(join(directory, name)), { recursive: true });

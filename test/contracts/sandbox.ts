@@ -13,7 +13,7 @@ const WAIT_FOR_EVER = "setInterval(() => undefined, 1000);";
 
 /** Runs a program whose time ends it, with more time until it has come as far as `isUp` tells: machines can be slow. */
 async function untilUp(run: (wallMs: number) => Promise<ForeignResult>, isUp: (ended: ForeignResult) => boolean) {
-  for (let wallMs = 1000; ; wallMs *= 3) {
+  for (let wallMs = 400; ; wallMs *= 3) {
     const ended = await run(wallMs);
     if (isUp(ended) || wallMs > 20_000) return ended;
   }

@@ -243,7 +243,7 @@ function disagreement(
   return `${what}: the schema says ${accepted ? "yes" : JSON.stringify(validate.errors?.[0])}, the loader ${findings[0]?.message ?? "yes"}`;
 }
 
-/** In the long form all of them, else each eighth: of the values at each field, and of the documents as a text. */
+/** In the long form all of them, otherwise one in twenty values at each field, and one in eight documents as a text. */
 describe("the published schema and the loader", () => {
   test("accept the same rich document", () => {
     expect(fieldFindings(RICH())).toEqual([]);
@@ -253,7 +253,7 @@ describe("the published schema and the loader", () => {
   test("agree on every field with every kind of value", () => {
     const odd = PATHS.flatMap((path, at) =>
       VALUES.flatMap((value, index) => {
-        if (!LONG && (at + index) % 8 !== 0) return [];
+        if (!LONG && (at + index) % 20 !== 0) return [];
         const doc = withValue(RICH(), path, put(value));
         return disagreement(doc, `${path.join(".")} = ${JSON.stringify(value)}`, quickFindings(doc)) ?? [];
       }),

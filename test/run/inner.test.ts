@@ -1,6 +1,4 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { rmSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { SkillflowError } from "../../src/core/base/errors.ts";
 import { createRedactor } from "../../src/core/base/redact/redact.ts";
@@ -24,6 +22,7 @@ import { fileStore } from "../../src/stores/file/store.ts";
 import { memoryStore } from "../../src/stores/memory.ts";
 import { eventsOf, inline, OPS, recordOf, workflowOf } from "../harness/harness.ts";
 import { LONG } from "../harness/long.ts";
+import { makeQuickFolder } from "../harness/quick-folder.ts";
 
 /** Inner runs, driven side by side with a real journal. */
 
@@ -333,7 +332,7 @@ const worlds: readonly (readonly [string, number, () => World])[] = [
     "in files",
     29,
     () => {
-      const folder = mkdtempSync(join(tmpdir(), "inner-"));
+      const folder = makeQuickFolder("inner-");
       const process = (pid: number) =>
         fileStore({ directory: folder, self: { pid, host: "h", started: "" }, isAlive: () => false });
       return {

@@ -50,7 +50,7 @@ describe("JavaScript in its interpreter", () => {
     expect(await call(module)).toEqual(threw(message));
   });
 
-  it.each<[string, string, object]>([
+  const forgeries: readonly (readonly [string, string, object])[] = [
     ["where it is kept", 'globalThis.outcome = "{"; export default () => 1', { ended: "returned", value: 1 }],
     [
       "while it is written",
@@ -77,7 +77,9 @@ describe("JavaScript in its interpreter", () => {
       "export default () => { let a = []; for (let i = 0; i < 5000; i++) a = [a]; return a }",
       threw(""),
     ],
-  ])("cannot fake its outcome %s", async (_what, module, ended) => {
+  ];
+
+  it.each(spreadOf(forgeries, 4))("cannot fake its outcome %s", async (_what, module, ended) => {
     expect(await call(module, { limits: { wallMs: 20_000, outputBytes: 20_000 } })).toEqual(ended);
   });
 

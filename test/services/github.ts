@@ -127,7 +127,7 @@ function validatorOf(key: string, schema: JsonSchema): ValidateFunction {
 }
 
 function compilerOf(coerceTypes: boolean): Ajv2020 {
-  const ajv = new Ajv2020({ strict: false, coerceTypes });
+  const ajv = new Ajv2020({ strict: false, coerceTypes, validateSchema: false });
   addFormats.default(ajv);
   return ajv;
 }

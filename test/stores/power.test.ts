@@ -1,6 +1,5 @@
-import fs, { mkdtempSync, readdirSync, rmSync, statSync, truncateSync } from "node:fs";
+import fs, { readdirSync, rmSync, statSync, truncateSync } from "node:fs";
 import { syncBuiltinESMExports } from "node:module";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type { EventBody } from "../../src/core/engine/event/event.ts";
@@ -9,6 +8,7 @@ import { describeKills } from "../contracts/kills.ts";
 import { does, type StoreWorld, warning } from "../contracts/store.ts";
 import { recordOf } from "../contracts/triage.ts";
 import { LONG } from "../harness/long.ts";
+import { makeQuickFolder } from "../harness/quick-folder.ts";
 
 /** How much of each file has reached the disk for certain, by its inode. */
 const synced = new Map<number, number>();
@@ -44,11 +44,15 @@ afterEach(() => {
 afterAll(() => {
   Object.assign(fs, { fdatasyncSync, fdatasync });
   syncBuiltinESMExports();
+  for (const directory of directories) rmSync(directory, { recursive: true, force: true });
 });
+
+const directories: string[] = [];
 
 /** A file store on a machine whose power fails at every crash: what of a run's file was not on the disk is gone. */
 function openWorld(): StoreWorld & { lost(): number } {
-  const directory = mkdtempSync(join(tmpdir(), "power-"));
+  const directory = makeQuickFolder("power-");
+  directories.push(directory);
   let pid = 1;
   let lost = 0;
   const storeNow = () =>
@@ -170,6 +174,6 @@ describe("a machine that loses its power", () => {
       delay = turns;
     });
 
-    describeKills(openWorld, LONG ? 1 : turns === 2 ? 8 : 16);
+    describeKills(openWorld, LONG ? 1 : turns === 2 ? 12 : 24);
   });
 });

@@ -349,7 +349,7 @@ describe("a fix whose processes are killed", () => {
       const args = existsSync(recordOf(cwd, "one")) ? ["resume", "one", ...model, "--json"] : run;
       if ((await killed(args, records)).signal === "SIGKILL") kills += 1;
     }
-    const { code, stdout } = await runProgram(["resume", "one", ...model, "--json"], { cwd, env: config });
+    const { code, stdout } = await runHere(["resume", "one", ...model, "--json"], { cwd, env: config });
     const result = JSON.parse(stdout);
     expect([kills > 1, code]).toEqual([true, 0]);
     expect(ended(result).path).toEqual([...WHOLE.slice(0, 5), ...WHOLE.slice(3)]);
@@ -362,7 +362,7 @@ describe("a fix whose processes are killed", () => {
       });
     }
     service.onWrite = () => undefined;
-    const applied = await runProgram(apply, { cwd, env: config });
+    const applied = await runHere(apply, { cwd, env: config });
     expect([applied.code, JSON.parse(applied.stdout).operations]).toMatchObject([
       0,
       [{ result: { url: expect.any(String) } }],

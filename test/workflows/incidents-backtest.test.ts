@@ -4,6 +4,7 @@ import { expect, it } from "vitest";
 import { parse } from "yaml";
 import { loadBacktestFile } from "../../src/loaders/documents/backtest-file.ts";
 import { runHere } from "../cli/in-process.ts";
+import { makeDesk } from "./triage-world.ts";
 
 /** The shipped incidents as cases of a backtest. */
 
@@ -30,9 +31,9 @@ it.each(names)("%s is a case that agrees with its truth and copies only evidence
 });
 
 it("grades the scripted answer for checkout-5xx as right", async () => {
-  const script = join(root, "workflows", "incident-triage.script.yml");
-  const given = ["backtest", join(folder, "checkout-5xx", "case.yml"), "--model", `script:${script}`];
-  const ended = await runHere([...given, "--runs", "1", "--store", "memory", "--json"], { cwd: root });
+  const given = ["backtest", "workflows/incidents/checkout-5xx/case.yml"];
+  const model = ["--model", "script:workflows/incident-triage.script.yml"];
+  const ended = await runHere([...given, ...model, "--runs", "1", "--store", "memory", "--json"], { cwd: makeDesk() });
   expect(ended.code, ended.stdout + ended.stderr).toBe(0);
   expect(JSON.parse(ended.stdout).total).toMatchObject({ right: 1, decoys: 0 });
 });

@@ -12,6 +12,7 @@ import { startAnthropic } from "../services/anthropic.ts";
 import { startChat } from "../services/chat.ts";
 import { startOpenai } from "../services/openai.ts";
 import type { Scripted } from "../services/script.ts";
+import { makeDesk } from "./triage-world.ts";
 
 /** The built program, a model service that enforces its vendor's contract, and live tools: the triage workflow end to end. */
 
@@ -50,7 +51,7 @@ describe("the built program with a live model", () => {
       ["--input", "@workflows/incidents/checkout-5xx/alert.json", "--model", model],
       ["--store", join(scratch, model.replace(":", "-"))],
     ].flat();
-    const { stdout } = await start(args, { cwd: root, env: { HOME: scratch, [variable]: service.url, ...keys } });
+    const { stdout } = await start(args, { cwd: makeDesk(), env: { HOME: scratch, [variable]: service.url, ...keys } });
     await service.close();
 
     const result = JSON.parse(stdout) as RunResult;

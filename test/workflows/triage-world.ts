@@ -1,12 +1,15 @@
 import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
-import { cpSync, readdirSync, readFileSync } from "node:fs";
+import { cpSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { gunzipSync, gzipSync } from "node:zlib";
 import type { JsonObject } from "skillflow";
 import { expect } from "vitest";
 import { parse } from "yaml";
 import type { Script } from "../../src/core/outward/testing/script.ts";
 import { type Ended, makeProject } from "../cli/program.ts";
+import { LONG } from "../harness/long.ts";
+import { makeQuickFolder } from "../harness/quick-folder.ts";
 import * as betterstack from "../services/betterstack.ts";
 import { type ChatRequest, startChat } from "../services/chat.ts";
 import * as datadog from "../services/datadog.ts";
@@ -265,11 +268,38 @@ export function runOf(id: string, ...more: string[]): string[] {
   ];
 }
 
-/** A project with the workflow and its incident. */
+const INCIDENT = "workflows/incidents/checkout-5xx";
+
+/** A project with the workflow and its incident, whose logs are thinned out in the short form of the tests. */
 export function makeDesk(): string {
-  const cwd = makeProject();
-  cpSync(join(ROOT, "workflows"), join(cwd, "workflows"), { recursive: true });
+  const cwd = makeProject({}, makeQuickFolder("desk-"));
+  const isNeeded = (path: string) => !path.includes("/incidents/") || path.includes(INCIDENT);
+  cpSync(join(ROOT, "workflows"), join(cwd, "workflows"), { recursive: true, filter: isNeeded });
+  if (LONG) return cwd;
+  thinned ??= readdirSync(join(ROOT, INCIDENT, "logs")).map((name) => [name, thinLog(name)] as const);
+  for (const [name, content] of thinned) writeFileSync(join(cwd, INCIDENT, "logs", name), content);
   return cwd;
+}
+
+let thinned: readonly (readonly [name: string, content: Buffer])[] | undefined;
+
+/** Distinguishes the kinds of frequent lines in the logs. */
+const FREQUENT = /"status":\d+|status=\d+|order paid|received|approved/;
+
+/** The rare lines of a log, the first hundred of each frequent kind, and every fiftieth line after those. */
+function thinLog(name: string): Buffer {
+  const lines = gunzipSync(readFileSync(join(ROOT, INCIDENT, "logs", name)))
+    .toString("latin1")
+    .split("\n");
+  const counts = new Map<string, number>();
+  const kept = lines.filter((line) => {
+    const [kind] = FREQUENT.exec(line) ?? [];
+    if (kind === undefined) return true;
+    const count = counts.get(kind) ?? 0;
+    counts.set(kind, count + 1);
+    return count < 100 || count % 50 === 0;
+  });
+  return gzipSync(Buffer.from(kept.join("\n"), "latin1"));
 }
 
 function spellingsOf(secrets: readonly string[]): readonly string[] {

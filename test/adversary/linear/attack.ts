@@ -4,7 +4,8 @@ import type { Pattern, TextFunction } from "./sources.ts";
 /** The process that reads the strings. Its parent kills it when a string takes too long, and starts another. */
 
 export type Job = { readonly pattern: Pattern } | { readonly call: TextFunction };
-export type Work = "load all" | { readonly jobs: readonly Job[]; readonly thorough: boolean };
+/** Each job has one in `share` of its pumps: other ones from job to job. */
+export type Work = "load all" | { readonly jobs: readonly Job[]; readonly thorough: boolean; readonly share: number };
 export type Report = { readonly doing: number; readonly pump?: Pump } | { readonly done: number };
 
 /** The times of these two lengths show a superlinear reader. The whole length decides. */
@@ -29,7 +30,7 @@ export function serve(loads: Loads): void {
       await send(seen.builtPatterns);
     } else {
       delete seen.builtPatterns;
-      await read(loads, work.jobs, work.thorough);
+      await read(loads, work);
     }
     process.disconnect();
   });
@@ -38,11 +39,11 @@ export function serve(loads: Loads): void {
   process.once("disconnect", () => exit(0));
 }
 
-async function read(loads: Loads, jobs: readonly Job[], thorough: boolean): Promise<void> {
+async function read(loads: Loads, { jobs, thorough, share }: Exclude<Work, "load all">): Promise<void> {
   for (const [doing, job] of jobs.entries()) {
     const reader = "pattern" in job ? readerOfPattern(job.pattern) : readerOfCall(loads, job.call);
     await send({ doing });
-    for (const pump of await slowPumps(reader, pumpsOf(job, doing, thorough), thorough)) {
+    for (const pump of await slowPumps(reader, pumpsOf(job, doing, share), thorough)) {
       await send({ doing, pump });
       await reader(pumped(pump, WHOLE));
     }
@@ -50,9 +51,9 @@ async function read(loads: Loads, jobs: readonly Job[], thorough: boolean): Prom
   await send({ done: jobs.length });
 }
 
-function pumpsOf(job: Job, turn: number, thorough: boolean): readonly Pump[] {
-  if ("pattern" in job) return pumpsOfPattern(job.pattern.source);
-  return pumpsOfFunction(job.call.words, thorough ? 1 : 3, turn);
+function pumpsOf(job: Job, turn: number, share: number): readonly Pump[] {
+  if ("pattern" in job) return pumpsOfPattern(job.pattern.source).filter((_, index) => (index + turn) % share === 0);
+  return pumpsOfFunction(job.call.words, share, turn);
 }
 
 /** Resolves when the message is out: a reader that hangs would keep it back. */

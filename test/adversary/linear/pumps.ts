@@ -65,10 +65,11 @@ const PIECES = [
   ],
 ];
 
-/** Pumps for a function: the words that its own file looks for, and general ones, of which it has one in `share`. */
+/** Pumps for a function: one in `share` of the general ones, and at least one in three of the words in its own file. */
 export function pumpsOfFunction(words: readonly string[], share: number, turn: number): Pump[] {
-  const general = PIECES.filter((_, index) => (index + turn) % share === 0);
-  return [...new Set([...general, ...words])].map((piece) => ({ before: "", piece, after: END }));
+  const oneIn = (most: number) => (_: string, index: number) => (index + turn) % most === 0;
+  const pieces = new Set([...PIECES.filter(oneIn(share)), ...words.filter(oneIn(Math.min(share, 3)))]);
+  return [...pieces].map((piece) => ({ before: "", piece, after: END }));
 }
 
 const CLASSES: Readonly<Record<string, readonly string[]>> = {

@@ -7,8 +7,8 @@ import { installation, makeProject, runAt } from "../../cli/program.ts";
 /** A program that uses the built library. Its run calls one tool, and `parts` adds code that forgets promises. */
 
 interface Parts {
-  /** Body of the tool's handler. */
-  readonly handler?: string;
+  /** Body of the tool's handler, or the bodies that it has in one run after another. */
+  readonly handler?: string | readonly string[];
   readonly observer?: string;
   readonly model?: string;
   /** Runs before the run begins. */
@@ -23,28 +23,33 @@ async function runHost({ handler = "", observer = "", model = "", before = "", a
   const cwd = makeProject();
   const entry = (name: string) =>
     JSON.stringify(pathToFileURL(join(installation().directory, "dist", `${name}.js`)).href);
+  const handlers = [handler].flat();
   const program = `
     import { openProject, defineSkill, memoryStore } from ${entry("index")};
     import { scriptedModel } from ${entry("testing")};
     const { exit, emit } = process;
     const turn = () => new Promise((resolve) => setImmediate(resolve));
+    const handlers = [${handlers.map((body) => `async () => { ${body} await turn(); return "paged"; }`).join(", ")}];
     const skill = defineSkill({
       id: "pager", name: "Pager", description: "pages", category: "general", config: {},
       tools: [{
         name: "page", description: "pages", effect: "read", input_schema: { type: "object" },
-        async handler() { ${handler} await turn(); return "paged"; },
+        async handler() { return handlers.shift()(); },
       }],
     });
-    const scripted = scriptedModel([{ calls: [{ tool: "pager_page", input: {} }] }, { text: "done" }]);
+    const replies = handlers.flatMap(() => [{ calls: [{ tool: "pager_page", input: {} }] }, { text: "done" }]);
+    const scripted = scriptedModel(replies);
     const answers = { ...scripted, async reply(...given) { ${model} return scripted.reply(...given); } };
     const project = await openProject({ directory: ${JSON.stringify(cwd)}, env: {}, skills: [skill], models: { test: answers }, store: memoryStore() });
     ${before}
     const flow = { id: "w", name: "W", entry: "a", nodes: { a: { name: "A", instruction: "Page.", skills: ["pager"] } }, edges: [] };
-    const { status, results } = await project.run(flow, {
-      model: "test:m",
-      observers: [{ onEvent(event) { ${observer} } }],
-    }).result;
-    console.log(JSON.stringify({ status, calls: results.a?.toolCalls }));
+    for (const _ of [...handlers]) {
+      const { status, results } = await project.run(flow, {
+        model: "test:m",
+        observers: [{ onEvent(event) { ${observer} } }],
+      }).result;
+      console.log(JSON.stringify({ status, calls: results.a?.toolCalls }));
+    }
     ${after}
     await turn();
     console.log("still here", process.listenerCount("unhandledRejection"), process.listenerCount("uncaughtException"));
@@ -54,25 +59,25 @@ async function runHost({ handler = "", observer = "", model = "", before = "", a
 }
 
 const paged = { status: "succeeded", calls: [{ tool: "pager_page", output: "paged" }] };
-const outcomeOf = (stdout: string) => JSON.parse(stdout.split("\n", 1)[0] ?? "");
+const outcomeOf = (stdout: string, run = 0) => JSON.parse(stdout.split("\n")[run] ?? "");
 
 describe("a promise that a run's code forgets", () => {
-  it.each<[string, string]>([
-    ["rejects", FORGET],
-    ["rejects later", 'setImmediate(() => Promise.reject(new Error("forgotten"))); await new Promise(() => {});'],
-    ["is a timer that throws", 'setTimeout(() => { throw new Error("forgotten"); }); await new Promise(() => {});'],
-  ])("in a handler, and that %s, fails that call and not the host's process", async (_, handler) => {
-    const { code, stdout, stderr } = await runHost({ handler });
+  it("in a handler fails that call and not the host's process", async () => {
+    const ways = {
+      rejects: FORGET,
+      "rejects later": 'setImmediate(() => Promise.reject(new Error("forgotten"))); await new Promise(() => {});',
+      "is a timer that throws": 'setTimeout(() => { throw new Error("forgotten"); }); await new Promise(() => {});',
+    };
+    const { code, stdout, stderr } = await runHost({ handler: Object.values(ways) });
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
-    expect(outcomeOf(stdout)).toMatchObject({
-      status: "succeeded",
-      calls: [{ error: "forgotten" }],
-    });
+    for (const [index, way] of Object.keys(ways).entries()) {
+      expect(outcomeOf(stdout, index), way).toMatchObject({ status: "succeeded", calls: [{ error: "forgotten" }] });
+    }
     expect(stdout).toContain("still here 0 0");
   });
 
-  it.each<Parts>([{ observer: FORGET }, { model: FORGET }])("in %o is no end of the host's process", async (parts) => {
-    const { code, stdout } = await runHost(parts);
+  it("in an observer or a model does not end the host's process", async () => {
+    const { code, stdout } = await runHost({ observer: FORGET, model: FORGET });
     expect(code).toBe(0);
     expect(outcomeOf(stdout)).toMatchObject(paged);
     expect(stdout).toContain("still here 0 0");
@@ -91,18 +96,21 @@ describe("a promise that a run's code forgets", () => {
 describe("a handler that ends the process", () => {
   const ENDING = "the plug-in tried to end the process (exit code 7)";
 
-  it.each([
-    ["at once", "process.exit(7);"],
-    ["by an imported exit", 'const { exit } = await import("node:process"); exit(7);'],
-    ["in a timer", "setTimeout(() => process.exit(7)); await new Promise(() => {});"],
-  ])("%s fails its call, and the process is as before a second later", async (_, handler) => {
+  it("fails its call, and the process is as before a second after its last run", async () => {
+    const ways = {
+      "at once": "process.exit(7);",
+      "by an imported exit": 'const { exit } = await import("node:process"); exit(7);',
+      "in a timer": "setTimeout(() => process.exit(7)); await new Promise(() => {});",
+    };
     const { code, stdout, stderr } = await runHost({
-      handler,
+      handler: Object.values(ways),
       observer: "globalThis.wasHeld ||= process.exit !== exit;",
       after: "while (process.exit !== exit || process.emit !== emit) await turn(); console.log(globalThis.wasHeld);",
     });
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
-    expect(outcomeOf(stdout)).toMatchObject({ status: "succeeded", calls: [{ error: ENDING }] });
+    for (const [index, way] of Object.keys(ways).entries()) {
+      expect(outcomeOf(stdout, index), way).toMatchObject({ status: "succeeded", calls: [{ error: ENDING }] });
+    }
     expect(stdout).toContain("true\nstill here 0 0");
   });
 
