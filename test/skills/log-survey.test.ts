@@ -10,6 +10,7 @@ import skill from "../../skills/logs/skill.ts";
 import { isError } from "../../skills/logs/survey/severity.ts";
 import { fitSections } from "../../skills/logs/survey/survey.ts";
 import { callTool } from "../contracts/skill.ts";
+import { ANY_CHARACTER } from "../harness/any-character.ts";
 
 let dir = "";
 const START = Date.parse("2026-05-01T10:00:00Z");
@@ -228,7 +229,7 @@ describe("a survey of deploys, counters and flips", () => {
 });
 
 test("lists of any sizes fit, and what is missing is counted", () => {
-  const list = fc.array(fc.record({ text: fc.string({ maxLength: 600, unit: "binary" }) }), { maxLength: 60 });
+  const list = fc.array(fc.record({ text: fc.string({ maxLength: 600, unit: ANY_CHARACTER }) }), { maxLength: 60 });
   fc.assert(
     fc.property(fc.record({ a: list, b: list, c: list }), (sections) => {
       const fit = fitSections(sections, {});
