@@ -11,6 +11,7 @@ import { isError } from "../../skills/logs/survey/severity.ts";
 import { fitSections } from "../../skills/logs/survey/survey.ts";
 import { callTool } from "../contracts/skill.ts";
 import { ANY_CHARACTER } from "../harness/any-character.ts";
+import { runsOf } from "../harness/long.ts";
 
 let dir = "";
 const START = Date.parse("2026-05-01T10:00:00Z");
@@ -239,7 +240,7 @@ test("lists of any sizes fit, and what is missing is counted", () => {
         expect(fit[name].length + (fit.left_out[name] ?? 0)).toBe(sections[name].length);
       }
     }),
-    { numRuns: 50 },
+    { numRuns: runsOf(100) },
   );
 });
 
