@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import type { RunRecord } from "../../src/core/engine/event/record.ts";
 import { FLOW, SMALL, scriptOf } from "./flows.ts";
 import { runHere } from "./in-process.ts";
-import { type Ended, makeProject, resultOf, runFile, runProgram } from "./program.ts";
+import { type Ended, makeProject, resultOf, runFile } from "./program.ts";
 
 const texts = scriptOf({ text: "done" }, { text: "done" });
 
@@ -156,7 +156,7 @@ describe("a skill's config", () => {
   });
 
   it("comes from --set first", async () => {
-    const { stdout } = await runProgram(["skills", "show", "desk", "--json", "--set", "DESK_TOKEN=explicit"], {
+    const { stdout } = await runHere(["skills", "show", "desk", "--json", "--set", "DESK_TOKEN=explicit"], {
       cwd: makeProject(),
       env: { DESK_TOKEN: "from-the-environment" },
     });

@@ -7,7 +7,7 @@ import { CONTRACT } from "../loaders/formats/contract/search-contract.ts";
 import { sandboxHost } from "../sandbox/host.ts";
 import { scriptOf } from "./flows.ts";
 import { runHere } from "./in-process.ts";
-import { makeProject, readEvents, runFile, runProgram } from "./program.ts";
+import { makeProject, readEvents, runFile } from "./program.ts";
 
 const it = oneOf(3);
 
@@ -149,11 +149,11 @@ describe("a contract", () => {
 
   it("is unknown in a version that is not there", async () => {
     const cwd = makeProject({ ...SKILL, "w.yml": workflow('"filesystem.search@^3"') });
-    const { stderr, code } = await runProgram(["validate", "w.yml"], { cwd });
+    const { stderr, code } = await runHere(["validate", "w.yml"], { cwd });
     expect(stderr).toContain('lists an unknown skill "filesystem.search@^3"');
     expect(code).toBe(0);
     const fine = makeProject({ ...SKILL, "w.yml": workflow('"filesystem.search@1.0.0"') });
-    const told = (await runProgram(["validate", "w.yml"], { cwd: fine })).stderr;
+    const told = (await runHere(["validate", "w.yml"], { cwd: fine })).stderr;
     expect(told).not.toContain("unknown skill");
     expect(told).toContain("--trust-skill filesystem.search lets it run");
   });

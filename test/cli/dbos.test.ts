@@ -2,9 +2,9 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { cpSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, vi } from "vitest";
+import { afterAll, it as always, beforeAll, describe, expect, vi } from "vitest";
 import type { RunSummary } from "../../src/core/engine/record/run-summary.ts";
-import { oneOf } from "../harness/long.ts";
+import { LONG, oneOf } from "../harness/long.ts";
 import { type ChatRequest, startChat } from "../services/chat.ts";
 import { type EngineDatabase, startEngineDatabase, whyNoEngine } from "../services/engine.ts";
 import type { Scripted } from "../services/script.ts";
@@ -209,32 +209,37 @@ describe.skipIf(missing !== undefined)(`the engine dbos${missing ? ` (skipped: $
     expect(worker.code).toBe(0);
   });
 
-  it("has the runs of a worker that was killed ended by the others, and nothing written twice", async () => {
-    const cwd = makeProject(FILES);
-    const runs = ["a", "b", "c", "d", "e", "f"].map((name) => `three-${name}`);
-    let requests = 0;
-    const started: Worker[] = [];
-    const doomed = await openModel(() => {
-      requests += 1;
-      if (requests === 4) started[0]?.child.kill("SIGKILL");
-    });
-    const sound = await openModel(() => undefined);
-    started.push(await startWorker(cwd, doomed, ["--concurrency", "2"]));
-    for (const run of runs) await detach(cwd, run);
-    started.push(await startWorker(cwd, sound), await startWorker(cwd, sound));
-    await until(() => runs.every((run) => says(run, started)));
-    for (const worker of started) worker.child.kill("SIGTERM");
-    await until(() => started.every(({ code }) => code !== undefined));
-    expect(started.map(({ code }) => code)).toEqual([null, 0, 0]);
-    const found = (await listed(cwd)).filter(({ id }) => runs.includes(id));
-    expect(found.map(({ id, status }) => [id, status]).sort()).toEqual(runs.map((run) => [run, "succeeded"]));
-    for (const run of runs) {
-      expect(await runHere(["runs", "verify", run, "--engine", "dbos"], { cwd, env })).toMatchObject({ code: 0 });
-    }
-    const posts = linesOf(cwd, "posts.txt");
-    expect(new Set(posts).size).toBe(posts.length);
-    expect(posts.length).toBeGreaterThan(4 * runs.length - 4); // those in doubt are not posted again
-  }, 90_000);
+  // The short form of workers.test.ts kills workers too.
+  always.runIf(LONG)(
+    "has the runs of a worker that was killed ended by the others, and nothing written twice",
+    async () => {
+      const cwd = makeProject(FILES);
+      const runs = ["a", "b", "c", "d", "e", "f"].map((name) => `three-${name}`);
+      let requests = 0;
+      const started: Worker[] = [];
+      const doomed = await openModel(() => {
+        requests += 1;
+        if (requests === 4) started[0]?.child.kill("SIGKILL");
+      });
+      const sound = await openModel(() => undefined);
+      started.push(await startWorker(cwd, doomed, ["--concurrency", "2"]));
+      for (const run of runs) await detach(cwd, run);
+      started.push(await startWorker(cwd, sound), await startWorker(cwd, sound));
+      await until(() => runs.every((run) => says(run, started)));
+      for (const worker of started) worker.child.kill("SIGTERM");
+      await until(() => started.every(({ code }) => code !== undefined));
+      expect(started.map(({ code }) => code)).toEqual([null, 0, 0]);
+      const found = (await listed(cwd)).filter(({ id }) => runs.includes(id));
+      expect(found.map(({ id, status }) => [id, status]).sort()).toEqual(runs.map((run) => [run, "succeeded"]));
+      for (const run of runs) {
+        expect(await runHere(["runs", "verify", run, "--engine", "dbos"], { cwd, env })).toMatchObject({ code: 0 });
+      }
+      const posts = linesOf(cwd, "posts.txt");
+      expect(new Set(posts).size).toBe(posts.length);
+      expect(posts.length).toBeGreaterThan(4 * runs.length - 4); // those in doubt are not posted again
+    },
+    90_000,
+  );
 
   it("keeps no place for a run that waits for a person, and goes on with it once the word is given", async () => {
     const cwd = makeProject({ ...FILES, "asking.yml": WAITING });
@@ -333,6 +338,18 @@ describe.skipIf(missing !== undefined)(`the engine dbos${missing ? ` (skipped: $
     expect(JSON.parse(away.stdout).database).toMatchObject({ place: "127.0.0.1:1/x", state: "unavailable" });
   });
 
+  it("says what it lacks", async () => {
+    const cwd = makeProject(FILES);
+    const list = ["runs", "list", "--engine", "dbos"];
+    const without = await runHere(list, { cwd });
+    expect(without).toMatchObject({ code: 3, stderr: expect.stringContaining("SKILLFLOW_DATABASE_URL") });
+    const silent = await runHere([...list, "--database-url", "postgres://me:secret@127.0.0.1:1/x"], { cwd });
+    expect(silent).toMatchObject({ code: 4, stderr: expect.not.stringContaining("secret") });
+    expect(await runHere([...list, "--database-url", "mysql://here/x"], { cwd })).toMatchObject({ code: 2 });
+    expect(await runHere([...SCRIPTED, "--detach"], { cwd, env })).toMatchObject({ code: 2 });
+    expect(await runHere([...list, "--store", "runs"], { cwd, env })).toMatchObject({ code: 2 });
+  });
+
   it("is shown by its page with commands that work", async () => {
     const page = readFileSync(join(import.meta.dirname, "../../docs/scale.md"), "utf8");
     const [block = ""] = page.split("```sh\n")[2]?.split("```") ?? [];
@@ -344,18 +361,6 @@ describe.skipIf(missing !== undefined)(`the engine dbos${missing ? ` (skipped: $
       const ended = await (drives ? runProgram : runHere)(command.split(" ").slice(1), { cwd, env });
       expect([command, ended.code, ended.code === 0 ? "" : ended.stderr]).toEqual([command, 0, ""]);
     }
-  });
-
-  it("says what it lacks", async () => {
-    const cwd = makeProject(FILES);
-    const list = ["runs", "list", "--engine", "dbos"];
-    const without = await runHere(list, { cwd });
-    expect(without).toMatchObject({ code: 3, stderr: expect.stringContaining("SKILLFLOW_DATABASE_URL") });
-    const silent = await runHere([...list, "--database-url", "postgres://me:secret@127.0.0.1:1/x"], { cwd });
-    expect(silent).toMatchObject({ code: 4, stderr: expect.not.stringContaining("secret") });
-    expect(await runHere([...list, "--database-url", "mysql://here/x"], { cwd })).toMatchObject({ code: 2 });
-    expect(await runHere([...SCRIPTED, "--detach"], { cwd, env })).toMatchObject({ code: 2 });
-    expect(await runHere([...list, "--store", "runs"], { cwd, env })).toMatchObject({ code: 2 });
   });
 
   it("names the package that it needs, where that or its version is not installed", async () => {

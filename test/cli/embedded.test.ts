@@ -43,7 +43,7 @@ describe.skipIf(missing !== undefined)(`the embedded database${missing ? ` (skip
     child.stderr.setEncoding("utf8").on("data", (text: string) => {
       worker.said += text;
     });
-    await vi.waitFor(() => expect(worker.said).toMatch(/^ready/m), { timeout: 12_000 });
+    await vi.waitFor(() => expect(worker.said).toMatch(/^ready/m), { timeout: 40_000 });
     return worker;
   };
   const program = (...args: readonly string[]) => runProgram([...args, ...EMBEDDED], { cwd, env });

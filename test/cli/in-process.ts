@@ -82,7 +82,8 @@ async function builtMain(): Promise<typeof main> {
   return (await import(pathToFileURL(file).href)).loadProgram().main;
 }
 
-function reaches(pid: number, signal: NodeJS.Signals | 0): boolean {
+/** Whether the signal can be sent to the process, or to the group if the number is negative. */
+export function reaches(pid: number, signal: NodeJS.Signals | 0): boolean {
   try {
     return process.kill(pid, signal);
   } catch {

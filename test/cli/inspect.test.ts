@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { publishedSchemas } from "../../src/core/outward/published.ts";
 import { FLOW, scriptOf, WORKING } from "./flows.ts";
 import { runHere } from "./in-process.ts";
-import { makeProject, resultOf, runFile, runProgram } from "./program.ts";
+import { makeProject, resultOf, runFile } from "./program.ts";
 
 const CANARY = "canary-7f3a9c51e2";
 const SECRETS = { GITHUB_TOKEN: CANARY, DESK_TOKEN: `${CANARY}-desk`, OPENAI_API_KEY: `${CANARY}-key` };
@@ -15,7 +15,7 @@ const parse = (text: string) => JSON.parse(text) as { [key: string]: unknown };
 describe("skills list --json", () => {
   it("tells every skill with its tools, effects and config, and no value", async () => {
     const cwd = makeProject({ "skills/mine/SKILL.md": "---\nname: mine\ndescription: My way\nowner: me\n---\nDo it." });
-    const { code, stdout } = await runProgram(["skills", "list", "--json"], { cwd, env: SECRETS });
+    const { code, stdout } = await runHere(["skills", "list", "--json"], { cwd, env: SECRETS });
     expect(code).toBe(0);
     const { skills, diagnostics } = parse(stdout);
     expect(diagnostics).toEqual([]);

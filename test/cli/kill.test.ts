@@ -77,7 +77,7 @@ function reaper(cwd: string, kind: "request" | "record", count: number): Reaper 
   };
 }
 
-const MOST_KILLS = LONG ? 12 : 6;
+const MOST_KILLS = LONG ? 12 : 4;
 
 describe("a run of the built program", () => {
   it.each(sliceOf([1, 2]))(

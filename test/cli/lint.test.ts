@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { runHere } from "./in-process.ts";
-import { makeProject, runProgram } from "./program.ts";
+import { makeProject } from "./program.ts";
 
 /** The lint as people and CI call it; its rules are in test/loaders/registry/lint.test.ts. */
 
@@ -63,7 +63,7 @@ describe("skills lint", () => {
 
   it("tells people what is wrong, where, and how to mend it", async () => {
     const cwd = makeProject(files);
-    const { code, stdout, stderr } = await runProgram(["skills", "lint"], { cwd });
+    const { code, stdout, stderr } = await runHere(["skills", "lint"], { cwd });
     expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
     expect(stderr).toMatch(
       /^skills\/bad\/SKILL\.md:2:1 error SKILL_NAME the name "Bad" is not allowed\n {4}use lowercase /,

@@ -73,7 +73,7 @@ function isAlive(pid: number): boolean {
 describe("a skill with an MCP server", () => {
   it("gives its tools to the model, and they are in the trace like others", async () => {
     const cwd = project(everything, scriptOf(use("served_echo", { message: "hi" }), done));
-    const ended = await runProgram(RUN, { cwd });
+    const ended = await runHere(RUN, { cwd });
     expect(ended.code).toBe(0);
     const events = readEvents(cwd, "r").filter(({ type }) => type.startsWith("tool:"));
     expect(events).toMatchObject([

@@ -176,7 +176,7 @@ describe("a skill as code", () => {
       "skills/desk/skill.ts": leavingOf("desk"),
       "skills/desk/SKILL.md": "---\nname: desk\n---\nAnother desk.",
     });
-    const { stdout } = await runProgram(["skills", "list", "--json", "--trust-skill", "desk"], { cwd });
+    const { stdout } = await runHere(["skills", "list", "--json", "--trust-skill", "desk"], { cwd });
     const { skills, diagnostics } = JSON.parse(stdout) as {
       skills: { id: string; tools: { name: string }[] }[];
       diagnostics: { code: string; message: string }[];

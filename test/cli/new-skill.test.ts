@@ -37,7 +37,7 @@ describe("skills new", () => {
 
   it("names the program's types in a module, as an editor finds them", async () => {
     const cwd = makeProject();
-    await runProgram(["skills", "new", "word-count", "--format", "module"], { cwd });
+    await runHere(["skills", "new", "word-count", "--format", "module"], { cwd });
     const code = readFileSync(join(cwd, "skills/word-count/skill.mjs"), "utf8");
     expect(code).toMatch(/^\/\*\* @type \{import\("skillflow"\)\.SkillDefinition\} \*\/\n/);
   });

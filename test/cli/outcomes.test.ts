@@ -10,7 +10,14 @@ import { statusesOf, toldBy } from "./sink.ts";
 let service: Loopback | undefined;
 afterEach(() => service?.close());
 
-async function run(handler: LoopbackHandler, { writes, call }: { readonly writes: string; readonly call: Json }) {
+interface Write {
+  readonly writes: string;
+  readonly call: Json;
+  /** Time limit of a call. */
+  readonly limit?: string;
+}
+
+async function run(handler: LoopbackHandler, { writes, call, limit = "5s" }: Write) {
   const loopback = await startLoopback(handler);
   service = loopback;
   const skills = [JSON.stringify(call).includes("github_") ? "github" : "notification"];
@@ -28,7 +35,7 @@ async function run(handler: LoopbackHandler, { writes, call }: { readonly writes
   const { url } = loopback;
   const env = { GITHUB_TOKEN: "a-token", GITHUB_API_URL: url, NOTIFICATION_WEBHOOK_URL: `${url}/hook` };
   const program = (...argv: readonly string[]) => runHere(argv, { cwd, env });
-  const ended = await program("run", "w.json", "--model", "script:s.json", "--run-id", "r", "--tool-timeout", "5s");
+  const ended = await program("run", "w.json", "--model", "script:s.json", "--run-id", "r", "--tool-timeout", limit);
   expect(ended.code).toBe(0);
   return {
     events: () => readFileSync(runFile(cwd, "r"), "utf8").trim().split("\n").slice(1).map(eventOf),
@@ -43,7 +50,7 @@ describe("apply", () => {
   const call = { tool: "notification_send", input: { channels: ["webhook"], title: "Down", text: "It is down." } };
 
   it("never repeats a message that a webhook took without an answer, until a person says that it did not arrive", async () => {
-    const { apply, events, posts } = await run(() => undefined, { writes: "plan", call });
+    const { apply, events, posts } = await run(() => undefined, { writes: "plan", call, limit: "1s" });
     for (const _ of [1, 2]) {
       const { stdout, code } = await apply();
       expect([statusesOf(toldBy(stdout)), code, posts()]).toEqual([["in_doubt"], 1, 1]);

@@ -11,7 +11,16 @@ import { makeProject, readEvents, resultOf, runFile, runProgram } from "./progra
 const files = { "flow.yml": FLOW, "script.json": WORKING };
 const RUN = ["run", "flow.yml", "--model", "script:script.json", "--run-id", "r"];
 
-async function validatorOf(document: string) {
+const validators = new Map<string, ReturnType<typeof makeValidator>>();
+
+/** Compiles each schema once: that takes longer than a run. */
+function validatorOf(document: string) {
+  const known = validators.get(document) ?? makeValidator(document);
+  validators.set(document, known);
+  return known;
+}
+
+async function makeValidator(document: string) {
   const { stdout } = await runHere(["schema", document], { cwd: makeProject() });
   const ajv = new Ajv2020.default({ strict: false, allErrors: true });
   addFormats.default(ajv);

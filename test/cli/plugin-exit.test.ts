@@ -11,38 +11,46 @@ export default defineSkill({
   id: "pager", name: "Pager", description: "Pages", category: "notification", config: {},
   tools: [defineTool({
     name: "page", description: "Pages", input_schema: { type: "object" }, effect: "write",
-    handler: async () => { ${handler} },
+    handler: async (input) => { ${handler} },
   })],
 });`;
 const FLOW =
   "id: flow\nname: Flow\nentry: only\nnodes:\n  only: { name: Only, instruction: Page., skills: [pager] }\nedges: []\n";
-const script = scriptOf({ node: "only", calls: [{ tool: "pager_page", input: {} }] }, { node: "only", text: "done" });
 
-function run(skill: string) {
+/** One call after the other, with each of these as its way. */
+function run(skill: string, ways: readonly string[] = ["usual"]) {
+  const calls = ways.map((way) => ({ node: "only", calls: [{ tool: "pager_page", input: { way } }] }));
+  const script = scriptOf(...calls, { node: "only", text: "done" });
   const cwd = makeProject({ "flow.yml": FLOW, "script.json": script, "skills/pager/skill.mjs": skill });
   const args = ["run", "flow.yml", "--model", "script:script.json", "--run-id", "r", "--json", "--writes", "allow"];
   return runProgram([...args, "--trust-skill", "pager"], { cwd }).then((ended) => ({ ...ended, cwd }));
 }
 
+/** Handlers that try to end the process, and the call that the error names. */
+const EXITS: Readonly<Record<string, readonly [string, string]>> = {
+  exit: ["process.exit(7);", "process.exit(7)"],
+  "an imported exit": ['const { exit } = await import("node:process"); exit(7);', "process.exit(7)"],
+  reallyExit: ["process.reallyExit(7);", "process.reallyExit(7)"],
+  abort: ["process.abort();", "process.abort()"],
+  "a timer": ["setTimeout(() => process.exit(7)); await new Promise(() => {});", "process.exit(7)"],
+  "a promise that it forgets": [
+    "Promise.resolve().then(() => process.exit(7)); await new Promise(() => {});",
+    "process.exit(7)",
+  ],
+};
+
 describe("a plug-in that ends the process", () => {
-  it.each([
-    ["by exit", "process.exit(7);", "process.exit(7)"],
-    ["by an imported exit", 'const { exit } = await import("node:process"); exit(7);', "process.exit(7)"],
-    ["by reallyExit", "process.reallyExit(7);", "process.reallyExit(7)"],
-    ["by abort", "process.abort();", "process.abort()"],
-    ["in a timer", "setTimeout(() => process.exit(7)); await new Promise(() => {});", "process.exit(7)"],
-    [
-      "in a promise that it forgets",
-      "Promise.resolve().then(() => process.exit(7)); await new Promise(() => {});",
-      "process.exit(7)",
-    ],
-  ])("%s in a call fails that call", async (_, handler, says) => {
-    const ended = await run(skillOf(handler));
+  it("in a call fails that call and no other, in whatever way it does", async () => {
+    const ways = Object.entries(EXITS);
+    const handlers = ways.map(([way, [handler]]) => `"${way}": async () => { ${handler} }`);
+    const skill = skillOf(`await ({ ${handlers.join(", ")} })[input.way]?.(); return "paged";`);
+    const ended = await run(skill, [...Object.keys(EXITS), "none"]);
     expect(ended.code, ended.stderr).toBe(0);
     const events = readEvents(ended.cwd, "r");
-    expect(events).toContainEqual(
-      expect.objectContaining({ type: "tool:result", code: "tool.failed", error: expect.stringContaining(says) }),
-    );
+    expect(events.filter(({ type }) => type === "tool:result")).toMatchObject([
+      ...ways.map(([, [, says]]) => ({ code: "tool.failed", error: expect.stringContaining(says) })),
+      { output: "paged" },
+    ]);
     expect(events.at(-1)).toMatchObject({ type: "workflow:end" });
   });
 

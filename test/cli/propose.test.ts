@@ -3,7 +3,7 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { runHere } from "./in-process.ts";
-import { makeProject, runProgram } from "./program.ts";
+import { makeProject } from "./program.ts";
 
 /** A change that a run proposes, at the command line: the plan shows the diff, and apply pushes a branch. */
 
@@ -39,7 +39,7 @@ it("is planned with its diff, and applied as one branch", async () => {
   git(cwd, "commit", "-qm", "start");
   git(cwd, "remote", "add", "origin", remote);
   git(cwd, "push", "-q", "origin", "main");
-  const ran = await runProgram(
+  const ran = await runHere(
     ["run", "w.yml", "--run-id", "one", "--model", "script:script.json", "--writes", "plan", "--json"],
     { cwd },
   );
@@ -59,18 +59,18 @@ it("is planned with its diff, and applied as one branch", async () => {
   expect(operation.diff).toContain("+const add = (a, b) => a + b;");
   expect(operation.body).not.toMatch(/@octocat|#7/);
   const id = "one";
-  const unknown = await runProgram(["run", "w.yml", "--model", "script:script.json", "--add-skill", "fax=workspace"], {
+  const unknown = await runHere(["run", "w.yml", "--model", "script:script.json", "--add-skill", "fax=workspace"], {
     cwd,
   });
   expect([unknown.code, unknown.stderr]).toEqual([2, expect.stringContaining("did you mean fix?")]);
-  const verified = await runProgram(["runs", "verify", id], { cwd });
+  const verified = await runHere(["runs", "verify", id], { cwd });
   expect(verified.code).toBe(0);
   // A policy that came after the run counts, although git push needs no other skill.
   const SKILLFLOW_POLICY = join(makeProject({ "policy.yml": "skills: { allow: [github] }" }), "policy.yml");
   const barred = await runHere(["apply", id, "--yes"], { cwd, env: { SKILLFLOW_POLICY } });
   expect([barred.code, barred.stderr]).toEqual([3, expect.stringContaining("the skill workspace: policy:")]);
   expect(git(remote, "branch", "--list", "skillflow/*")).toBe("");
-  const applied = await runProgram(["apply", id, "--yes", "--json"], { cwd });
+  const applied = await runHere(["apply", id, "--yes", "--json"], { cwd });
   expect([applied.code, applied.stdout]).toEqual([0, expect.stringContaining(operation.branch)]);
   expect(git(remote, "show", `${operation.branch}:add.js`)).toContain("a + b");
   expect(readFileSync(join(cwd, "add.js"), "utf8")).toContain("a - b");

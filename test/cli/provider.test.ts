@@ -1,4 +1,5 @@
-import { afterEach, describe, expect, it } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
+import { LONG } from "../harness/long.ts";
 import type { ChatRequest } from "../services/chat.ts";
 import { startChat } from "../services/chat.ts";
 import type { ModelService, Scripted } from "../services/script.ts";
@@ -32,6 +33,7 @@ interface Trouble {
 }
 
 const fast = { "retry-after-ms": "0" };
+const short = LONG ? "5s" : "2s";
 const json = (body: string): Scripted => ({ raw: { type: "application/json", body } });
 
 const TROUBLES: readonly Trouble[] = [
@@ -97,16 +99,16 @@ const TROUBLES: readonly Trouble[] = [
   {
     when: "hangs until the run's time is up",
     answer: never,
-    flags: ["--timeout", "5s"],
+    flags: ["--timeout", short],
     code: 5,
     error: "limit.reached",
-    says: /the time limit of 5 s was reached/,
+    says: /the time limit of [25] s was reached/,
     resume: ["--timeout", "10m"],
   },
   {
     when: "hangs until the node's time is up",
     answer: never,
-    flags: ["--node-timeout", "5s"],
+    flags: ["--node-timeout", short],
     code: 1,
     error: "node.failed",
     says: /node post took longer than its timeout/,
@@ -115,15 +117,18 @@ const TROUBLES: readonly Trouble[] = [
   {
     when: "stops in the middle of an answer until the run's time is up",
     answer: { text: "it is pos", cut: "silence" },
-    flags: ["--timeout", "5s"],
+    flags: ["--timeout", short],
     code: 5,
     error: "limit.reached",
-    says: /the time limit of 5 s was reached/,
+    says: /the time limit of [25] s was reached/,
     resume: ["--timeout", "10m"],
   },
 ];
 
 describe.concurrent("a model server", () => {
+  // The program waits between half of a pause and all of it before it asks again: here it is half.
+  beforeAll(() => void vi.spyOn(Math, "random").mockReturnValue(0));
+  afterAll(() => void vi.restoreAllMocks());
   it.each(TROUBLES)(
     "that $when ends the run with code $code and $error, and the run goes on once it is healthy",
     async ({ answer, flags = [], code, error, says, resume = [] }) => {

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { FLOW, WORKING } from "./flows.ts";
 import { runHere } from "./in-process.ts";
-import { makeProject, runProgram } from "./program.ts";
+import { makeProject } from "./program.ts";
 
 async function threeRuns(): Promise<string> {
   const cwd = makeProject({ "flow.yml": FLOW, "script.json": WORKING });
@@ -28,7 +28,7 @@ describe("runs prune", () => {
       mkdirSync(blobs(cwd, run));
       writeFileSync(join(blobs(cwd, run), "x"), "content");
     }
-    const ended = await runProgram(["runs", "prune", "--keep", "1", "--json"], { cwd });
+    const ended = await runHere(["runs", "prune", "--keep", "1", "--json"], { cwd });
     expect(ended.code).toBe(0);
     expect((JSON.parse(ended.stdout) as { removed: string[] }).removed.sort()).toEqual(["r1", "r2"]);
     expect(await runsOf(cwd)).toEqual(["r3"]);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { runHere } from "./in-process.ts";
-import { makeProject, runProgram } from "./program.ts";
+import { makeProject } from "./program.ts";
 
 /** The registry as people see it; its JSON is in inspect.test.ts. */
 
@@ -147,7 +147,7 @@ describe("folders of skills that are named", () => {
   });
 
   it("are told where they are not there", async () => {
-    const { stderr } = await runProgram(["skills", "list", "--skills", "gone"], { cwd });
+    const { stderr } = await runHere(["skills", "list", "--skills", "gone"], { cwd });
     expect(stderr).toMatch(/SKILLS_FOLDER_NOT_FOUND there is no folder \S+\/gone to look for skills in/);
   });
 });

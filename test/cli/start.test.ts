@@ -1,6 +1,7 @@
 import {
   chmodSync,
   chownSync,
+  copyFileSync,
   cpSync,
   existsSync,
   mkdirSync,
@@ -15,13 +16,13 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
-import { beforeEach, describe, expect } from "vitest";
+import { beforeAll, beforeEach, describe, expect } from "vitest";
 import { oneOf } from "../harness/long.ts";
 import { startAnthropic } from "../services/anthropic.ts";
 import { startChat } from "../services/chat.ts";
 import { startOpenai } from "../services/openai.ts";
 import { runHere } from "./in-process.ts";
-import { installation, makeProject, runAt, runProgram } from "./program.ts";
+import { type Ended, installation, makeProject, runAt, runProgram } from "./program.ts";
 
 const it = oneOf(2);
 
@@ -91,15 +92,19 @@ it.each([
 const DIE = 'require("node:fs").renameSync = () => process.kill(process.pid, "SIGKILL");';
 
 describe("the code that V8 compiled", () => {
+  let shared: string;
   let dist: string;
   let cache: string;
-  beforeEach(() => {
-    dist = join(makeProject(), "dist");
-    cache = join(makeProject(), "cache");
-    mkdirSync(dist);
+  beforeAll(() => {
+    shared = join(makeProject(), "dist");
+    mkdirSync(shared);
     for (const name of ["bin.js", "load.js", "program", "package.json"]) {
-      cpSync(join(installation().directory, "dist", name), join(dist, name), { recursive: true });
+      cpSync(join(installation().directory, "dist", name), join(shared, name), { recursive: true });
     }
+  });
+  beforeEach(() => {
+    dist = shared;
+    cache = join(makeProject(), "cache");
   });
   const folder = () => join(cache, "skillflow");
   const names = () => readdirSync(folder());
@@ -109,6 +114,19 @@ describe("the code that V8 compiled", () => {
   const ONE = [expect.stringMatching(/^program-\w+-\w+$/)];
   const start = (args = ["schema", "event"], env: Record<string, string> = {}) =>
     runAt(join(dist, "bin.js"), args, { cwd: makeProject(), env: { XDG_CACHE_HOME: cache, ...env } });
+  let filled: Promise<Ended> | undefined;
+  let full: string;
+  /** Fills the cache with a copy of what a first start of the shared program keeps, and gives what that start printed. */
+  const fill = async () => {
+    full ??= makeProject();
+    filled ??= start(undefined, { XDG_CACHE_HOME: full });
+    const first = await filled;
+    mkdirSync(folder(), { recursive: true, mode: 0o700 });
+    for (const name of readdirSync(join(full, "skillflow"))) {
+      copyFileSync(join(full, "skillflow", name), join(folder(), name));
+    }
+    return first;
+  };
   const installed = () =>
     readdirSync(dist, { recursive: true, withFileTypes: true })
       .filter((entry) => entry.isFile())
@@ -140,7 +158,7 @@ describe("the code that V8 compiled", () => {
   });
 
   it("depends on the program's place", async () => {
-    await start();
+    await fill();
     dist = cpInto(makeProject(), dist);
     expect(await start()).toMatchObject({ code: 0 });
     expect(common()).toHaveLength(2);
@@ -153,7 +171,7 @@ describe("the code that V8 compiled", () => {
     ["others may write to", () => chmodSync(kept(), 0o666)],
     ["others may read", () => chmodSync(kept(), 0o644)],
   ])("is replaced if it %s", async (_what, spoil) => {
-    const first = await start();
+    const first = await fill();
     const { ino } = statSync(kept());
     spoil();
     expect(await start()).toEqual(first);
@@ -170,6 +188,7 @@ describe("the code that V8 compiled", () => {
   });
 
   it("is not taken from a checkout, nor from a folder that others may write to, nor through a link", async () => {
+    dist = cpInto(makeProject(), dist);
     const plain = await start(["runs", "list"]);
     const program = join(dist, "program", "runs.js");
     const text = readFileSync(program, "latin1");
@@ -220,6 +239,7 @@ describe("the code that V8 compiled", () => {
   });
 
   it("includes packages that are files of their own", async () => {
+    dist = cpInto(makeProject(), dist);
     cpSync(join(installation().directory, "dist/vendor/openai.cjs"), join(dist, "vendor/openai.cjs"));
     const service = await startChat(() => ({ text: "Hello." }));
     const cwd = makeProject({ "hello.yml": HELLO });

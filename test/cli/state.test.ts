@@ -3,7 +3,7 @@ import { existsSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { runHere } from "./in-process.ts";
-import { makeProject, runProgram } from "./program.ts";
+import { makeProject } from "./program.ts";
 
 const FLOW = `
 id: board
@@ -162,7 +162,7 @@ describe("a run that remembers", () => {
     const text = readFileSync(file, "utf8");
     const { writeFileSync } = await import("node:fs");
     writeFileSync(file, `broken\n${text}`);
-    const ended = await runProgram([...RUN, "--run-id", "r2"], { cwd });
+    const ended = await runHere([...RUN, "--run-id", "r2"], { cwd });
     expect([ended.code, ended.stderr]).toEqual([4, expect.stringContaining("board.jsonl:1")]);
     expect(existsSync(join(cwd, ".skillflow", "runs", "r2.jsonl"))).toBe(false);
   });

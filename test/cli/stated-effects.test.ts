@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { runsPython } from "../sandbox/python.ts";
 import { scriptOf } from "./flows.ts";
-import { makeProject, resultOf, runProgram } from "./program.ts";
+import { runHere } from "./in-process.ts";
+import { makeProject, resultOf } from "./program.ts";
 
 /** What files of a skill state about the effects of their tools, and who is believed. */
 
@@ -38,7 +39,7 @@ const TRUST = ["stated", "whole", "described", "reader", "writer"].flatMap((id) 
 
 async function effects(...flags: readonly string[]) {
   const cwd = makeProject(FILES);
-  const { stdout } = await runProgram(["skills", "list", "--json", ...flags], { cwd, env: { HOME: cwd } });
+  const { stdout } = await runHere(["skills", "list", "--json", ...flags], { cwd, env: { HOME: cwd } });
   const { skills } = JSON.parse(stdout) as { skills: { tools: { exposed: string; effect: string }[] }[] };
   const all = skills.flatMap(({ tools }) => tools.map(({ exposed, effect }) => [exposed, effect] as const));
   return Object.fromEntries(all.filter(([name]) => /^(?:stated|whole|described)_/.test(name)));
@@ -77,7 +78,7 @@ describe("an effect that a skill's files state", () => {
 
   it("is no unknown key", async () => {
     const cwd = makeProject(FILES);
-    const { stdout, stderr } = await runProgram(["skills", "lint"], { cwd, env: { HOME: cwd } });
+    const { stdout, stderr } = await runHere(["skills", "lint"], { cwd, env: { HOME: cwd } });
     expect(stdout + stderr).not.toMatch(/effect/);
   });
 });
@@ -99,7 +100,7 @@ it.skipIf(!runsPython)(
     const script = scriptOf({ node: "a", calls }, { node: "a", text: "done" });
     const cwd = makeProject({ ...FILES, "w.yml": JSON.stringify(FLOW), "s.json": script });
     const args = ["run", "w.yml", "--model", "script:s.json", "--json", ...TRUST];
-    const { results } = resultOf(await runProgram(args, { cwd, env: { HOME: cwd } }));
+    const { results } = resultOf(await runHere(args, { cwd, env: { HOME: cwd } }));
     const planned = results.a?.toolCalls.map(({ output }) => JSON.stringify(output).includes("planned"));
     expect([planned, results.a?.toolCalls.filter(({ error }) => error)]).toEqual([
       [false, true, false, false, true],

@@ -277,8 +277,10 @@ describe("a run under way", () => {
     const answer = await fetch(`http://${host}/api/runs/streamed/events`, { ...signedIn(), signal: gone.signal });
     const reader = answer.body?.pipeThrough(new TextDecoderStream()).getReader();
     let text = "";
-    for (const record of records) {
-      if (record !== records[0]) await go(journal, record);
+    for (const [index, record] of records.entries()) {
+      if (index > 0) await go(journal, record);
+      // One after the other at first, then many between two looks.
+      if (index > 3 && index < records.length - 1) continue;
       const last = record.at(-1)?.seq ?? 0;
       while (!text.includes(`id: ${last}\n`)) text += (await reader?.read())?.value ?? "";
     }

@@ -125,7 +125,7 @@ describe("a workflow file", () => {
     const ended = await runProgram(["run", "flow.yml", ...OK], { cwd: makeProject({ ...files, "flow.yml": wrong }) });
     expectRefused(ended, /flow\.yml:\d+:\d+ error/);
     const fixed = wrong.replace("nam: Post", "name: Post");
-    const structure = await runProgram(["run", "flow.yml"], { cwd: makeProject({ ...files, "flow.yml": fixed }) });
+    const structure = await runHere(["run", "flow.yml"], { cwd: makeProject({ ...files, "flow.yml": fixed }) });
     expect(structure.stderr).toMatch(/MISSING_ENTRY/);
     expect(structure.stderr).toMatch(/UNKNOWN_EDGE_TARGET.*\n.*did you mean "post"/);
   });

@@ -33,6 +33,8 @@ export default async function install({ provide }: TestProject): Promise<(() => 
   if (unbuilt) return undefined;
   const directory = makeInstallation(join(ROOT, "test", "cli", "desk"));
   provide("installation", directory);
+  // For test/services/postgres.ts, which benchmarks use too.
+  process.env["SKILLFLOW_TEST_CLUSTER"] = join(directory, "cluster");
   return () => rmSync(directory, { recursive: true, force: true });
 }
 

@@ -22,7 +22,7 @@ const load = (directory: string) =>
 /** Mostly what is sound, so that a fault stands alone. */
 const mostly = (sound: unknown, ...faulty: readonly unknown[]) =>
   fc.oneof({ weight: 25 * faulty.length, arbitrary: fc.constant(sound) }, ...faulty.map((one) => fc.constant(one)));
-const runs = LONG ? 2000 : 60;
+const runs = LONG ? 2000 : 30;
 
 const DOCUMENT = "---\nname: made\ndescription: Made up\n---\nUse it.\n";
 const parameter = fc.record(

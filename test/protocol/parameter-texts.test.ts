@@ -2,7 +2,8 @@ import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { isObject } from "../../src/core/base/values.ts";
-import { makeProject, runProgram } from "../cli/program.ts";
+import { runHere } from "../cli/in-process.ts";
+import { makeProject } from "../cli/program.ts";
 import { VENDORS } from "../services/vendors.ts";
 
 /** Clients of `skillflow mcp` read no skill's text: the schemas of the tools say what each parameter is. */
@@ -50,7 +51,7 @@ it("every parameter of every built-in tool has a description for MCP clients", a
     { jsonrpc: "2.0", id: 2, method: "tools/list" },
   ];
   const stdin = messages.map((message) => `${JSON.stringify(message)}\n`).join("");
-  const { stdout, stderr } = await runProgram(["mcp"], { cwd, env: { HOME: cwd, ...ENV }, stdin });
+  const { stdout, stderr } = await runHere(["mcp"], { cwd, env: { HOME: cwd, ...ENV }, stdin });
   const answers = stdout.split("\n").filter(Boolean);
   const tools = answers.flatMap((line) => {
     return (JSON.parse(line).result?.tools ?? []) as { name: string; inputSchema: object }[];

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { Ajv } from "ajv";
+import { Ajv, type ValidateFunction } from "ajv";
 import formats from "ajv-formats";
 import { HtmlValidate } from "html-validate";
 import { parse as readJUnit } from "junit2json";
@@ -26,6 +26,16 @@ function sarifSchema(): object {
   return schema;
 }
 
+let compiled: ValidateFunction | undefined;
+/** Compiles the schema at its first use. */
+function sarifValidator(): ValidateFunction {
+  if (compiled) return compiled;
+  const ajv = new Ajv({ strict: false, allErrors: true });
+  formats.default(ajv);
+  compiled = ajv.compile(sarifSchema());
+  return compiled;
+}
+
 describe.each(RUNS)("a run %s", (_, run) => {
   test("is HTML by the standard", async () => {
     const validator = new HtmlValidate({ extends: ["html-validate:standard"] });
@@ -36,9 +46,7 @@ describe.each(RUNS)("a run %s", (_, run) => {
   });
 
   test("is SARIF by its published schema", () => {
-    const ajv = new Ajv({ strict: false, allErrors: true });
-    formats.default(ajv);
-    const validate = ajv.compile(sarifSchema());
+    const validate = sarifValidator();
     validate(JSON.parse(sarifOfRun(run)));
     expect(validate.errors ?? []).toEqual([]);
   });

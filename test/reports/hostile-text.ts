@@ -1,4 +1,5 @@
 import fc from "fast-check";
+import { ANY_CHARACTER } from "../harness/any-character.ts";
 import { HOSTILE } from "./triage-run.ts";
 
 const PIECES = [
@@ -33,5 +34,5 @@ const PIECES = [
 
 /** Attacks, their fragments in every order, and anything at all. */
 export const hostileText: fc.Arbitrary<string> = fc
-  .array(fc.oneof(fc.constantFrom(...PIECES), fc.string({ unit: "binary", maxLength: 8 })), { maxLength: 14 })
+  .array(fc.oneof(fc.constantFrom(...PIECES), fc.string({ unit: ANY_CHARACTER, maxLength: 8 })), { maxLength: 14 })
   .map((pieces) => pieces.join(""));

@@ -121,16 +121,18 @@ function faultOf({ operation, parameters }: Match, request: LoopbackRequest): st
 function validatorOf(key: string, schema: JsonSchema): ValidateFunction {
   const known =
     validators.get(key) ??
-    compilerOf(!key.endsWith("body")).compile({ type: "object", unevaluatedProperties: false, ...schema });
+    (key.endsWith("body") ? ofBodies : ofParameters).compile({
+      type: "object",
+      unevaluatedProperties: false,
+      ...schema,
+    });
   validators.set(key, known);
   return known;
 }
 
-function compilerOf(coerceTypes: boolean): Ajv2020 {
-  const ajv = new Ajv2020({ strict: false, coerceTypes, validateSchema: false });
-  addFormats.default(ajv);
-  return ajv;
-}
+const ofBodies = new Ajv2020({ strict: false, validateSchema: false });
+const ofParameters = new Ajv2020({ strict: false, validateSchema: false, coerceTypes: true });
+for (const compiler of [ofBodies, ofParameters]) addFormats.default(compiler);
 
 function bodyOf({ body }: LoopbackRequest): JsonObject {
   return body ? (JSON.parse(body) as JsonObject) : {};

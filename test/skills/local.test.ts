@@ -3,11 +3,12 @@ import { sendJson } from "skillflow/testing";
 import git from "../../skills/git/skill.ts";
 import logs from "../../skills/logs/skill.ts";
 import { describeSkill, type SkillCase } from "../contracts/skill.ts";
+import { LONG } from "../harness/long.ts";
 
 /** The skills that read local files keep the contract of all skills, on the shipped incident. */
 
 const INCIDENT = "workflows/incidents/checkout-5xx";
-const FILES = `${INCIDENT}/logs/*.log.gz`;
+const FILES = `${INCIDENT}/logs/${LONG ? "*" : "checkout-1"}.log.gz`;
 const local = {
   workDir: join(import.meta.dirname, "../.."),
   config: () => ({ PATH: process.env.PATH ?? "" }),

@@ -10,6 +10,8 @@ import skill from "../../skills/logs/skill.ts";
 import { isError } from "../../skills/logs/survey/severity.ts";
 import { fitSections } from "../../skills/logs/survey/survey.ts";
 import { callTool } from "../contracts/skill.ts";
+import { ANY_CHARACTER } from "../harness/any-character.ts";
+import { runsOf } from "../harness/long.ts";
 
 let dir = "";
 const START = Date.parse("2026-05-01T10:00:00Z");
@@ -228,7 +230,7 @@ describe("a survey of deploys, counters and flips", () => {
 });
 
 test("lists of any sizes fit, and what is missing is counted", () => {
-  const list = fc.array(fc.record({ text: fc.string({ maxLength: 600, unit: "binary" }) }), { maxLength: 60 });
+  const list = fc.array(fc.record({ text: fc.string({ maxLength: 600, unit: ANY_CHARACTER }) }), { maxLength: 60 });
   fc.assert(
     fc.property(fc.record({ a: list, b: list, c: list }), (sections) => {
       const fit = fitSections(sections, {});
@@ -238,7 +240,7 @@ test("lists of any sizes fit, and what is missing is counted", () => {
         expect(fit[name].length + (fit.left_out[name] ?? 0)).toBe(sections[name].length);
       }
     }),
-    { numRuns: 50 },
+    { numRuns: runsOf(100) },
   );
 });
 

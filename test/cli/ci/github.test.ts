@@ -12,6 +12,7 @@ import {
 } from "../../../src/cli/ci/github.ts";
 import type { Diagnostic } from "../../../src/core/base/diagnostic.ts";
 import { SkillflowError } from "../../../src/core/base/errors.ts";
+import { runsOf } from "../../harness/long.ts";
 import { hostileText } from "../../reports/hostile-text.ts";
 import { longRun, triageRun } from "../../reports/triage-run.ts";
 
@@ -69,7 +70,7 @@ describe("annotations", () => {
           expect(line).toMatch(/^::(?:error|warning) (?:\w+=[^:,\r\n]*,?)+::[^\r\n]*$/);
         }
       }),
-      { numRuns: 200 },
+      { numRuns: runsOf(200) },
     );
   });
 });
@@ -100,7 +101,7 @@ describe("what could not begin", () => {
           expect(shown).not.toMatch(/[<@]|!\[|\]\(|^\s*::|##\[/m);
         }
       }),
-      { numRuns: 200 },
+      { numRuns: runsOf(200) },
     );
   });
 });

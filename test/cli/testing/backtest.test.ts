@@ -94,7 +94,7 @@ it("leaves out tools without a clock, if asked", async () => {
 
 it("exits with 1 if the score fell below the baseline (as a process)", async () => {
   const cwd = project();
-  const first = await runProgram([...args, "--runs", "1", "--out", "before"], { cwd });
+  const first = await runHere([...args, "--runs", "1", "--out", "before"], { cwd });
   expect(first.code, first.stderr).toBe(0);
   expect(first.stdout).toContain("disk");
   const worse = { replies: reply({ ...RIGHT, verdict: "false_alarm" }) };

@@ -1,8 +1,9 @@
 import { Server } from "@modelcontextprotocol/server";
 import { expect, it } from "vitest";
 import { connectStreams } from "../../../src/protocol/mcp/stdio.ts";
+import { LONG } from "../../harness/long.ts";
 
-const PINGS = 5000;
+const PINGS = LONG ? 5000 : 1500;
 
 it.each([
   ["ids of their own", (n: number) => n],

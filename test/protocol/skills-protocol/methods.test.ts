@@ -12,6 +12,7 @@ import { answerRpc } from "../../../src/protocol/skills-protocol/json-rpc.ts";
 import { skillsProtocol } from "../../../src/protocol/skills-protocol/methods.ts";
 import { firstThatWorks } from "../../../src/sandbox/choose.ts";
 import { memoryBlobs } from "../../../src/stores/blobs.ts";
+import { reaches } from "../../cli/in-process.ts";
 import { makeFolder } from "../../loaders/foreign.ts";
 import { sandboxHost } from "../../sandbox/host.ts";
 import { runsPython } from "../../sandbox/python.ts";
@@ -67,7 +68,7 @@ function openHere() {
       env: { PATH: process.env.PATH },
       cwd: directory,
       self: { pid: process.pid, host: "test", started: "" },
-      isAlive: () => true,
+      isAlive: ({ pid }) => reaches(pid, 0),
     },
     {
       overrides: new Map(),

@@ -5,11 +5,12 @@ import { skimEvent } from "../../../src/core/engine/event/skim.ts";
 import { membersOf } from "../../../src/stores/file/members.ts";
 import { skimRun } from "../../../src/stores/file/run-skim.ts";
 import { recordOf } from "../../contracts/triage.ts";
+import { ANY_CHARACTER } from "../../harness/any-character.ts";
 import { runsOf } from "../../harness/long.ts";
 
 const HOSTILE = '","usage":{"inputTokens":9,"cachedTokens":0,"outputTokens":9,"costUsd":9},"prompt":"0"}';
 const text = fc.oneof(
-  fc.string({ unit: "binary", maxLength: 40 }),
+  fc.string({ unit: ANY_CHARACTER, maxLength: 40 }),
   fc.constantFrom(
     "gather",
     'a "quoted" \\ one',

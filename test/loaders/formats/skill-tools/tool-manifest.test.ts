@@ -4,6 +4,7 @@ import { compileSchema } from "../../../../src/core/base/schema/schema.ts";
 import { translateParameters } from "../../../../src/core/skill/formats/parameter-map.ts";
 import { openManifest } from "../../../../src/loaders/folder/manifest.ts";
 import { type CheckScript, readTools } from "../../../../src/loaders/formats/skill-tools/tool-manifest.ts";
+import { runsOf } from "../../../harness/long.ts";
 
 const anyScript: CheckScript = () => undefined;
 const parseManifest = (text: string, checkScript: CheckScript) => {
@@ -210,7 +211,7 @@ describe("a manifest", () => {
         }
         for (const { path, line } of diagnostics) expect([path.length >= 0, line]).toEqual([true, 1]);
       }),
-      { numRuns: 200 },
+      { numRuns: runsOf(200) },
     );
     fc.assert(
       fc.property(fc.string(), (any) => {
