@@ -254,13 +254,34 @@ export function stringsIn(value: Json): string[] {
   return typeof value === "object" && value !== null ? Object.values(value).flatMap(stringsIn) : [];
 }
 
-/** Replaces the strings in a value, but not the keys. */
-export function mapStrings(value: Json, change: (text: string) => Json): Json {
+/** Replaces the strings in a value. Replaces the keys only if `rename` is given. */
+export function mapStrings(value: Json, change: (text: string) => Json, rename?: (key: string) => string): Json {
   if (typeof value === "string") return change(value);
-  if (Array.isArray(value)) return value.map((item) => mapStrings(item, change));
+  if (Array.isArray(value)) return value.map((item) => mapStrings(item, change, rename));
   if (!isObject(value)) return value;
-  const members = Object.entries(value as JsonObject).map(([key, member]) => [key, mapStrings(member, change)]);
-  return Object.fromEntries(members);
+  const keys = Object.keys(value);
+  const names = rename ? distinctNames(keys, rename) : keys;
+  const members = Object.values(value as JsonObject).map((member) => mapStrings(member, change, rename));
+  return Object.fromEntries(members.map((member, index) => [names[index], member]));
+}
+
+/** Renames keys. Numbers the new names that are already taken, such as `[removed:email] (2)`. */
+function distinctNames(keys: readonly string[], rename: (key: string) => string): string[] {
+  const renamed = keys.map((key) => rename(key));
+  const taken = new Set(keys.filter((key, index) => renamed[index] === key));
+  const counts = new Map<string, number>();
+  return renamed.map((name, index) => {
+    if (name === keys[index]) return name;
+    let count = counts.get(name) ?? 0;
+    let free: string;
+    do {
+      count += 1;
+      free = count === 1 ? name : `${name} (${count})`;
+    } while (taken.has(free));
+    counts.set(name, count);
+    taken.add(free);
+    return free;
+  });
 }
 
 /** Casts a value that was checked against its schema to the type that the schema describes. */

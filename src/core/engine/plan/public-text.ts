@@ -31,7 +31,8 @@ export function forPublic(
     counts.set(kind, (counts.get(kind) ?? 0) + 1);
     return kind === "host" || kind === "ip" ? aliasOf(kind, text) : `[removed:${kind}]`;
   };
-  const cleaned = mapStrings(input, (text) => cleanText(text, host, remove));
+  const clean = (text: string) => cleanText(text, host, remove);
+  const cleaned = mapStrings(input, clean, clean);
   return {
     input: cleaned,
     filtered: KINDS.flatMap((kind) => (counts.has(kind) ? { kind, count: counts.get(kind) ?? 0 } : [])),

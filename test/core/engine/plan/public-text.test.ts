@@ -39,12 +39,26 @@ describe("a text for the public keeps", () => {
 test("every text of a value is cleaned, and what was taken out is counted", () => {
   const input = { to: ["a@b.io", { body: "10.0.0.1 and 10.0.0.2 of a@b.io" }], "a@b.io": 1 };
   expect(forPublic(input)).toEqual({
-    input: { to: ["[removed:email]", { body: "ip-1 and ip-2 of [removed:email]" }], "a@b.io": 1 },
+    input: { to: ["[removed:email]", { body: "ip-1 and ip-2 of [removed:email]" }], "[removed:email]": 1 },
     filtered: [
-      { kind: "email", count: 2 },
+      { kind: "email", count: 3 },
       { kind: "ip", count: 2 },
     ],
     aliases: { "ip-1": "10.0.0.1", "ip-2": "10.0.0.2" },
+  });
+});
+
+test("keys that become equal keep their values under distinct names", () => {
+  const input = { "a@b.io": 1, "c@d.io": 2, "[removed:email] (2)": 3, "DB.internal": 4, "db.internal": 5, plain: 6 };
+  expect(forPublic({ input }).input).toEqual({
+    input: {
+      "[removed:email]": 1,
+      "[removed:email] (3)": 2,
+      "[removed:email] (2)": 3,
+      "host-1": 4,
+      "host-1 (2)": 5,
+      plain: 6,
+    },
   });
 });
 
