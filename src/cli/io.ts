@@ -34,8 +34,6 @@ export interface Io {
   readInput(): Promise<string>;
   /** Streams the input as it arrives. */
   input(): AsyncIterable<Uint8Array>;
-  /** Reserves the output for `out`. Anything else that skill code prints there becomes text for people. */
-  reserveOutput(): void;
   /** Asks the user at the terminal. No answer gives an empty string. Undefined if there is no user to ask. */
   readonly ask: ((question: string) => Promise<string>) | undefined;
   onInterrupt(stop: (reason: string) => void): void;

@@ -4,7 +4,7 @@ import { endProcess, holdExits, processHost } from "./process-host.ts";
 
 /** Process-level parts of the command line: arguments, environment, streams and signals. */
 
-/** Saved, because stdout is redirected once the output is reserved. */
+/** Saved, because other writes to stdout are redirected. */
 const printOut = process.stdout.write.bind(process.stdout);
 const printErr = process.stderr.write.bind(process.stderr);
 
@@ -21,6 +21,8 @@ export async function commandLine(call?: Call): Promise<number> {
     return 4;
   }
   holdExits();
+  // Modules run in this process. What they print must not mix with the requested output.
+  process.stdout.write = printErr;
   const { main } = await import("../cli/main.ts");
   const code = await main(call?.argv ?? process.argv.slice(2), {
     runtime: { node: process.version, platform: process.platform },
@@ -37,9 +39,6 @@ export async function commandLine(call?: Call): Promise<number> {
     },
     readInput,
     input: () => process.stdin,
-    reserveOutput: () => {
-      process.stdout.write = printErr;
-    },
     ask: process.stderr.isTTY === true && process.stdin.isTTY === true ? ask : undefined,
     onInterrupt,
     onFault: (tell) => process.on("uncaughtException", tell),

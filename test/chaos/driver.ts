@@ -41,7 +41,6 @@ async function carryOut({ id, argv, cwd, env }: Task): Promise<void> {
     outColumns: undefined,
     readInput: async () => "",
     input: () => Readable.from([]),
-    reserveOutput: () => undefined,
     ask: undefined,
     onInterrupt: () => undefined,
     onFault: (tell) => process.on("uncaughtException", tell),

@@ -58,7 +58,6 @@ export async function runHere(argv: readonly string[], screen: Screen): Promise<
     outColumns: isTerminal ? columns : undefined,
     readInput: async () => stdin,
     input: () => screen.input ?? Readable.from(stdin === "" ? [] : [Buffer.from(stdin)]),
-    reserveOutput: () => undefined,
     ask:
       answers &&
       (async (question) => {

@@ -49,6 +49,24 @@ const outputOf = (ended: Ended) => resultOf(ended).results.only?.toolCalls[0]?.o
 const env = { PAGER_TOKEN: "a-token-of-the-pager" };
 const run = (cwd: string, ...args: readonly string[]) => runHere([...RUN, ...args], { cwd, env });
 
+it.each([
+  ["run", RUN.slice(1, -1)],
+  ["skills", ["list"]],
+  ["skills", ["show", "pager"]],
+  ["validate", ["flow.yml"]],
+  ["doctor", []],
+])("%s %j prints only its document on stdout, whatever a module prints", async (command, args) => {
+  const talks = moduleOf("pager", 'console.log("loaded"); process.stdout.write("half a line");');
+  const cwd = makeProject({
+    ...pager,
+    ".skillflow.yml": { skills: { modules: ["./plugins/pager.ts"] } },
+    "plugins/pager.ts": talks,
+  });
+  const ended = await runProgram([command, ...args, "--json", "--trust-skill", "pager"], { cwd, env });
+  expect(JSON.parse(ended.stdout)).toBeTypeOf("object");
+  expect(ended.stderr).toContain("loaded\nhalf a line");
+});
+
 describe("a skill as code", () => {
   it.each<[string, string, Record<string, string>]>([
     ["a file", "./plugins/pager.ts", { "plugins/pager.ts": moduleOf("pager") }],

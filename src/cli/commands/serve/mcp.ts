@@ -11,7 +11,6 @@ import { skillLogger } from "../run/run.ts";
 
 export const mcp: Action = async (io, workflows, flags) => {
   const place = flags.http === true ? listenAt(io, flags) : refuseHttpFlags(flags);
-  if (!place) io.reserveOutput();
   const { workspace, teller, stopped } = openServing(io, flags, undefined);
   const service = await openMcpService(workspace, {
     version: VERSION,
