@@ -152,6 +152,19 @@ function attack(sandbox: Sandbox): void {
     expect(readFileSync(join(root, "libs/deep/a/.git"), "utf8")).toContain("gitdir");
   });
 
+  it("keeps repositories inside it, which run their own hooks", async () => {
+    const lines = tries({
+      hook: "echo x > sub/inner/.git/hooks/post-commit",
+      settings: "echo x > sub/inner/.skillflow.yml",
+      file: "echo x > linked/.git",
+      parent: "mv sub old",
+      allowed: "echo x > src/deep/new",
+    });
+    const files = { "sub/inner/.git/hooks/.keep": "", "linked/.git": "gitdir: elsewhere\n", "src/deep/main.js": "" };
+    const root = makeFolder({ ...files, "node_modules/a/.git/config": "", "skills/evil/run.sh": lines });
+    expect(await succeeded(call(root, join(root, "skills", "evil"), true))).toEqual(["allowed"]);
+  });
+
   it("is not writable at all to a skill that it lies in", async () => {
     const skill = makeFolder({ "run.sh": tries({ write: "echo x > new" }), "work/.keep": "" });
     expect(await succeeded(call(join(skill, "work"), skill, true))).toEqual([]);

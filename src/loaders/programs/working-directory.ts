@@ -1,5 +1,6 @@
-import { existsSync, lstatSync, readdirSync, readFileSync, realpathSync } from "node:fs";
+import { type Dirent, existsSync, lstatSync, readdirSync, readFileSync, realpathSync } from "node:fs";
 import { join, relative, sep } from "node:path";
+import { attempt } from "../../core/base/errors.ts";
 import type { Mount } from "../../core/skill/sandbox.ts";
 import { isWithin } from "../../files/files.ts";
 import type { LoaderHost } from "../folder/host.ts";
@@ -16,7 +17,7 @@ export function mountWorkDir(
   const readOnly: Mount = { source: workDir, target: workDir, writable: false };
   if (!writable) return readOnly;
   const root = realpathSync(workDir);
-  const named = [...writable.keep(), ...own, ...submodules(root)];
+  const named = [...writable.keep(), ...own, ...submodules(root), ...repositories(root)];
   const kept = named.flatMap((path) => (existsSync(path) ? [path, realpathSync(path)] : [path]));
   if (kept.some((path) => isWithin(path, root))) return readOnly;
   const first = kept.filter((path) => isWithin(root, path)).map((path) => relative(root, path).split(sep)[0] ?? "");
@@ -28,6 +29,27 @@ export function mountWorkDir(
 const ALWAYS = [".git", ".github", ".skillflow", ".skillflow.yml", "node_modules"];
 
 const MODULES = ".gitmodules";
+const MOST_FOLDERS = 10_000;
+
+/**
+ * Returns the folders below the root that are Git repositories, whose hooks and config can name programs. Does not
+ * search `node_modules`, and also returns folders that it cannot read or that exceed the limit.
+ */
+function repositories(root: string): readonly string[] {
+  const found: string[] = [];
+  const folders = [root];
+  for (let index = 0; index < folders.length && index < MOST_FOLDERS; index++) {
+    const folder = folders[index] ?? root;
+    const entries = attempt((): Dirent[] => readdirSync(folder, { withFileTypes: true }));
+    if (folder !== root && (!entries || entries.some(({ name }) => name === ".git"))) found.push(folder);
+    else for (const entry of entries ?? []) if (isSearched(entry)) folders.push(join(folder, entry.name));
+  }
+  return [...found, ...folders.slice(MOST_FOLDERS)];
+}
+
+function isSearched(entry: Dirent): boolean {
+  return entry.isDirectory() && !ALWAYS.includes(entry.name);
+}
 
 /** Returns the paths of Git submodules. Git reads the config files inside them, which can name programs. */
 function submodules(root: string): readonly string[] {
