@@ -48,7 +48,7 @@ export interface ScriptCall {
 export async function callScript(host: LoaderHost, script: Script, input: JsonObject, call: ScriptCall): Promise<Json> {
   // The folder may have changed since it was loaded.
   const place = resolveInsideNow(script.directory, script.file);
-  if (!place.inside) throw new Error(`the script ${script.file} ${place.message}`);
+  if (!place.inside) throw new NothingDone(`the script ${script.file} ${place.message}`);
   const { path } = place;
   const mark = `skillflow-result-${randomUUID()}:`;
   const runner = runnerOf(script, path, { mark, nodePath: host.nodePath });
@@ -146,7 +146,9 @@ function runnerOf(script: Script, path: string, { mark, nodePath }: { mark: stri
       return { program: "sh", argv: ["sh", path], needs: [] };
     default:
       if (isProgram(path)) return { program: "the program that its first line names", argv: [path], needs: [] };
-      throw new Error(`the script ${file} cannot run: it is neither executable nor a .js, .mjs, .ts, .py or .sh file`);
+      throw new NothingDone(
+        `the script ${file} cannot run: it is neither executable nor a .js, .mjs, .ts, .py or .sh file`,
+      );
   }
 }
 

@@ -366,9 +366,10 @@ describe("a script of another kind", () => {
   });
 
   test("is refused where it is not", async () => {
-    expect(await failure(run("count.rb", "puts 1"))).toBe(
-      "the script count.rb cannot run: it is neither executable nor a .js, .mjs, .ts, .py or .sh file",
-    );
+    await expect(run("count.rb", "puts 1")).rejects.toMatchObject({
+      message: "the script count.rb cannot run: it is neither executable nor a .js, .mjs, .ts, .py or .sh file",
+      acted: "no",
+    });
   });
 });
 
@@ -388,7 +389,8 @@ describe("a script's path", () => {
     symlinkSync(join(outside, "h.js"), join(directory, "link.js"));
     symlinkSync(outside, join(directory, "folder"));
     const call = { env: {}, workDir: directory, signal: new AbortController().signal };
-    expect(await failure(callScript(foreignHost, { directory, file }, {}, call))).toContain(message);
+    const error = await callScript(foreignHost, { directory, file }, {}, call).catch((thrown: unknown) => thrown);
+    expect(error).toMatchObject({ message: expect.stringContaining(message), acted: "no" });
   });
 
   test("is looked up again at every call", async () => {

@@ -1,4 +1,4 @@
-import { inputError } from "../../base/errors.ts";
+import { inputError, NothingDone } from "../../base/errors.ts";
 import { PATTERN_TOO_SLOW, withinSecond } from "../../base/schema/time-bound.ts";
 import { isObject, type Json, type JsonObject } from "../../base/values.ts";
 import type { DescribedTool } from "./descriptor.ts";
@@ -37,7 +37,7 @@ export function checkArguments(tool: DescribedTool, input: Json, profile: Descri
 
 /** Returns the execution whose condition the arguments meet, or the one without a condition. */
 export function chooseExecution(tool: DescribedTool, input: JsonObject): Execution {
-  if (tool.executions.length === 0) throw new Error(`unknown tool: ${tool.name}`);
+  if (tool.executions.length === 0) throw new NothingDone(`unknown tool: ${tool.name}`);
   const isGiven = (name: string) => (own(input, name) ?? null) !== null;
   const matching = tool.executions.filter(({ paramCondition }) => {
     if (!paramCondition) return false;

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { describeNetwork, faultOfHost, parseDeclaredHost } from "../../../core/base/address/declared-host.ts";
 import type { Diagnostic } from "../../../core/base/diagnostic.ts";
-import { messageOf, reportedError, SkillflowError } from "../../../core/base/errors.ts";
+import { messageOf, NothingDone, reportedError, SkillflowError } from "../../../core/base/errors.ts";
 import { defined, isObject, type Json, type JsonObject, parseJson } from "../../../core/base/values.ts";
 import { withoutLoosenings } from "../../../core/skill/formats/tool-reach.ts";
 import { mcpServerSchema } from "../../../core/skill/mcp-server.ts";
@@ -229,7 +229,7 @@ function resolveArg(folder: SkillFolder, arg: string): string {
   const place = resolveInsideNow(folder.directory, name);
   if (place.inside) return place.path;
   if (place.reason === "missing") return isPath ? join(folder.directory, name) : arg;
-  throw new Error(`the path ${arg} ${place.message}`);
+  throw new NothingDone(`the path ${arg} ${place.message}`);
 }
 
 function resultOf(binary: string, { code, stdout, stderr, truncated }: ForeignResult): Json {

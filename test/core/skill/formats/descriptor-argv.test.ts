@@ -338,6 +338,13 @@ describe("what version 0.5.0 added", () => {
     expect(choose()).toContain(expected);
   });
 
+  test("a tool without an execution is unknown, and nothing was done", () => {
+    const tool = { ...toolOf({ args: [] }, "current"), executions: [] };
+    expect(() => chooseExecution(tool, {})).toThrow(
+      expect.objectContaining({ message: "unknown tool: t", acted: "no" }),
+    );
+  });
+
   test("without a default, no condition that fits is an error", () => {
     const tool = toolOf({ args: [], more: { paramCondition: { present: ["p"] } } }, "current");
     expect(() => chooseExecution(tool, {})).toThrow("tool t: no execution entry matches these parameters");
