@@ -83,7 +83,8 @@ describe("signal", () => {
 
   it("records the word alone with --no-run, and resume goes on", async () => {
     const { cwd, signal } = await waitingRun();
-    expect(await signal("each[a]/ask", "--approve", "--no-run")).toMatchObject({ code: 0 });
+    const recorded = await signal("each[a]/ask", "--approve", "--no-run", "--json");
+    expect([recorded.code, JSON.parse(recorded.stdout)]).toEqual([0, { run: "r" }]);
     expect(readEvents(cwd, "r").at(-1)).toMatchObject({ type: "approval:given", at: "each[a]", later: true });
     const { stdout } = await runHere(["runs", "list", "--json"], { cwd });
     expect(JSON.parse(stdout).runs).toMatchObject([{ id: "r", status: "waiting" }]);

@@ -156,6 +156,15 @@ describe("a run that remembers", () => {
     ]);
   });
 
+  it.each(["allow", "plan"])("counts once for a key that it puts twice: --writes %s", async (writes) => {
+    const replies = [put("fp-81", { cause: "pool" }), put("fp-81", { cause: "disk" }), DONE];
+    const cwd = makeProject({ "flow.yml": FLOW, "script.json": { replies } });
+    await runHere([...RUN, "--writes", writes, "--run-id", "r"], { cwd });
+    if (writes === "plan") expect((await runHere(["apply", "r", "--yes"], { cwd })).code).toBe(0);
+    const { entries } = JSON.parse((await state(cwd, "show", "board", "--json")).stdout);
+    expect(entries).toMatchObject([{ key: "fp-81", runs: 1, seen: 2, data: { cause: "disk" } }]);
+  });
+
   it("ends with 4 where a line of its state is broken, and asks nobody", async () => {
     const cwd = await filled();
     const file = join(cwd, ".skillflow", "state", "board.jsonl");

@@ -146,7 +146,7 @@ async function carryOut(applying: Applying, one: PlannedOperation): Promise<Told
   const begun = application.standing === "in_doubt" ? application.call : undefined;
   const name = begun ?? callId(operation, prepared, request);
   await note(one, { type: "operation:begun", operation: id, digest, call: name, by: request.by });
-  const outcome = await call({ tool: admission.tool, input: admission.input, name, operation });
+  const outcome = await call({ tool: admission.tool, input: admission.input, name, operation, planned });
   return endOf(one, { note, tool: admission.tool, outcome });
 }
 
@@ -187,6 +187,7 @@ interface Operating {
   readonly input: Json;
   readonly name: string;
   readonly operation: Operation;
+  readonly planned: readonly PlannedOperation[];
 }
 type CallOperation = (operating: Operating) => Promise<Outcome>;
 
@@ -204,8 +205,8 @@ function callerOf(
   let callTool: CallTool | undefined;
   const pace = openPace(workspace);
   const paced = (options: CallOptions) => pace?.callTool(createCall(options)) ?? createCall(options);
-  return async ({ tool, input, name, operation }) => {
-    if (isStatePut(tool)) return attempted(tool, () => applyPut(workspace, record, { operation, input }));
+  return async ({ tool, input, name, operation, planned }) => {
+    if (isStatePut(tool)) return attempted(tool, () => applyPut(workspace, record, { operation, input, planned }));
     const patch = patchOf(operation);
     if (patch) {
       const delivered = await attempted(tool, () => deliverPatch(workspace, prepared, { patch, signal }));

@@ -4,7 +4,7 @@ import type { RunEvent } from "../../core/engine/event/event.ts";
 import type { Operation } from "../../core/engine/event/operation.ts";
 import type { RunRecord, Settings } from "../../core/engine/event/record.ts";
 import { fold, stateOf } from "../../core/engine/fold/fold.ts";
-import type { State } from "../../core/engine/fold/state.ts";
+import type { PlannedOperation, State } from "../../core/engine/fold/state.ts";
 import type { Journal, Observer, StoredRun } from "../../core/engine/ports.ts";
 import {
   beginDelta,
@@ -128,20 +128,33 @@ export function hasUnwritten({ record, events }: StoredRun): boolean {
 
 const ENDING: ReadonlySet<string> = new Set(["workflow:end", "state:written", "run:resume"]);
 
+interface ApplyingPut {
+  readonly operation: Operation;
+  readonly input: Json;
+  /** The run's plan. Puts of it that were already applied do not count the run again. */
+  readonly planned: readonly PlannedOperation[];
+}
+
 export async function applyPut(
   { state }: Workspace,
   record: RunRecord,
-  { operation, input }: { readonly operation: Operation; readonly input: Json },
+  { operation, input, planned }: ApplyingPut,
 ): Promise<Json> {
   const { state: name, key } = (isObject(input) ? input : {}) as { readonly [key: string]: Json };
   const put = { kept: true, state: String(name), key: String(key) };
   const output: JsonObject = operation.sources.length > 0 ? { ...put, tainted: true } : put;
   const touch = touchOf(operation.tool, placedPut([], input), output, new Date().toISOString());
   const declared = new Map(declaredStates(documentsOf(record))).get(String(name)) ?? {};
-  const changes = changesOf(touch ? [touch] : []).get(String(name)) ?? [];
+  const before = planned.flatMap(appliedTouches);
+  const changes = changesOf([...before, ...(touch ? [touch] : [])], before.length).get(String(name)) ?? [];
   await state.apply({
     id: `${record.run}/${operation.id}/${operation.digest}`,
     states: { [String(name)]: { changes, limits: limitsOf(declared) } },
   });
   return output;
+}
+
+function appliedTouches({ operation: { tool, input }, application: { standing, output = null } }: PlannedOperation) {
+  const touch = standing === "applied" ? touchOf(tool, input, output, "") : undefined;
+  return touch ?? [];
 }

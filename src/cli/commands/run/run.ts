@@ -162,6 +162,7 @@ async function recordAlone(io: Io, flags: Flags, { run, said }: { run: string; s
   const word = said.approved ? "approved" : "denied";
   const next = queue ? "" : `  next: ${programName(io)} resume ${plainLine(run)}\n`;
   await io.err(`${plainLine(said.node)} ${word} by ${plainLine(said.by)}\n${next}`);
+  if (flags.json === true) await io.out(jsonText({ run }));
   return 0;
 }
 
