@@ -3,6 +3,7 @@ import { isObject, type Json, type JsonObject, parseJson } from "../../../core/b
 import type { ToolContext } from "../../../core/skill/skill.ts";
 import { digestOf } from "../../../files/files.ts";
 import type { AgentInvocation } from "../../folder/host.ts";
+import { REFUSALS } from "../../mcp/offer/results.ts";
 import { readCapped } from "../../text/bounded.ts";
 
 /** Reason why an agent cannot be called without a connection. */
@@ -21,7 +22,7 @@ export async function askAgent(call: AgentInvocation, context: ToolContext): Pro
   const refusal = isObject(answer) ? answer.error : undefined;
   if (isObject(refusal)) {
     const message = `the agent of ${call.skill} refused: ${JSON.stringify(refusal.message)} (${refusal.code})`;
-    throw REFUSALS.includes(Number(refusal.code)) ? new NothingDone(message) : new Error(message);
+    throw AGENT_REFUSALS.includes(Number(refusal.code)) ? new NothingDone(message) : new Error(message);
   }
   const result = isObject(answer) ? answer.result : undefined;
   if (!isObject(result))
@@ -34,8 +35,8 @@ export async function askAgent(call: AgentInvocation, context: ToolContext): Pro
   );
 }
 
-/** Errors that rule out any effect: parse error, bad request, method or parameters, unsupported content. */
-const REFUSALS: readonly number[] = [-32_700, -32_600, -32_601, -32_602, -32_004, -32_005];
+/** Errors that rule out any effect: those of JSON-RPC, unsupported operation and unsupported content. */
+const AGENT_REFUSALS: readonly number[] = [...REFUSALS, -32_004, -32_005];
 
 /** Builds the request. A retried call has the same message id, so that the agent can detect it. */
 function requestOf(call: AgentInvocation, { callId }: ToolContext): JsonObject {

@@ -2,7 +2,7 @@ import valid from "semver/functions/valid.js";
 import type { Diagnostic } from "../../../core/base/diagnostic.ts";
 import { SkillflowError } from "../../../core/base/errors.ts";
 import { checkJsonSchema } from "../../../core/base/schema/json-schema.ts";
-import { defined, isObject, type JsonObject, type JsonSchema } from "../../../core/base/values.ts";
+import { defined, isObject, type JsonObject, type JsonSchema, parseJson } from "../../../core/base/values.ts";
 import type { Unavailable } from "../../../core/skill/availability/unavailable.ts";
 import { describeMisfit, readHints, relaxDefaults } from "../../../core/skill/formats/contract.ts";
 import { readReach } from "../../../core/skill/formats/tool-reach.ts";
@@ -136,10 +136,13 @@ function contractTool(skill: Skill, { input, output, metadata }: Contract, bindi
     output_schema: output,
     ...readHints(metadata),
     async handler(given: JsonObject, context) {
-      const { fillValue } = await import("../../../core/base/schema/schema.ts");
+      const { compileSchema, fillValue } = await import("../../../core/base/schema/schema.ts");
       const { value, problems } = fillValue(input, given);
       if (problems.length > 0) throw new SkillflowError("input.invalid", describeMisfit("invalid_input", problems));
-      return binding.carry(skill, value as JsonObject, context);
+      const result = await binding.carry(skill, value as JsonObject, context);
+      const isMisfit = binding.server && typeof result === "string" && compileSchema(output)(result).length > 0;
+      // An MCP tool without a schema may print its JSON as text.
+      return isMisfit ? (parseJson(result) ?? result) : result;
     },
   };
 }

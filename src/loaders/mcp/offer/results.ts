@@ -50,7 +50,7 @@ export function isUntouched(error: unknown): boolean {
  * JSON-RPC: parse error, invalid request, method not found. Each is found before the method runs. Invalid params (-32602)
  * is not among them: a handler may answer it after it has acted.
  */
-const REFUSALS: readonly number[] = [-32_700, -32_600, -32_601];
+export const REFUSALS: readonly number[] = [-32_700, -32_600, -32_601];
 
 /** Returns true if the server refused the call instead of carrying it out. */
 export function isRefused(sdk: Sdk, error: unknown): boolean {

@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it } from "vitest";
 import { openFetch } from "../../../../src/app/adapters/fetch.ts";
+import { actedOf } from "../../../../src/core/base/errors.ts";
 import type { LoadedSkill } from "../../../../src/loaders/folder/format.ts";
 import type { LoaderHost } from "../../../../src/loaders/folder/host.ts";
 import { openSkillFolder } from "../../../../src/loaders/folder/skill-folder.ts";
@@ -83,6 +84,17 @@ describe("a contract that an agent carries out", () => {
   ])("fails by %s", async (_, answer, said) => {
     const { url } = await agent(() => answer);
     await expect(call(url)).rejects.toThrow(said);
+  });
+
+  it.each([
+    [-32601, "no"],
+    [-32005, "no"],
+    [-32602, "unknown"],
+    [-32603, "unknown"],
+  ])("states after the error %d whether the agent acted: %s", async (code, acted) => {
+    const { url } = await agent(() => ({ error: { code, message: "no" } }));
+    const error = await call(url).catch((thrown: unknown) => thrown);
+    expect(actedOf(error)).toBe(acted);
   });
 
   it("follows a redirect within its place, and none that leads elsewhere or changes what is asked", async () => {

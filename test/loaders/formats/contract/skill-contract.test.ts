@@ -274,6 +274,18 @@ describe("a binding", () => {
     ]);
   });
 
+  it.each<[string, Json, Json]>([
+    ["JSON", '{"matches":[]}', { matches: [] }],
+    ["text", "no matches", "no matches"],
+  ])("to a tool of an MCP server reads text that does not fit its output: %s", async (_, said, expected) => {
+    const binding = "mcp: { command: server, tool: find }\n";
+    const loaded = loadSound({ "contract.yml": CONTRACT, "binding.yml": binding }, { callMcp: async () => said });
+    expect(await call(loaded, { query: "x" })).toEqual(expected);
+    const texts = CONTRACT.replace(/^output:\n(?: .*\n)+/m, "output: { type: string }\n");
+    const plain = loadSound({ "contract.yml": texts, "binding.yml": binding }, { callMcp: async () => said });
+    expect(await call(plain, { query: "x" })).toEqual(said);
+  });
+
   it("to a tool needs no trust, and passes its arguments on", async () => {
     const calls: Invocation[] = [];
     const invoke: LoaderHost["invoke"] = async (given) => {
