@@ -124,6 +124,12 @@ describe("an Agent Skill", () => {
     [
       "SKILL.md",
       "name: word-count",
+      "name: word-count\nmetadata:\n  network: a.test, b.test",
+      "error SKILL_NETWORK SKILL.md:4",
+    ],
+    [
+      "SKILL.md",
+      "name: word-count",
       "name: word-count\nmetadata:\n  network:\n    - a.test",
       "error SKILL_NETWORK SKILL.md:4",
     ],
@@ -451,6 +457,7 @@ describe("a package of the Skills Protocol", () => {
 describe("a skill as code", () => {
   describeChanges("module", [
     ["skill.mjs", "export default {", "const skill = {", "error MODULE_EXPORT skill.mjs"],
+    ["skill.mjs", /export default [^]*/, "export default {\n", "error MODULE_UNREADABLE skill.mjs"],
     ["skill.mjs", '  id: "word-count",\n', "", "error MODULE_ID skill.mjs"],
     ["skill.mjs", '  id: "word-count",\n', "  id: ID,\n", "warning MODULE_ID skill.mjs"],
     ["skill.mjs", '  id: "word-count",\n', "  ...rest,\n", "warning MODULE_ID skill.mjs"],

@@ -18,6 +18,9 @@ export function checkModule({ directory, name: id }: SkillFolder, name: string, 
     return [refuse("MODULE_EXPORT", `${name} exports nothing by default`, hint)];
   }
   const told = readDefinition(text);
+  if (told?.isClosed === false) {
+    return [refuse("MODULE_UNREADABLE", `${name} has a syntax error: its definition is not closed`)];
+  }
   const faults = told ? toldFaults(told) : [];
   const others = faults.filter(({ path }) => path[0] !== "id" || hasId(told?.value));
   const unsaid = refuse("MODULE_ID", `the id of the skill is not in ${name}`, `id: "${id}"`);

@@ -20,6 +20,8 @@ export interface ToldDefinition {
   readonly value: Told;
   /** Lists and objects that spreads or computed keys may extend. */
   readonly open: ReadonlySet<unknown>;
+  /** False if the text ends before the definition does. */
+  readonly isClosed: boolean;
 }
 
 /** Reads the first object literal that is passed to `defineSkill` or exported by default, if there is one. */
@@ -28,7 +30,8 @@ export function readDefinition(source: string): ToldDefinition | undefined {
   const start = tokens.map((_, index) => definitionAt(tokens, index)).find((at) => at !== undefined);
   if (start === undefined) return undefined;
   const within: Within = { open: new Set(), depth: 0 };
-  return { value: valueAt(tokens, start, within).value, open: within.open };
+  const { value, next } = valueAt(tokens, start, within);
+  return { value, open: within.open, isClosed: next <= tokens.length };
 }
 
 /** Returns the id of the skill that a module defines, if it is written as a literal. */

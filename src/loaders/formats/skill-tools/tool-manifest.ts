@@ -1,6 +1,6 @@
 import { type Diagnostic, hasErrors } from "../../../core/base/diagnostic.ts";
 import { isObject, type JsonSchema } from "../../../core/base/values.ts";
-import { RESERVED_TOOLS } from "../../../core/engine/tools/own-tools.ts";
+import { describeReserved, RESERVED_TOOLS } from "../../../core/engine/tools/own-tools.ts";
 import {
   below,
   doubtful,
@@ -117,7 +117,9 @@ function nameProblems(name: unknown, before: ReadonlyMap<string, unknown>): Tool
   if (!/^[a-z][a-z0-9_]*$/.test(name)) {
     return refuse(`"${name}" is not a tool name: use a-z, 0-9 and _, and start with a letter`, "TOOL_NAME");
   }
-  if (RESERVED_TOOLS.includes(name)) return refuse(`"${name}" is the name of a built-in tool`);
+  if (RESERVED_TOOLS.includes(name)) {
+    return [{ ...skippedTool(["name"], describeReserved(name)), code: "TOOL_RESERVED" }];
+  }
   return before.has(name) ? refuse(`an earlier tool has the name "${name}" too`, "TOOL_NAME_TWICE") : [];
 }
 

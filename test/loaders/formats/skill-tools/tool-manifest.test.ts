@@ -134,15 +134,21 @@ describe("a manifest", () => {
         "is not a tool name",
       ],
     ),
-    ...["read_skill", "read_blob", "search_blob", "define_tool", "remove_tool", "run_code"].map(
-      (name): [string, unknown, string[], string] => [`is named ${name}`, tool({ name }), ["name"], "a built-in tool"],
-    ),
   ])("loses a tool that %s, and keeps the others", (_, bad, path, message) => {
     const { tools, diagnostics } = parse([bad, tool({ name: "other" })]);
     expect(tools.map(({ name }) => name)).toEqual(["other"]);
     expect(diagnostics[0]).toMatchObject({ severity: "error", code: "TOOL_SKIPPED", path: [0, ...path], line: 1 });
     expect(diagnostics[0]?.message).toContain(message);
   });
+
+  test.each(["read_skill", "read_blob", "search_blob", "define_tool", "remove_tool", "run_code"])(
+    "loses a tool with skillflow's own name %s, and keeps the others",
+    (name) => {
+      const { tools, diagnostics } = parse([tool({ name }), tool({ name: "other" })]);
+      expect(tools.map((each) => each.name)).toEqual(["other"]);
+      expect(diagnostics).toMatchObject([{ severity: "error", code: "TOOL_RESERVED", path: [0, "name"], line: 1 }]);
+    },
+  );
 
   test("of two tools of one name keeps the first", () => {
     const { tools, diagnostics } = parse([tool(), tool({ description: "again" })]);
