@@ -201,7 +201,7 @@ describe("a tool that a run defines", () => {
 
 describe("a tool that is kept", () => {
   const keep = define({ persistent: "true" });
-  const remove = call("use", ["tool-maker_remove_tool", { name: "add_up" }]);
+  const remove = call("use", ["tool-maker_remove_tool", { name: "tool-maker_add_up" }]);
 
   test("is a skill of the project, below its root wherever the run starts", async () => {
     const project = projectOf([keep, done("make"), done("plain"), done("use")]);

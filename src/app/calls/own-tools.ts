@@ -14,7 +14,7 @@ import {
   RUN_SCRIPT,
 } from "../../core/engine/tools/own-tools.ts";
 import { isProposal } from "../../core/engine/tools/proposal.ts";
-import { isMaker, makeTool, TOOL_MAKER } from "../../core/engine/tools/tool-maker.ts";
+import { isMaker, makeTool, removedName, TOOL_MAKER } from "../../core/engine/tools/tool-maker.ts";
 import { commandMs, isCommand } from "../../core/engine/tools/workspace.ts";
 import { type Audience, audienceOf, EXECUTOR, type Tool, type ToolContext } from "../../core/skill/skill.ts";
 import type { Copy } from "../../loaders/own/workspace/copy.ts";
@@ -149,7 +149,7 @@ function makerHandler({ tool, input, made }: Call, { workspace }: OwnWorld): Too
   return async (given: JsonObject, context: ToolContext) => {
     const { defineMade, removeMade, runMade } = await import("../../loaders/own/tool-maker.ts");
     if (isMaker(tool, "define_tool")) return defineMade(makeTool(input), shelf);
-    if (isMaker(tool, "remove_tool")) return removeMade(String(given.name), made, shelf);
+    if (isMaker(tool, "remove_tool")) return removeMade(removedName(given), made, shelf);
     if (!made) throw new SkillflowError("tool.unknown", `${tool.exposed} is no longer defined`);
     return runMade(made, given, context, workspace.skills.host);
   };

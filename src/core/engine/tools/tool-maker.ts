@@ -62,7 +62,7 @@ export const MAKER_TOOLS: readonly Omit<Tool, "handler" | "audience">[] = [
 export function makingProblem(tool: ToolDescriptor, input: Json, present: readonly ToolDescriptor[]) {
   if (isMaker(tool, DEFINE)) return definitionProblem(checkedAs<Definition>(input), present);
   if (!isMaker(tool, REMOVE)) return undefined;
-  const { name } = checkedAs<Definition>(input);
+  const name = removedName(input);
   if (isProtected(name, present)) return `${name} was not defined with define_tool, so it cannot be removed`;
   return isToolName(name) ? undefined : `${JSON.stringify(name)} is not a valid tool name`;
 }
@@ -143,7 +143,7 @@ export function makeTool(input: Json): MadeTool {
 /** Finds the run-defined tool that a call runs or removes. */
 export function madeFor(tool: ToolDescriptor, input: Json, made: readonly MadeTool[]): MadeTool | undefined {
   if (tool.skill !== TOOL_MAKER) return undefined;
-  const name = isMaker(tool, REMOVE) ? checkedAs<Definition>(input).name : tool.name;
+  const name = isMaker(tool, REMOVE) ? removedName(input) : tool.name;
   return made.find((candidate) => candidate.tool.name === name);
 }
 
@@ -151,7 +151,14 @@ export function madeFor(tool: ToolDescriptor, input: Json, made: readonly MadeTo
 export function makingEvents(node: string, { tool, input, key }: Call): EventBody[] {
   if (isMaker(tool, DEFINE)) return [{ type: "tool:defined", node, ...makeTool(input), id: key }];
   if (!isMaker(tool, REMOVE)) return [];
-  return [{ type: "tool:removed", node, name: checkedAs<Definition>(input).name, id: key }];
+  return [{ type: "tool:removed", node, name: removedName(input), id: key }];
+}
+
+/** Returns the name of the tool to remove. Also accepts the exposed name, which `define_tool` returns. */
+export function removedName(input: Json): string {
+  const { name } = checkedAs<Pick<Definition, "name">>(input);
+  const prefix = `${TOOL_MAKER}_`;
+  return name.startsWith(prefix) ? name.slice(prefix.length) : name;
 }
 
 export function isMaker({ skill, name }: ToolDescriptor, which: typeof DEFINE | typeof REMOVE): boolean {

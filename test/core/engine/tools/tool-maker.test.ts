@@ -105,6 +105,14 @@ describe("a removal", () => {
     expect(removalError(name)).toContain("is not a valid tool name");
   });
 
+  test("takes the name that define_tool returned, too", () => {
+    const removal = calls(["tool-maker_remove_tool", { name: "tool-maker_fetch_weather" }]);
+    const played = play(record, { answers: [calls(["tool-maker_define_tool", DEFINITION]), removal] });
+    expect(resultAt(played, "a").toolCalls.map(({ error }) => error)).toEqual([undefined, undefined]);
+    expect(played.state.run.made).toEqual([]);
+    expect(removalError("tool-maker_look")).toContain("was not defined with define_tool");
+  });
+
   test("of an unknown name is left to who knows what is kept", () => {
     expect(removalError("kept_before")).toBeUndefined();
   });
