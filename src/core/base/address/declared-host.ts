@@ -35,10 +35,12 @@ export function parseEndpoint(text: string): Endpoint | undefined {
   const { hostname } = new URL(`http://${written}/`);
   const host = hostname.replace(/^\[(.*)\]$/, "$1").replace(/(?<!\.)\.+$/, "");
   const isAddress = hostname.startsWith("[") || /^\d+\.\d+\.\d+\.\d+$/.test(hostname);
-  return host === "" || host.length > LONGEST_NAME ? undefined : { host, isAddress, port };
+  if (host.length > LONGEST_NAME || !(isAddress || NAME.test(host))) return undefined;
+  return { host, isAddress, port };
 }
 
 const LONGEST_NAME = 253;
+const NAME = /^[a-z\d._-]+$/;
 
 /** Returns the declaration that would allow an endpoint. */
 export function declarationOf({ host, port }: Endpoint): string {
