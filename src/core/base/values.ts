@@ -103,9 +103,11 @@ export function isNestedBeyond(most: number, root: unknown): boolean {
 
 /**
  * Converts a handler's result to JSON: undefined becomes null, a BigInt its digits, a Date its ISO string, NaN null, -0
- * zero. Throws a TypeError with the path of a cycle, or of a value that is nested too deeply.
+ * zero. Throws a TypeError for a function, a symbol, a Map or a Set, and with the path of a cycle, or of a value that is
+ * nested too deeply. Omits functions in objects, as `JSON.stringify` does.
  */
 export function toJson(value: unknown): Json {
+  if (typeof value === "function" || typeof value === "symbol") throw notJson(`a ${typeof value}`, []);
   return convert(value, [], []);
 }
 
@@ -133,12 +135,17 @@ function convertContainer(value: object, around: unknown[], keys: (string | numb
     return converted;
   };
   if (Array.isArray(value)) return Array.from(value, (item, index) => member(index, item));
+  if (value instanceof Map || value instanceof Set) throw notJson(`a ${value.constructor.name}`, keys);
   if ("toJSON" in value && typeof value.toJSON === "function") return convert(value.toJSON(), around, keys);
   const converted: { [key: string]: Json } = {};
   for (const [key, item] of Object.entries(value)) {
     if (item !== undefined && typeof item !== "function") setOwn(converted, key, member(key, item));
   }
   return converted;
+}
+
+function notJson(what: string, keys: readonly (string | number)[]): TypeError {
+  return new TypeError(`the result is not JSON: it has ${what} at ${placeOf(keys) || "its root"}`);
 }
 
 function placeOf(keys: readonly (string | number)[]): string {

@@ -65,8 +65,6 @@ describe("comparing (N18)", () => {
 describe("what a handler returned becomes JSON", () => {
   test.each([
     [undefined, null],
-    [() => 1, null],
-    [Symbol("x"), null],
     [Number.NaN, null],
     [Number.POSITIVE_INFINITY, null],
     [10n ** 20n, "100000000000000000000"],
@@ -77,11 +75,19 @@ describe("what a handler returned becomes JSON", () => {
       [null, 1],
     ],
     [new Array(2), [null, null]],
-    [new Map([["a", 1]]), {}],
     [Object.assign(Object.create({ inherited: 1 }), { own: 1 }), { own: 1 }],
     [new URL("https://example.test/a"), "https://example.test/a"],
   ])("%o becomes %o", (value, json) => {
     expect(toJson(value)).toEqual(json);
+  });
+
+  test.each<[unknown, string]>([
+    [() => 1, "a function at its root"],
+    [Symbol("x"), "a symbol at its root"],
+    [new Map([["a", 1]]), "a Map at its root"],
+    [{ list: [new Set([1])] }, "a Set at .list[0]"],
+  ])("%o is refused", (value, what) => {
+    expect(() => toJson(value)).toThrow(`the result is not JSON: it has ${what}`);
   });
 
   test("a cycle is refused with its place", () => {
