@@ -399,12 +399,15 @@ describe("the command", () => {
 
   it("tells what of the project's files and flags does not count, and with --quiet nothing else", async () => {
     const files = { ".skillflow.yml": "mcpServers: { board: { url: http://127.0.0.1:9/mcp } }\n" };
-    const served = await startService(["--quiet", "--trust-skill", "git-", "--skills", "elsewhere"], {}, files);
+    const taking = packageFiles({ name: "git.log" });
+    const flags = ["--quiet", "--trust-skill", "git-", "--skills", "elsewhere"];
+    const served = await startService(flags, {}, { ...files, ...taking });
     served.child.kill("SIGTERM");
     const { stderr } = await served.ended;
     expect(stderr).toContain("mcpServers.board.url is ignored");
     expect(stderr).toContain("elsewhere");
     expect(stderr).toContain("--trust-skill git-: no skill has this id");
+    expect(stderr).toContain("the skill git.log hides the tool git.log of the skill git");
     expect(stderr).not.toContain("serving");
   });
 

@@ -3,7 +3,7 @@ import type { Workspace } from "../../app/host.ts";
 import { type HttpOptions, openHttpServer } from "../http-server.ts";
 import { DISCOVERY, discovery } from "../publishing/discovery.ts";
 import { publishSkills } from "../publishing/published.ts";
-import { openCatalog } from "./catalog.ts";
+import { type Catalog, openCatalog } from "./catalog.ts";
 import { answerRpc, type RpcOptions } from "./json-rpc.ts";
 import { skillsProtocol } from "./methods.ts";
 
@@ -22,7 +22,7 @@ export async function openService(workspace: Workspace, options: ServiceOptions)
   const catalog = await openCatalog(workspace);
   const entries = catalog.skills.map(({ entry }) => entry);
   const published = await publishSkills(entries, workspace.skills);
-  for (const warning of published.warnings) options.warn(warning);
+  for (const warning of [...published.warnings, ...hiddenTools(catalog)]) options.warn(warning);
   const { blobs, forget } = await openBlobs(workspace.host, "serve");
   const execution = openExecution(workspace, blobs);
   const rpc: RpcOptions = {
@@ -51,4 +51,12 @@ export async function openService(workspace: Workspace, options: ServiceOptions)
     await forget();
     throw error;
   }
+}
+
+/** Reports tools that cannot be executed, because a skill has their full name. */
+function hiddenTools({ skills, has }: Catalog): string[] {
+  return skills.flatMap(({ name, entry }) => {
+    const hidden = entry.skill.tools.map((tool) => `${name}.${tool.name}`).filter(has);
+    return hidden.map((full) => `the skill ${full} hides the tool ${full} of the skill ${name}: rename one of them`);
+  });
 }
