@@ -1,3 +1,5 @@
+import { symlinkSync } from "node:fs";
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { runHere } from "./in-process.ts";
 import { makeProject } from "./program.ts";
@@ -69,6 +71,42 @@ describe("skills lint", () => {
       /^skills\/bad\/SKILL\.md:2:1 error SKILL_NAME the name "Bad" is not allowed\n {4}use lowercase /,
     );
     expect(stderr).toMatch(/\n✘ 3 skills: 3 errors, 0 warnings\n$/);
+  });
+
+  it.each<[string, string | undefined]>([
+    ["git/log", undefined],
+    ["held/go", undefined],
+    ["good/go", 'its binding.yml names "go", which is not a tool of good'],
+    ["git/nosuch", 'its binding.yml names "nosuch", which is not a tool of git'],
+    ["a.bound/a.bound", "its binding.yml names its own tool"],
+  ])("checks that the target of a contract exists, as does the loader: %s", async (target, fault) => {
+    const contract = 'id: a.bound\nversion: "1.0.0"\ndescription: d\ninput: { type: object }\noutput: {}\n';
+    const held = { name: "go", description: "d", script: "scripts/go.js", parameters: {} };
+    const cwd = makeProject({
+      "skills/good/SKILL.md": GOOD,
+      "skills/bound/contract.yml": contract,
+      "skills/bound/binding.yml": `tool: ${target}\n`,
+      "skills/held/SKILL.md": GOOD.replace("good", "held"),
+      "skills/held/tools.json": [held],
+      "skills/held/scripts/go.js": "export default () => 1;",
+    });
+    const { problems } = JSON.parse((await runHere(["skills", "lint", "--json"], { cwd })).stdout);
+    const place = { code: "BINDING_TARGET", path: "skills/bound/binding.yml", line: 1 };
+    expect(problems).toMatchObject(fault === undefined ? [] : [{ ...place, message: fault }]);
+    const { skills } = JSON.parse((await runHere(["skills", "list", "--json"], { cwd })).stdout);
+    const bound = skills.find(({ id }: { id: string }) => id === "a.bound");
+    expect(JSON.stringify(bound)).toContain(JSON.stringify(fault ?? "a.bound").slice(1, -1));
+    expect(bound.available).toBe(fault === undefined);
+  });
+
+  it("reports a folder that the loader skips, because it is a link out of the project", async () => {
+    const cwd = makeProject({ "skills/good/SKILL.md": GOOD });
+    symlinkSync(join(makeProject({ "out/SKILL.md": GOOD }), "out"), join(cwd, "skills", "out"));
+    const { code, stdout } = await runHere(["skills", "lint", "--json"], { cwd });
+    expect([code, JSON.parse(stdout).problems]).toMatchObject([
+      2,
+      [{ severity: "error", code: "SKILL_SKIPPED", path: "skills/out", skill: "out" }],
+    ]);
   });
 
   it("does not fail for warnings", async () => {

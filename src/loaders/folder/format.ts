@@ -52,9 +52,10 @@ export interface Reading {
   readonly format: Format;
   /**
    * Returns every violation of the format's rules. A run does not need most of them, so they are found on demand.
-   * `known` are the ids of the skills that the files may refer to.
+   * `known` are the ids of the skills that the files may refer to. `unbound` is the reason why a contract's target
+   * cannot exist.
    */
-  lint(known: ReadonlySet<string>): readonly Diagnostic[];
+  lint(known: ReadonlySet<string>, unbound?: string): readonly Diagnostic[];
 }
 
 export interface LoadedSkill {

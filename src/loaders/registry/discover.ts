@@ -66,7 +66,11 @@ function withoutReservedTools(reading: Reading, folder: SkillFolder): Reading {
   const { skill, findings } = leaveOutReserved(loaded.skill, (tool) => placeOf(tool, folder));
   if (findings.length === 0) return reading;
   const diagnostics = [...loaded.diagnostics, ...findings];
-  return { ...reading, loaded: { ...loaded, skill, diagnostics }, lint: (known) => [...lint(known), ...findings] };
+  return {
+    ...reading,
+    loaded: { ...loaded, skill, diagnostics },
+    lint: (...known) => [...lint(...known), ...findings],
+  };
 }
 
 /** Removes tools that would replace skillflow's own. */

@@ -1,4 +1,4 @@
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { byPlace, type Diagnostic } from "../../core/base/diagnostic.ts";
 import type { Format } from "../../core/skill/skill.ts";
 import { exposedName } from "../../core/skill/tool-names.ts";
@@ -23,6 +23,8 @@ interface LintOptions {
   readonly host: LoaderHost;
   /** Ids of the skills that others may refer to. */
   readonly known: ReadonlySet<string>;
+  /** Contracts whose target cannot exist, with the reason. */
+  readonly unbound?: ReadonlyMap<string, string>;
 }
 
 /** Checks each skill strictly by the rules of its format, and all skills for shared tool names. */
@@ -34,7 +36,11 @@ export function lintSkills(folders: readonly SkillFolder[], options: LintOptions
     skill: "severity" in loaded ? folder.name : loaded.skill.id,
     format,
     directory: folder.directory,
-    problems: inOrder([...lint(known), ...checkContents(folder), ...checkNamed(folder, loaded)]),
+    problems: inOrder([
+      ...lint(known, "severity" in loaded ? undefined : options.unbound?.get(loaded.skill.id)),
+      ...checkContents(folder),
+      ...checkNamed(folder, loaded),
+    ]),
   }));
   return withSharedNames(linted, read);
 }
@@ -46,10 +52,17 @@ export function foldersAt(path: string): SkillFolder[] {
   return isSkill ? [folder] : foldersOf([{ kind: "extra", path, trusted: false }]);
 }
 
-/** Returns the skill folders of levels, without duplicates. */
-export function foldersOf(levels: readonly SkillLevel[]): SkillFolder[] {
-  const found = levels.flatMap((level) => skillFolders(level, []));
+/** Returns the skill folders of levels, without duplicates. Adds the reasons for skipped folders to `skips`. */
+export function foldersOf(levels: readonly SkillLevel[], skips: Diagnostic[] = []): SkillFolder[] {
+  const found = levels.flatMap((level) => skillFolders(level, skips));
   return [...new Map(found.map((folder) => [folder.directory, folder])).values()];
+}
+
+/** Reports a folder that the loader does not search, such as a link that leads out of the project. */
+export function skippedSkill(found: Diagnostic): LintedSkill {
+  const directory = found.file ?? "";
+  const problems = [{ ...found, severity: "error" as const }];
+  return { skill: basename(directory), format: "agent-skills", directory, problems };
 }
 
 function checkNamed(folder: SkillFolder, loaded: LoadedSkill | Diagnostic): Diagnostic[] {

@@ -11,7 +11,7 @@ import {
   type RemoteReference,
   type SkillReference,
 } from "../../core/skill/skill-reference.ts";
-import type { FolderFormat } from "../folder/format.ts";
+import type { FolderFormat, LoadedSkill } from "../folder/format.ts";
 import type { LoaderHost } from "../folder/host.ts";
 import { skillDocument } from "../formats/agent-skills/skill-document.ts";
 import { skillContract } from "../formats/contract/skill-contract.ts";
@@ -68,10 +68,12 @@ export function openSkillSet(said: SkillSetOptions): SkillSet {
   let unmistaken: Promise<void> | undefined;
   const set: SkillSet = {
     async lint(paths) {
-      const { foldersAt, foldersOf, lintSkills } = await import("./lint.ts");
+      const { foldersAt, foldersOf, lintSkills, skippedSkill } = await import("./lint.ts");
       const own = options.levels.filter(({ kind }) => kind !== "builtin");
-      const folders = paths ? paths.flatMap(foldersAt) : foldersOf(own);
-      return lintSkills(folders, { formats: FORMATS, host, known: ids });
+      const skips: Diagnostic[] = [];
+      const folders = paths ? paths.flatMap(foldersAt) : foldersOf(own, skips);
+      const linted = lintSkills(folders, { formats: FORMATS, host, known: ids, unbound: await findUnbound(found) });
+      return [...linted, ...skips.map(skippedSkill)];
     },
     ids,
     folders: [...layers.values()].flatMap((found) => found.map(({ path }) => path)),
@@ -169,7 +171,35 @@ async function findEntry(
   const { boundTo: binding } = winner?.loaded ?? {};
   if (!binding || builtin || callers.includes(id)) return withCeiling(entry);
   const target = await findEntry(found, binding.skill, { callers: [...callers, id] });
-  return withCeiling(withTarget(entry, binding.tool, target));
+  const reason = faultOfTarget(id, binding, target);
+  const unavailable = entry.unavailable ?? (reason === undefined ? undefined : { kind: "invalid" as const, reason });
+  return withCeiling(withTarget({ ...entry, unavailable }, binding.tool, target));
+}
+
+type Bound = NonNullable<LoadedSkill["boundTo"]>;
+
+/** Explains why a contract's target cannot exist. Returns undefined if it exists, or if its skill has unknown tools. */
+function faultOfTarget(id: string, { skill, tool }: Bound, target: SkillEntry | undefined): string | undefined {
+  if (skill === id) return "its binding.yml names its own tool";
+  if (!target) return `its binding.yml names the skill "${skill}", which does not exist`;
+  const tools = [...target.skill.tools, ...target.heldTools];
+  const isOpen = target.isUnopened || target.skill.mcp || (target.unavailable && tools.length === 0);
+  const isFound = tool === undefined ? tools.length > 0 : tools.some(({ name }) => name === tool);
+  return isOpen || isFound ? undefined : `its binding.yml names "${tool ?? ""}", which is not a tool of ${skill}`;
+}
+
+/** Returns the contracts whose target cannot exist, with the reason. Imports no module of a project. */
+async function findUnbound(found: Found): Promise<ReadonlyMap<string, string>> {
+  const importsCode = (id: string) => found.layers.get(id)?.some(({ loaded }) => loaded.importCode) === true;
+  const bound = [...found.layers].flatMap(([id, [layer]]) => {
+    const { boundTo: binding } = layer?.loaded ?? {};
+    return binding && !importsCode(binding.skill) ? [{ id, binding }] : [];
+  });
+  const faults = bound.map(async ({ id, binding }) => {
+    const target = await findEntry(found, binding.skill, { callers: [id] });
+    return [id, faultOfTarget(id, binding, target)] as const;
+  });
+  return new Map((await Promise.all(faults)).flatMap(([id, fault]) => (fault === undefined ? [] : [[id, fault]])));
 }
 
 function declarationOf({ options, layers }: Found, variable: string) {

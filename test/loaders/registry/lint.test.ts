@@ -140,7 +140,7 @@ describe("an Agent Skill", () => {
     ["SKILL.md", "---\n", "\n---\n", "error SKILL_FRONTMATTER SKILL.md:1"],
     ["SKILL.md", "name: word-count", "name: [", "error SKILL_FRONTMATTER SKILL.md:2"],
     ["SKILL.md", "name: word-count", "name: word-count\nname: word-count", "error SKILL_FRONTMATTER SKILL.md:3"],
-    ["SKILL.md", /# Word[\s\S]*/, "", "warning SKILL_EMPTY SKILL.md:5"],
+    ["SKILL.md", /# Word[\s\S]*/, "", "error SKILL_EMPTY SKILL.md:5"],
     ["SKILL.md", "references/checklist.md", "references/gone.md", "warning SKILL_FILE_MISSING SKILL.md:8"],
     ["SKILL.md", "references/checklist.md", "../secrets.md", "error SKILL_LINK_OUTSIDE SKILL.md:8"],
     ["SKILL.md", "references/checklist.md", "https://example.com/x.md"],

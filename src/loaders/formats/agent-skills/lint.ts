@@ -272,9 +272,8 @@ function checkBody(document: Document): Diagnostic[] {
   }
   const needsBody = format === "agent-skills" || format === "sweny";
   if (body.trim() === "" && needsBody && fields.mcp === undefined) {
-    const severity = format === "sweny" ? "error" : "warning";
     const message = "there is no text below the frontmatter: the skill has nothing to offer";
-    found.push({ ...problem(severity, "SKILL_EMPTY", [], message), ...at });
+    found.push({ ...problem("error", "SKILL_EMPTY", [], message), ...at });
   }
   return found;
 }
