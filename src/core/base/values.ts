@@ -135,7 +135,7 @@ function convertContainer(value: object, around: unknown[], keys: (string | numb
     return converted;
   };
   if (Array.isArray(value)) return Array.from(value, (item, index) => member(index, item));
-  if (value instanceof Map || value instanceof Set) throw notJson(`a ${value.constructor.name}`, keys);
+  if (value instanceof Map || value instanceof Set) throw notJson(value instanceof Map ? "a Map" : "a Set", keys);
   if ("toJSON" in value && typeof value.toJSON === "function") return convert(value.toJSON(), around, keys);
   const converted: { [key: string]: Json } = {};
   for (const [key, item] of Object.entries(value)) {
@@ -145,7 +145,7 @@ function convertContainer(value: object, around: unknown[], keys: (string | numb
 }
 
 function notJson(what: string, keys: readonly (string | number)[]): TypeError {
-  return new TypeError(`the result is not JSON: it has ${what} at ${placeOf(keys) || "its root"}`);
+  return new TypeError(`the value is not JSON: it has ${what} at ${placeOf(keys) || "its root"}`);
 }
 
 function placeOf(keys: readonly (string | number)[]): string {

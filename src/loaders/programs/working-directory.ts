@@ -32,8 +32,8 @@ const MODULES = ".gitmodules";
 const MOST_FOLDERS = 10_000;
 
 /**
- * Returns the folders below the root that are Git repositories, whose hooks and config can name programs. Does not
- * search `node_modules`, and also returns folders that it cannot read or that exceed the limit.
+ * Returns the folders of the root that are or contain Git repositories, whose hooks and config can name programs. Does
+ * not search `node_modules`, and also returns folders that it cannot read completely or that exceed the limit.
  */
 function repositories(root: string): readonly string[] {
   const found: string[] = [];
@@ -44,7 +44,8 @@ function repositories(root: string): readonly string[] {
     if (folder !== root && (!entries || entries.some(({ name }) => name === ".git"))) found.push(folder);
     else for (const entry of entries ?? []) if (isSearched(entry)) folders.push(join(folder, entry.name));
   }
-  return [...found, ...folders.slice(MOST_FOLDERS)];
+  const kept = [...found, ...folders.slice(MOST_FOLDERS)].map((folder) => relative(root, folder).split(sep)[0] ?? "");
+  return [...new Set(kept)].map((name) => join(root, name));
 }
 
 function isSearched(entry: Dirent): boolean {

@@ -190,13 +190,18 @@ function faultOfTarget(id: string, { skill, tool }: Bound, target: SkillEntry | 
 
 /** Returns the contracts whose target cannot exist, with the reason. Imports no module of a project. */
 async function findUnbound(found: Found): Promise<ReadonlyMap<string, string>> {
-  const importsCode = (id: string) => found.layers.get(id)?.some(({ loaded }) => loaded.importCode) === true;
+  const importsCode = (reference: string) => {
+    const { id } = referenceOf(found.ids, reference);
+    const layers = found.layers.get(found.options.instances?.get(id)?.skill ?? id);
+    return layers?.some(({ loaded }) => loaded.importCode) === true;
+  };
   const bound = [...found.layers].flatMap(([id, [layer]]) => {
     const { boundTo: binding } = layer?.loaded ?? {};
     return binding && !importsCode(binding.skill) ? [{ id, binding }] : [];
   });
   const faults = bound.map(async ({ id, binding }) => {
-    const target = await findEntry(found, binding.skill, { callers: [id] });
+    // As a caller, the target does not look for its own target.
+    const target = await findEntry(found, binding.skill, { callers: [id, binding.skill] });
     return [id, faultOfTarget(id, binding, target)] as const;
   });
   return new Map((await Promise.all(faults)).flatMap(([id, fault]) => (fault === undefined ? [] : [[id, fault]])));

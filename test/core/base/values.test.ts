@@ -87,7 +87,7 @@ describe("what a handler returned becomes JSON", () => {
     [new Map([["a", 1]]), "a Map at its root"],
     [{ list: [new Set([1])] }, "a Set at .list[0]"],
   ])("%o is refused", (value, what) => {
-    expect(() => toJson(value)).toThrow(`the result is not JSON: it has ${what}`);
+    expect(() => toJson(value)).toThrow(`the value is not JSON: it has ${what}`);
   });
 
   test("a cycle is refused with its place", () => {

@@ -457,7 +457,7 @@ describe("a package of the Skills Protocol", () => {
 describe("a skill as code", () => {
   describeChanges("module", [
     ["skill.mjs", "export default {", "const skill = {", "error MODULE_EXPORT skill.mjs"],
-    ["skill.mjs", /export default [^]*/, "export default {\n", "error MODULE_UNREADABLE skill.mjs"],
+    ["skill.mjs", /export default [\s\S]*/, "export default {\n", "error MODULE_UNREADABLE skill.mjs"],
     ["skill.mjs", '  id: "word-count",\n', "", "error MODULE_ID skill.mjs"],
     ["skill.mjs", '  id: "word-count",\n', "  id: ID,\n", "warning MODULE_ID skill.mjs"],
     ["skill.mjs", '  id: "word-count",\n', "  ...rest,\n", "warning MODULE_ID skill.mjs"],
