@@ -200,7 +200,7 @@ async function findUnbound(found: Found): Promise<ReadonlyMap<string, string>> {
     return binding && !importsCode(binding.skill) ? [{ id, binding }] : [];
   });
   const faults = bound.map(async ({ id, binding }) => {
-    // As a caller, the target does not look for its own target.
+    // The target must not look for its own target: it counts as a caller.
     const target = await findEntry(found, binding.skill, { callers: [id, binding.skill] });
     return [id, faultOfTarget(id, binding, target)] as const;
   });
