@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { stripVTControlCharacters } from "node:util";
 import { describe, expect, it } from "vitest";
@@ -123,12 +123,17 @@ describe("apply", () => {
     expect([untrusted.code, written()]).toEqual([3, []]);
   });
 
-  it("is stopped by writes: deny of the operator", async () => {
-    const { cwd, written } = await plannedRun({ title: "one" });
-    const home = makeProject({ ".config/skillflow/config.yml": { writes: "deny" } });
-    const denied = await runHere(["apply", "r", "--yes"], { cwd, env: { ...ENV, HOME: home } });
-    expect([denied.code, written()]).toEqual([2, []]);
-  });
+  it.each(["outside of the checkout", "in it"])(
+    "is stopped by writes: deny of the operator's file %s",
+    async (where) => {
+      const { cwd, written } = await plannedRun({ title: "one" });
+      const home = where === "in it" ? join(cwd, "home") : makeProject();
+      mkdirSync(join(home, ".config/skillflow"), { recursive: true });
+      writeFileSync(join(home, ".config/skillflow/config.yml"), "writes: deny");
+      const denied = await runHere(["apply", "r", "--yes"], { cwd, env: { ...ENV, HOME: home } });
+      expect([denied.code, written()]).toEqual([2, []]);
+    },
+  );
 
   it("refuses the plan of a run that was altered in its record", async () => {
     const { cwd, apply, written } = await plannedRun({ title: "one" });

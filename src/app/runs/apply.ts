@@ -178,11 +178,11 @@ export function bareOf({ skill, tool }: Operation) {
   return { skill, name: tool };
 }
 
-/** Refuses to write if a policy, the operator's config or environment says `writes: deny`. */
-export function refuseWrites({ operator, host }: Workspace): void {
+/** Refuses to write if a policy, the user's config (also one in the checkout) or the environment says `writes: deny`. */
+export function refuseWrites({ user, host }: Workspace): void {
   const denying = host.policies?.find(({ policy }) => policy.writes === "deny");
   if (denying) throw usageError(`writes are disabled: the policy ${denying.path} sets writes: deny`);
-  if (operator.writes === "deny") throw usageError("writes are disabled: your own config file sets writes: deny");
+  if (user?.config.writes === "deny") throw usageError("writes are disabled: your own config file sets writes: deny");
   if (host.env.SKILLFLOW_WRITES === "deny") throw usageError("writes are disabled: SKILLFLOW_WRITES is deny");
 }
 
