@@ -66,6 +66,13 @@ export function openAcceptance(
     }
   };
 
+  /** Remembers the delivery, because no run has the id that is made from it. */
+  const join = async (id: string, run: string): Promise<Taken> => {
+    const states = { [DELIVERED]: { changes: [savedEntry(id, { run })], limits: KEPT } };
+    await workspace.state.apply({ id: `${id}/joined`, states });
+    return { kind: "joined", run };
+  };
+
   const take = async (delivery: Arrival, input: JsonObject, fingerprint: Json | undefined): Promise<Taken> => {
     const known = await knownRun(workspace, delivery);
     if ("known" in known) return { kind: "duplicate", run: known.known };
@@ -76,15 +83,15 @@ export function openAcceptance(
     if ("kind" in prepared) return prepared;
     await prepared.close();
     const { record } = prepared;
-    if (record.skipped) return { kind: "joined", run: record.skipped.run };
+    if (record.skipped) return join(known.fresh, record.skipped.run);
     // Without a cool-down, alerts of one cause join only while their run is active.
     const own = cooling?.fingerprint === undefined ? undefined : keyOf(record.workflow.id, cooling.fingerprint);
-    const join = choices.coolDown === false ? undefined : (record.cooled ?? own);
+    const cause = choices.coolDown === false ? undefined : (record.cooled ?? own);
     // A run that ended in the meantime may have started a cool-down.
     const joined =
-      join === undefined ? undefined : ((await underWay(workspace, join)) ?? (await coolingNow(workspace, record)));
-    if (joined !== undefined) return { kind: "joined", run: joined };
-    return inTurn("", () => begin(prepared, join));
+      cause === undefined ? undefined : ((await underWay(workspace, cause)) ?? (await coolingNow(workspace, record)));
+    if (joined !== undefined) return join(known.fresh, joined);
+    return inTurn("", () => begin(prepared, cause));
   };
 
   return {
@@ -124,6 +131,8 @@ function coolingOf({ said }: Origin, fingerprint: Json | undefined): Cooling | u
 
 /** State that maps a fingerprint to its run from acceptance on. A cool-down starts only when the run ends. */
 const JOINED = "_listen_joined";
+/** State that maps a joined delivery, by the id that its own run would have, to the run. */
+const DELIVERED = "_listen_delivered";
 const KEPT = { keepMs: 62 * 24 * 60 * 60 * 1000, maxEntries: 1000 };
 /** Longest time to join alerts to a run, so that a run that never ends does not swallow them forever. */
 const MOST_JOINED_MS = 24 * 60 * 60 * 1000;
@@ -146,19 +155,25 @@ const SAME_MS = 5 * 60 * 1000;
 type Known = { readonly known: string } | { readonly fresh: string };
 
 /** Derives the run's id from the delivery, so that a delivery starts at most one run on any machine. */
-async function knownRun({ store }: Workspace, { source, id, digest }: Arrival): Promise<Known> {
-  const begun = async (run: string) => (await ifKnown(() => store.skim(run)))?.record.at;
+async function knownRun({ store, state }: Workspace, { source, id, digest }: Arrival): Promise<Known> {
+  const takenBy = async (own: string) => {
+    const at = (await ifKnown(() => store.skim(own)))?.record.at;
+    if (at !== undefined) return { known: own, at };
+    const joined = (await entriesIn(state, DELIVERED)).find(({ key }) => key === own);
+    const run = textAt(joined?.data, "run");
+    return joined && run !== undefined ? { known: run, at: joined.first_seen } : undefined;
+  };
   if (id !== undefined) {
     const run = runIdOf(source, id);
-    return (await begun(run)) === undefined ? { fresh: run } : { known: run };
+    return (await takenBy(run)) ?? { fresh: run };
   }
   const now = Date.now();
   const span = Math.floor(now / SAME_MS);
   const of = (count: number) => `${source.name}-${digestOf(`${source.name}\n${digest}`)}-${count.toString(36)}`;
-  if ((await begun(of(span))) !== undefined) return { known: of(span) };
-  const before = await begun(of(span - 1));
-  if (before !== undefined && now - Date.parse(before) < SAME_MS) return { known: of(span - 1) };
-  return { fresh: of(span) };
+  const same = await takenBy(of(span));
+  if (same) return same;
+  const before = await takenBy(of(span - 1));
+  return before && now - Date.parse(before.at) < SAME_MS ? before : { fresh: of(span) };
 }
 
 function digestOf(text: string): string {

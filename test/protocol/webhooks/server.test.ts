@@ -210,6 +210,21 @@ describe("alerts of one cause", () => {
     expect((await send(listener.url, signed({ service: "api" }))).status).toBe(202);
   });
 
+  it("are known if sent again after the run that they joined, also after a restart", async () => {
+    const { cwd, listener } = await listening({ fingerprint: "input.service" });
+    const alerts = [signed({ service: "api" }), signed({ service: "api" })];
+    const answers = await Promise.all(alerts.map((alert) => send(listener.url, alert)));
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, 202]);
+    const run = answers.map(runOf)[0];
+    await listener.until(() => listener.ended.length === 1);
+    for (const alert of alerts) expect((await send(listener.url, alert)).json).toEqual({ run, duplicate: true });
+    await listener.stop();
+    running.pop();
+    const again = await startListening(cwd);
+    running.push(again);
+    for (const alert of alerts) expect((await send(again.url, alert)).json).toEqual({ run, duplicate: true });
+  });
+
   it("start another run once the first is over, where nothing is said of a cool-down", async () => {
     const { listener } = await listening({ fingerprint: "input.service" });
     expect((await send(listener.url, signed({ service: "api" }))).status).toBe(202);
