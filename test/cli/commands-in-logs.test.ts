@@ -34,6 +34,26 @@ describe("on GitHub Actions", () => {
     expect(documents.map((text) => JSON.stringify(JSON.parse(text))).join("")).toContain(JSON.stringify(SAID));
   });
 
+  it.each([
+    ["bad input", ["w.yml", "--input", "{"]],
+    ["a missing workflow", ["none.yml"]],
+    ["an invalid workflow", ["bad.yml"]],
+    ["no model", ["w.yml", "--model", "openai:gpt-5"]],
+    ["a bad place for results", ["w.yml", "--out", "taken"]],
+  ])("secrets are masked before a refusal for %s is shown", async (_, args) => {
+    const cwd = makeProject({
+      "w.yml": WORKFLOW,
+      "bad.yml": WORKFLOW.replace("entry: a", "entry: b"),
+      "s.json": { replies: [] },
+      taken: "a file",
+    });
+    const given = args.includes("--model") ? args : [...args, "--model", "script:s.json"];
+    const refused = await runHere(["run", ...given], { cwd, env: { ...env, MY_TOKEN: "q81kkpw92mmxv" } });
+    expect(refused.code).toBeGreaterThan(1);
+    expect(refused.stderr).toMatch(/^::add-mask::q81kkpw92mmxv\n[\s\S]*^::error /m);
+    expect(refused.stderr.split("\n")[0]).toBe("::add-mask::q81kkpw92mmxv");
+  });
+
   it("a failed run still has its own commands", async () => {
     const cwd = makeProject({ "w.yml": WORKFLOW, "s.json": { replies: [] } });
     const failed = await runHere(["run", "w.yml", "--model", "script:s.json"], { cwd, env });

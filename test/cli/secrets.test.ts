@@ -132,6 +132,20 @@ describe("a secret", () => {
     expect(ended.stderr).toMatch(/error/);
   });
 
+  it.each([
+    ["run", "--json"],
+    ["validate", "--json"],
+    ["validate", "--format", "github"],
+    ["validate", "--format", "sarif"],
+  ])("in a workflow's entry and in the name of its file is not printed by %s %s", async (command, ...flags) => {
+    const file = `${SECRETS.GITHUB_TOKEN}.yml`;
+    const cwd = makeProject({ [file]: FLOW.replace(/^entry: .*$/m, `entry: ${SECRETS.OPENAI_API_KEY}`) });
+    const ended = await runHere([command ?? "", file, ...flags], { cwd, env: SECRETS });
+    expect(ended.code).toBe(2);
+    expect(decodeURIComponent(ended.stdout)).toContain("redacted:GITHUB_TOKEN");
+    expectClean(ended.stdout + ended.stderr, "the output");
+  });
+
   it("stays unseen in what is shown and resumed later", async () => {
     const cwd = makeProject(files);
     const service = await startChat(parrot);

@@ -2,6 +2,7 @@ import { findProblems } from "../../../app/checks/validate.ts";
 import { type Finding, hasErrors, isDiagnostic, type Shown, shownFinding } from "../../../core/base/diagnostic.ts";
 import { usageError } from "../../../core/base/errors.ts";
 import { logJson } from "../../../core/base/inert.ts";
+import { redactFinding } from "../../../core/engine/record/content.ts";
 import { openGuarded, sourceChoices, text } from "../../flags.ts";
 import type { Action } from "../../io.ts";
 import { framesOf } from "../../terminal/frame.ts";
@@ -19,7 +20,7 @@ export const validate: Action = async (io, files, flags) => {
   const format = flags.json === true ? "json" : (text(flags, "format") ?? "text");
   const code = hasErrors(findings) ? 2 : 0;
   if (format !== "text") {
-    await io.out(await render(format, findings));
+    await io.out(await render(format, redactFinding(findings, io.clean)));
     return code;
   }
   const paint = painter(io, flags);

@@ -22,7 +22,6 @@ import {
   exitCodeOf,
   parseResolutions,
 } from "../../../app/runs/apply-operations.ts";
-import { environmentRedactor, secretsOf } from "../../../app/secrets.ts";
 import { PLAN_REPORTS, renderPlan } from "../../../app/views/reports.ts";
 import { messageOf, type SkillflowError, usageError } from "../../../core/base/errors.ts";
 import { plainLine } from "../../../core/base/inert.ts";
@@ -33,7 +32,7 @@ import { withOptions } from "../../../core/engine/result/commands.ts";
 import { openPlainNow } from "../../../files/files.ts";
 import { type PlanView, viewPlan } from "../../../reports/model/plan.ts";
 import { githubActions, isCi } from "../../ci/ci.ts";
-import { list, openGuarded, text } from "../../flags.ts";
+import { hideSecrets, list, openGuarded, text } from "../../flags.ts";
 import { continuedRun, type Flags, type Io, interruptSignal } from "../../io.ts";
 import { checkPlaces, chooseReports, type ReportFile, writeReport } from "../../outputs.ts";
 import { type Starting, tellingRefusal } from "../../refused.ts";
@@ -60,8 +59,7 @@ export const apply = tellingRefusal(async (io, [given = ""], flags) => {
     reviewed = review(io, given);
     return usedBy(reviewed, skills.ids);
   });
-  await githubActions(io)?.mask(secretsOf(workspace).map(({ value }) => value));
-  io.protect(environmentRedactor(workspace));
+  await hideSecrets(io, workspace);
   reviewed ??= review(io, given);
   const { stored, operations } = reviewed;
   const open = openOperations(reviewed);

@@ -14,7 +14,6 @@ import {
 import { type PreparedRun, prepareRun } from "../../../app/runs/prepare.ts";
 import { prepareReplay } from "../../../app/runs/replay.ts";
 import { checkResumable, prepareResume } from "../../../app/runs/resume.ts";
-import { environmentRedactor } from "../../../app/secrets.ts";
 import { completeReport } from "../../../app/views/reports.ts";
 import { usageError } from "../../../core/base/errors.ts";
 import { plainLine, plainText } from "../../../core/base/inert.ts";
@@ -26,7 +25,7 @@ import type { Observer, RunQueue } from "../../../core/engine/ports.ts";
 import { describePlan, detailExitCode } from "../../../core/engine/result/plan.ts";
 import { endOf, type Said, wordOf } from "../../../core/engine/result/waiting.ts";
 import { githubActions } from "../../ci/ci.ts";
-import { list, openProject, readInput, sourceChoices, text } from "../../flags.ts";
+import { hideSecrets, list, openProject, readInput, sourceChoices, text } from "../../flags.ts";
 import { continuedRun, type Flags, type Io, interruptSignal } from "../../io.ts";
 import { checkPlaces, chooseOutputs, type Outputs, type WrittenFile, writeOutputs } from "../../outputs.ts";
 import { type Starting, tellingRefusal } from "../../refused.ts";
@@ -191,12 +190,12 @@ export const replay = tellingRefusal(async (io, [given = ""], flags) => {
   });
 });
 
-/** Redacts the environment's secrets from errors that occur before the run's own secrets are known. */
+/** Hides the environment's secrets in errors that occur before the run's own secrets are known. */
 async function discreetly<Value>(io: Io, workspace: Workspace, prepare: () => Promise<Value>): Promise<Value> {
   try {
     return await prepare();
   } catch (error) {
-    io.protect(environmentRedactor(workspace));
+    await hideSecrets(io, workspace);
     throw error;
   }
 }
@@ -223,11 +222,11 @@ async function watchRun(io: Starting, flags: Flags, watched: Watched): Promise<n
 
 async function watchPrepared(io: Starting, flags: Flags, watched: Watched): Promise<number> {
   const { outputs, prepared, workspace, signal, allowsChanges = true } = watched;
-  checkPlaces(io, outputs);
   const github = githubActions(io);
   const { redactor, secrets } = prepared;
   await github?.mask(secrets.flatMap(({ value }) => (redactor.text(value) === value ? [] : [value])));
   io.protect(redactor);
+  checkPlaces(io, outputs);
   const paint = painter(io, flags);
   for (const warning of prepared.warnings) await io.err(`${plainLine(warning)}\n`);
   const progress = openProgress(io, flags, watched);

@@ -1,5 +1,5 @@
 import type { Redactor } from "../../base/redact/redact.ts";
-import { checkedAs, defined, isObject, type Json, type JsonObject, toJson } from "../../base/values.ts";
+import { checkedAs, defined, isObject, type Json, type JsonObject, mapStrings, toJson } from "../../base/values.ts";
 import type { EventBody, EventOf } from "../event/event.ts";
 import type { Part } from "../event/prompt.ts";
 import type { ChangedSkills, ResolvedSource, RunRecord } from "../event/record.ts";
@@ -42,14 +42,13 @@ function redactSources(sources: RunRecord["sources"], { text, value }: Texts): R
 }
 
 export function redactRefusal(refusal: Refusal, text: Redactor["text"]): Refusal {
-  const said = <Finding extends { readonly message: string; readonly hint?: string | undefined }>(
-    finding: Finding,
-  ): Finding => ({
-    ...finding,
-    message: text(finding.message),
-    ...(finding.hint === undefined ? {} : { hint: text(finding.hint) }),
-  });
-  return { ...refusal, error: said(refusal.error), diagnostics: refusal.diagnostics.map(said) };
+  const { error, diagnostics } = refusal;
+  return { ...refusal, error: redactFinding(error, text), diagnostics: redactFinding(diagnostics, text) };
+}
+
+/** Redacts all strings of findings, because a file's name or a field can contain a secret too. */
+export function redactFinding<Value>(finding: Value, text: Redactor["text"]): Value {
+  return checkedAs<Value>(mapStrings(finding as Json, text));
 }
 
 /** Redacts the outcome of model and tool calls. */
