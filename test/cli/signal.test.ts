@@ -47,6 +47,19 @@ describe("a run that comes to an approval", () => {
     expect(waiting).toEqual(["a", "b"].map((item) => ({ node: `each[${item}]/ask`, ask: "Go on?", since })));
   });
 
+  it("has the verdict that its nodes gave so far, in its result and in the list", async () => {
+    const cwd = makeProject({
+      "w.yml":
+        "id: w\nname: W\nentry: a\nverdict: a.v\nedges: [{ from: a, to: ask }]\nnodes:\n" +
+        "  a: { name: A, instruction: Look., output: { type: object, properties: { v: { type: string } } } }\n  ask: { name: Ask, approval: { ask: Go on? } }\n",
+      "s.json": { replies: [{ data: { v: "broken" } }] },
+    });
+    const ended = await runHere(["run", "w.yml", "--model", "script:s.json", "--json"], { cwd });
+    expect([ended.code, resultOf(ended).verdict]).toEqual([7, "broken"]);
+    const { stdout } = await runHere(["runs", "list", "--json"], { cwd });
+    expect(JSON.parse(stdout).runs).toMatchObject([{ status: "waiting", verdict: "broken" }]);
+  });
+
   it("still waits when it is resumed, and nothing is recorded of that", async () => {
     const { cwd } = await waitingRun();
     const before = readEvents(cwd, "r");

@@ -219,7 +219,7 @@ function end(program: Program, state: State, { status, reason, error, unrouted }
   if (state.inside) return endInside(program, state, { inside: state.inside, failure: error });
   const results = Object.fromEntries(state.results);
   const found = verdictOf(program, state);
-  const verdict = typeof found === "string" ? found : undefined;
+  const verdict = asVerdict(found);
   const message = `the verdict, ${[program.workflow.verdict].flat().join(" or ")}, is not a string: the run has none`;
   const warnings: EventBody[] = found === verdict ? [] : [{ type: "warning", message }];
   const body: EventBody = {
@@ -305,6 +305,7 @@ export function park(program: Program, state: State): SingleStep {
     results: Object.fromEntries(state.results),
     status: "waiting",
     reason,
+    ...defined("verdict", asVerdict(verdictOf(program, state))),
     waiting: waiting.map(({ node, asked: { ask, since, until, digest } }) => {
       return { node, ask, since, ...defined("until", until), ...defined("digest", digest) };
     }),
@@ -320,6 +321,10 @@ function degradedWith(program: Program, state: State): Degraded[] {
   const node = unshownCause(state, program);
   const isKnown = node === undefined || degraded.some((each) => each.node === node && each.skill === undefined);
   return isKnown ? degraded : [...degraded, { node, reason: "no claim shows its cause" }];
+}
+
+function asVerdict(found: Json | undefined): string | undefined {
+  return typeof found === "string" ? found : undefined;
 }
 
 /** Returns the value at the first of the workflow's `verdict` paths that resolves, or the answer of a recheck. */
