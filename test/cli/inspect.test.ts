@@ -284,8 +284,7 @@ describe("runs", () => {
   });
 
   it("that succeeded are not resumed, but redone from a node on demand", async () => {
-    // A script goes on after the replies that the run has used up: two at this node.
-    const script = scriptOf(...Array(3).fill({ node: "post", text: "posted again" }));
+    const script = scriptOf({ node: "post", text: "posted again" });
     const cwd = makeProject({ ...files, "again.json": script });
     await runHere([...RUN, "r"], { cwd });
     const finished = await runHere(["resume", "r"], { cwd });
@@ -298,6 +297,9 @@ describe("runs", () => {
     const again = await runHere(redo, { cwd });
     expect(again.code, again.stderr).toBe(0);
     expect(resultOf(again).results.post?.data).toEqual({ summary: "posted again" });
+    // The same script goes on after the replies that the run has used, another one begins.
+    const spent = await runHere(redo, { cwd });
+    expect(spent.stderr).toContain("the script has no work reply left for node post");
   });
 
   it("are redone only from a node that no earlier redoing took back", async () => {

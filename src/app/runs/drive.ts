@@ -16,7 +16,7 @@ import { redactDecision } from "../../core/engine/record/content.ts";
 import { memoryOfEnd } from "../../core/engine/record/memory.ts";
 import { describeResult, type RunResult } from "../../core/engine/result/result.ts";
 import { endOf, laterWords, lateWords, type Said, waitsIn, wordOf } from "../../core/engine/result/waiting.ts";
-import { recordedSettings, settingChanges } from "../../core/engine/settings/settings.ts";
+import { recordedSettings, settingChanges, underModel } from "../../core/engine/settings/settings.ts";
 import type { Logger } from "../../core/skill/skill.ts";
 import { priceOf } from "../../models/prices.ts";
 import { createAsk } from "../../run/ask.ts";
@@ -290,7 +290,7 @@ async function driveOpened(workspace: Workspace, prepared: PreparedRun, opened: 
     serving: prepared.serving,
     fetch: modelFetch(host.env, choices.offline),
     offline: choices.offline,
-    past: opened.events,
+    past: underModel({ record, events: opened.events }, settings.model),
     onPromptChanged: (changed) => {
       changes += 1;
       watch.onPromptChanged?.(changed);

@@ -1,7 +1,7 @@
 import { variableOf } from "../../base/options.ts";
 import { deepEqual, defined } from "../../base/values.ts";
 import type { ProjectConfig } from "../../document/config.ts";
-import { type ModelChoice, modelsOf } from "../../document/model-list.ts";
+import { type ModelChoice, modelsOf, modelText } from "../../document/model-list.ts";
 import {
   asksModel,
   checkedModels,
@@ -16,6 +16,7 @@ import type { LoadedPolicy } from "../../document/policy.ts";
 import type { Workflow } from "../../document/workflow/workflow.ts";
 import type { EventBody, RunEvent } from "../event/event.ts";
 import type { Settings } from "../event/record.ts";
+import type { StoredRun } from "../ports.ts";
 import { type BoundChoices, chooseBounds, clampBounds, resumeBounds } from "./bounds.ts";
 
 /** Settings of a run that the command line can set. */
@@ -113,6 +114,18 @@ export function settingChanges(events: readonly EventBody[]): Partial<Settings> 
     event.type === "run:resume" || event.type === "approval:given" ? event.settings : [],
   );
   return Object.assign({}, ...changes);
+}
+
+/** Returns the events that occurred while the run had this model. */
+export function underModel(
+  { record, events }: Pick<StoredRun, "record" | "events">,
+  model: ModelChoice,
+): readonly RunEvent[] {
+  let now = record.settings.model;
+  return events.filter((event) => {
+    now = settingChanges([event]).model ?? now;
+    return modelText(now) === modelText(model);
+  });
 }
 
 /** Returns the settings that a resume changes: given flags, and bounds that files or variables tighten. */
