@@ -1,8 +1,10 @@
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { hostname } from "node:os";
 import { join } from "node:path";
 import { stripVTControlCharacters } from "node:util";
 import { describe, expect, it } from "vitest";
 import { type Operation, type Plan, planDigest } from "../../src/core/engine/event/operation.ts";
+import { lock } from "../../src/stores/lock.ts";
 import { runHere } from "./in-process.ts";
 import { forgedRecord, makeProject, runFile, runProgram } from "./program.ts";
 import { ENV, linesOf, plannedRun, SINK, scriptOf, statusesOf, toldBy, WORKFLOW } from "./sink.ts";
@@ -196,6 +198,11 @@ describe("apply", () => {
     writeFileSync(file, `${lines.slice(0, -1).join("\n")}\n`);
     const unended = await runHere(["apply", "r", "--yes"], { cwd, env: ENV });
     expect([unended.code, unended.stderr]).toEqual([2, expect.stringContaining("skillflow resume r")]);
+    const self = { pid: process.pid, host: hostname(), started: "" };
+    const unlock = lock(file.replace(/jsonl$/, "lock"), "r", { self, isAlive: () => true });
+    const driven = await runHere(["apply", "r", "--yes"], { cwd, env: ENV });
+    unlock();
+    expect([driven.code, driven.stderr]).toEqual([4, expect.stringContaining("run r is being driven")]);
     expect(written()).toEqual([]);
   });
 });

@@ -54,6 +54,7 @@ describe("a command line", () => {
     [["run", "flow.yml", ...OK, "-i", "service"], /-i takes KEY=VALUE, not "service"/],
     [["run", "flow.yml", ...OK, "--report", "htm=x.html"], /--report takes KIND=PATH[\s\S]*did you mean html=PATH/],
     [["run", "flow.yml", ...OK, "--run-id", "../../etc/cron"], /"\.\.\/\.\.\/etc\/cron" is not a run id/],
+    [["run", "flow.yml", ...OK, "--run-id", "latest"], /no run can have the id latest/],
     [["run", "flow.yml", "--model", "script:nowhere.json"], /there is no script .*nowhere\.json/],
     [["run", "flow.yml", "--model", "script:."], /there is no script/],
     [["run", "flow.yml", "--model", "script:flow.yml"], /flow\.yml is not a script: line 2, column 1: replies/],

@@ -72,6 +72,25 @@ describe("runs verify", () => {
     }
   });
 
+  it.each<[string, (all: readonly string[]) => readonly string[], string]>([
+    ["is empty", () => [], "it is not a run's record"],
+    ["is overwritten", () => ["garbage"], "it is not a run's record"],
+    ["is another run's", (all) => all, "it is the record of run r"],
+  ])("ends with 4 for a file that %s, which no other command reads", async (_, change, what) => {
+    const cwd = changedRun();
+    writeFileSync(runFile(cwd, "x"), `${change(lines).join("\n")}\n`);
+    const ended = await runHere(["runs", "verify", "x", "--json"], { cwd });
+    expect(ended.code).toBe(4);
+    expect(verified(ended)).toMatchObject({ run: "x", ok: false, problems: [{ record: 1, line: 1, what }] });
+    for (const command of ["resume", "replay", "apply", "ask"]) {
+      const refused = await runHere([command, "x", ...(command === "ask" ? ["why?"] : [])], { cwd });
+      expect([command, refused.code]).toEqual([command, what.includes("of run") ? 4 : 2]);
+    }
+    const { stdout } = await runHere(["runs", "list", "--json"], { cwd });
+    expect(JSON.parse(stdout).runs).toMatchObject([{ id: "r" }]);
+    expect(resultOf(await runHere(["runs", "show", "latest", "--json"], { cwd })).run).toBe("r");
+  });
+
   it("ends with 1 for a run without an end, which a cut tail looks like, also in the middle of a line", async () => {
     const whole = changedRun((all) => all.slice(0, -1));
     const torn = changedRun();

@@ -9,7 +9,8 @@ import type { Intake, RecordCheck, RunQueue, Store, StoredRun } from "../../core
 import { isInCheckout, projectRoot } from "../../loaders/documents/project-config.ts";
 import { openDbosStore } from "../../stores/dbos/store.ts";
 import { readRecording, verifyRecording } from "../../stores/file/run-lines.ts";
-import { fileStore, planOfRun } from "../../stores/file/store.ts";
+import { fileStore, filesOfRun, planOfRun } from "../../stores/file/store.ts";
+import { isHeld } from "../../stores/lock.ts";
 import type { EnginePlace, Host, StorePlace, Workspace } from "../host.ts";
 import { guardStore } from "./guards.ts";
 
@@ -98,6 +99,12 @@ export async function findRecording(workspace: Workspace, given: string): Promis
 export async function checkRun({ host, store }: Workspace, given: string): Promise<RecordCheck> {
   const file = resolve(host.cwd, given);
   return existsSync(file) ? verifyRecording(file) : store.verify(await findRun(store, given));
+}
+
+/** Checks whether a process drives the run. Returns undefined if the store cannot answer this. */
+export async function isDriven({ host, storeDirectory, queue }: Workspace, run: string): Promise<boolean | undefined> {
+  if (queue) return queue.isDriven(run);
+  return storeDirectory === undefined ? undefined : isHeld(filesOfRun(storeDirectory, run).lock, host);
 }
 
 /** Resolves a run's id, a unique prefix of it, or `latest`. */

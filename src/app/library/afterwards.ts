@@ -9,7 +9,7 @@ import type { Workspace } from "../host.ts";
 import { planRecheck, prepareRecheck, recheckOf } from "../runs/afterwards/recheck.ts";
 import { skimAll } from "../runs/afterwards/skims.ts";
 import { readEnded } from "../runs/afterwards/verify.ts";
-import { openOperations, refuseDeniedPlan, reviewPlan } from "../runs/apply.ts";
+import { openOperations, refuseDeniedPlan, reviewRun } from "../runs/apply.ts";
 import {
   type ApplyResult,
   applyDocument,
@@ -52,7 +52,7 @@ export async function applyRun(
 ): Promise<ApplyResult> {
   const { store } = workspace;
   if (yes === true && approve) throw usageError("yes and approve cannot be used together");
-  const reviewed = reviewPlan(await store.read(await findRun(store, given)));
+  const reviewed = await reviewRun(workspace, await store.read(await findRun(store, given)));
   const open = openOperations(reviewed);
   if (open.length === 0) refuseDeniedPlan(reviewed);
   const said: Approved | undefined = yes === true ? "all" : approve && parseApprovals(approve, false);

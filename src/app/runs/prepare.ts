@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { sep } from "node:path";
 import { type Diagnostic, fieldPath, hasErrors } from "../../core/base/diagnostic.ts";
-import { SkillflowError } from "../../core/base/errors.ts";
+import { SkillflowError, usageError } from "../../core/base/errors.ts";
 import type { Redactor, Secret } from "../../core/base/redact/redact.ts";
 import type { Json, JsonObject } from "../../core/base/values.ts";
 import { defined } from "../../core/base/values.ts";
@@ -141,7 +141,7 @@ function recordOf(
   const address = recorded || stage ? recorded?.report_url : reportUrl(workspace.host.env);
   return {
     schema: RUN_SCHEMA,
-    run: runId ?? newRunId(),
+    run: newRunId(runId),
     kind: isDryRun(input) ? "dry-run" : "run",
     at: new Date().toISOString(),
     ...defined("file", run.file),
@@ -346,8 +346,10 @@ function fetchAuth({ host, operator }: Workspace) {
   return { auth, fetchToken: host.env.SWENY_FETCH_TOKEN };
 }
 
-/** Creates an id that sorts by time and is short enough to type. */
-export function newRunId(): string {
+/** Returns the id that the user chose, or creates one that sorts by time and is short enough to type. */
+export function newRunId(given?: string): string {
+  if (given === "latest") throw usageError("no run can have the id latest, which names the newest run");
+  if (given !== undefined) return given;
   const stamp = new Date().toISOString().replace(/[-:]/g, "").slice(0, 15).replace("T", "-");
   return `${stamp}-${randomBytes(4).toString("hex")}`;
 }

@@ -81,7 +81,7 @@ async function prepareFromRecord(
   request: ResumeRequest & Pick<ReplayRequest, "runId">,
 ): Promise<PreparedRun> {
   const { settings: _, ...prepared } = await prepareRecorded(workspace, stored, request);
-  const record = { ...prepared.record, schema: RUN_SCHEMA, run: request.runId ?? newRunId() };
+  const record = { ...prepared.record, schema: RUN_SCHEMA, run: newRunId(request.runId) };
   return { ...prepared, record, warnings: [...unknownWarnings(workspace, stored), ...prepared.warnings] };
 }
 

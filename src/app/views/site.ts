@@ -10,7 +10,7 @@ import { stateOf } from "../../reports/model/account.ts";
 import type { RunList } from "../../reports/site/runs.ts";
 import { tailRun } from "../../stores/file/run-tail.ts";
 import { filesOfRun } from "../../stores/file/store.ts";
-import { isHeld } from "../../stores/lock.ts";
+import { isDriven } from "../adapters/stores.ts";
 import type { Workspace } from "../host.ts";
 import { earlierQuestions } from "../runs/afterwards/ask.ts";
 import { skimAll } from "../runs/afterwards/skims.ts";
@@ -49,7 +49,8 @@ export function openSite(workspace: Workspace) {
   const { store } = workspace;
   /** Cache of reports by run. A report is valid while the number of events stays the same. */
   const drawn = new Map<string, { readonly length: number; readonly underWay: boolean; readonly html: string }>();
-  const isUnderWay = (id: string) => isDriven(workspace, id);
+  // Custom stores cannot answer this.
+  const isUnderWay = async (id: string) => (await isDriven(workspace, id)) ?? true;
   /** Cache of headlines by run and end. */
   const headlines = new Map<string, string | undefined>();
   const headlineOf = async ({ id, endedAt }: RunSummary): Promise<string | undefined> => {
@@ -124,12 +125,6 @@ const pagesOf = (count: number) => Math.max(1, Math.ceil(count / PAGE));
 function pageOf<Item>(items: readonly Item[], page: number): readonly Item[] {
   const at = Math.min(Math.max(1, page), pagesOf(items.length));
   return items.slice((at - 1) * PAGE, at * PAGE);
-}
-
-async function isDriven({ host, storeDirectory, queue }: Workspace, id: string): Promise<boolean> {
-  if (queue) return queue.isDriven(id);
-  if (storeDirectory === undefined) return true; // custom stores cannot answer this
-  return isHeld(filesOfRun(storeDirectory, id).lock, host);
 }
 
 async function* follow(

@@ -108,7 +108,7 @@ export interface Store {
   open(run: string): Promise<StoredRun & { readonly journal: Journal }>;
   /** Reads the run so far without locking it. Throws `run.altered` if the record was visibly changed. */
   read(run: string): Promise<StoredRun>;
-  /** Checks whether the record was changed. Throws `run.unknown`, or an error if it is not the record of a run. */
+  /** Checks whether the record was changed. Throws `run.unknown`. */
   verify(run: string): Promise<RecordCheck>;
   /** Reads the part of a run that a list shows. Much faster than `read`. */
   skim(run: string): Promise<SkimmedRun>;

@@ -51,7 +51,7 @@ export function dbosStore({ database, self, locks, now }: DbosStoreOptions): Dbo
     create: (record) => createRun(open, record),
     open: (run) => openRun(open, run),
     read: (run) => readAt(run, (bytes, path) => storedOf(parseRun(bytes, path, run))),
-    verify: (run) => readAt(run, verifyBytes),
+    verify: (run) => readAt(run, (bytes) => verifyBytes(bytes, run)),
     skim: (run) => skim(checkRunId(run)),
     tail: (run) => tailKept(database, checkRunId(run)),
     list: async () => newestFirst(await listKept(database)),

@@ -2,7 +2,7 @@ import { closeSync, existsSync, readFileSync, readSync } from "node:fs";
 import { attempt, SkillflowError } from "../../core/base/errors.ts";
 import { isObject } from "../../core/base/values.ts";
 import { isRunLine, type RunRecord } from "../../core/engine/event/record.ts";
-import type { RecordCheck, RecordProblem, StoredRun } from "../../core/engine/ports.ts";
+import type { RecordProblem, StoredRun } from "../../core/engine/ports.ts";
 import { openPlainNow, readRegular } from "../../files/files.ts";
 import { type CheckedRecord, checkRecord } from "../record-check.ts";
 import { storeError } from "../store-error.ts";
@@ -12,12 +12,14 @@ import { storeError } from "../store-error.ts";
 /** Reads a recording outside a store, such as a copied run file. */
 export function readRecording(path: string): StoredRun {
   if (!existsSync(path)) throw new SkillflowError("recording.invalid", `there is no recording ${path}`);
-  return parseRun(readBytes(path, path), path, path);
+  return soundRun(verifyRecording(path), path, path);
 }
 
-/** Verifies the chain of a recording outside a store. */
-export function verifyRecording(path: string): RecordCheck {
-  return verifyBytes(readBytes(path, path), path, path);
+/** Verifies the chain of a recording outside a store. Throws if nothing in the file shows that it is a run's record. */
+export function verifyRecording(path: string): CheckedRecord {
+  const checked = checkRecord(readBytes(path, path));
+  if (!checked.run && !checked.isAltered) throw noRun(path, path);
+  return checked;
 }
 
 export interface Stored extends StoredRun {
@@ -30,24 +32,36 @@ export function storedOf({ record, events }: Stored): StoredRun {
   return { record, events };
 }
 
-/** Parses a run's file. Throws if the record was altered or is damaged. */
+/** Parses the record that a store has for a run. Throws if it was altered or is damaged. */
 export function parseRun(bytes: Buffer, path: string, run: string): Stored {
-  const { run: stored, problems, isAltered, length, digest } = verifyBytes(bytes, path, run);
+  return soundRun(verifyBytes(bytes, run), path, run);
+}
+
+function soundRun(checked: CheckedRecord, path: string, run: string): Stored {
+  const { run: stored, problems, isAltered, length, digest } = checked;
   const [problem] = problems;
   if (problem && isAltered) throw altered(run, problem);
-  if (problem) throw damaged(path, run, problem);
   if (!stored) throw noRun(path, run);
+  if (problem) throw damaged(path, run, problem);
   return { ...stored, length, digest };
 }
 
-/** Checks a run's file. Throws only if nothing in it shows that it is a run's record. */
-export function verifyBytes(bytes: Buffer, path: string, run: string): CheckedRecord {
+/** Checks the record that a store has for a run. The record of another run counts as altered. */
+export function verifyBytes(bytes: Buffer, run: string): CheckedRecord {
   const checked = checkRecord(bytes);
-  if (!checked.run && !checked.isAltered) throw noRun(path, run);
-  return checked;
+  const found = checked.run?.record.run;
+  if (found === run || checked.problems.some(({ line }) => line === 1)) return checked;
+  const problems = [otherRun(found), ...checked.problems];
+  return { ...checked, run: undefined, problems, isAltered: checked.isAltered || found !== undefined };
 }
 
-function altered(run: string, { record, line, what }: RecordProblem): SkillflowError {
+/** Describes a first line that is not the record of the run that is read. */
+export function otherRun(run: string | undefined): RecordProblem {
+  const what = run === undefined ? "it is not a run's record" : `it is the record of run ${run}`;
+  return { record: 1, line: 1, what };
+}
+
+export function altered(run: string, { record, line, what }: RecordProblem): SkillflowError {
   return new SkillflowError("run.altered", `run ${run} was altered: line ${line} (record ${record}): ${what}`, {
     hint: `run skillflow runs verify ${run} for details; an altered record is never used`,
   });

@@ -11,7 +11,7 @@ import {
   skimRecord,
 } from "../../core/engine/event/skim.ts";
 import { membersOf } from "./members.ts";
-import { beginningOf, damaged, noRun, reading, readLine } from "./run-lines.ts";
+import { altered, beginningOf, damaged, noRun, otherRun, reading, readLine } from "./run-lines.ts";
 
 /**
  * Reads the parts of a run's file that a list of runs shows. Matches most lines with patterns of what the journal
@@ -24,6 +24,7 @@ export function skimRun(bytes: Buffer, path: string, run: string): SkimmedRun {
   if (!isRunLine(first)) throw noRun(path, run);
   const record = skimRecord(first);
   if (!record) throw damaged(path, run, { line: 1 });
+  if (record.run !== run) throw altered(run, otherRun(record.run));
   const events: Skimmed[] = [];
   for (let start = end + 1; start < bytes.length; ) {
     const end = bytes.indexOf(10, start);
@@ -65,13 +66,15 @@ const HEAD =
 const USAGE =
   /,"usage":(null|\{"inputTokens":\d{1,15},"cachedTokens":\d{1,15},"outputTokens":\d{1,15},"costUsd":(?:null|\d{1,9}(?:\.\d+)?(?:e-\d+)?)\}),"prompt":"[^"\\]*"(?:,"seal":"[0-9a-f]{64}")?\}$/;
 
-/** Returns when a run began, from its file. Returns an empty string if the file is not a run's. */
-export function startOf(path: string): string {
+/** Returns when a run began, from its file. Returns an empty string if the file is not that run's. */
+export function startOf(path: string, run: string): string {
   try {
     const head = reading(path, (file) =>
       HEAD_BYTES.toString("latin1", 0, readSync(file, HEAD_BYTES, 0, HEAD_BYTES.length, 0)),
     );
-    return RECORD.exec(head)?.[1] ?? beginningOf(path)?.at ?? "";
+    const [, id, at] = RECORD.exec(head) ?? [];
+    const found = at === undefined ? beginningOf(path) : { run: id, at };
+    return found?.run === run ? found.at : "";
   } catch (error) {
     if (error instanceof SkillflowError) return "";
     throw error;
@@ -79,4 +82,4 @@ export function startOf(path: string): string {
 }
 
 const HEAD_BYTES = Buffer.alloc(400);
-const RECORD = /^\{"schema":"skillflow\.run\/[12]","run":"[^"\\]*","kind":"[^"\\]*","at":"([^"\\]+)",/;
+const RECORD = /^\{"schema":"skillflow\.run\/[12]","run":"([^"\\]*)","kind":"[^"\\]*","at":"([^"\\]+)",/;

@@ -84,7 +84,7 @@ export function fileStore(options: FileStoreOptions): FileStore {
       });
     },
     read: async (run) => storedOf(readAt(run, parseRun)),
-    verify: async (run) => readAt(run, verifyBytes),
+    verify: async (run) => readAt(run, (bytes) => verifyBytes(bytes, run)),
     skim: async (run) => readAt(run, skimRun, readBriefly),
     async list() {
       return existsSync(checked()) ? newestFirst(runsIn(directory)) : [];
@@ -198,7 +198,7 @@ function openSyncing(file: number) {
 function runsIn(directory: string): { readonly run: string; readonly at: string }[] {
   const files = readDirectory(directory).filter((name) => name.endsWith(".jsonl"));
   const names = files.map((name) => name.slice(0, -".jsonl".length)).filter((name) => RUN_ID.test(name));
-  return names.map((run) => ({ run, at: startOf(join(directory, `${run}.jsonl`)) }));
+  return names.map((run) => ({ run, at: startOf(join(directory, `${run}.jsonl`), run) }));
 }
 
 /** Removes the run's file last, so that removal can be repeated after a crash. */

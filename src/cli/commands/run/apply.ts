@@ -12,7 +12,7 @@ import {
   type ReviewedPlan,
   refuseDeniedPlan,
   refuseWrites,
-  reviewPlan,
+  reviewRun,
   skillOf,
 } from "../../../app/runs/apply.ts";
 import {
@@ -55,12 +55,12 @@ export const apply = tellingRefusal(async (io, [given = ""], flags) => {
   const paint = painter(io, flags);
   const resolved = parseResolutions(list(flags, "resolve"));
   let reviewed: ReviewedPlan | undefined;
-  const workspace = await openTrusted(io, flags, async ({ skills }) => {
-    reviewed = review(io, given);
-    return usedBy(reviewed, skills.ids);
+  const workspace = await openTrusted(io, flags, async (opened) => {
+    reviewed = await review(io, opened, given);
+    return usedBy(reviewed, opened.skills.ids);
   });
   await hideSecrets(io, workspace);
-  reviewed ??= review(io, given);
+  reviewed ??= await review(io, workspace, given);
   const { stored, operations } = reviewed;
   const open = openOperations(reviewed);
   const isDone = open.length === 0 && said === undefined;
@@ -166,8 +166,7 @@ async function reportPlan(
   flags: Flags,
   { given, reports }: { readonly given: string; readonly reports: PlanReports },
 ): Promise<number> {
-  openGuarded(io, flags);
-  const { stored, operations } = review(io, given);
+  const { stored, operations } = await review(io, openGuarded(io, flags), given);
   const { run } = stored.record;
   const plan = viewPlan({ ...stored, operations });
   await writeReports(io, reports, plan);
@@ -190,8 +189,8 @@ async function writeReports(io: Io, reports: PlanReports, plan: PlanView): Promi
 }
 
 /** Reads a plan by its run or from a plan file, which names its run. */
-function review(io: Io, given: string): ReviewedPlan {
-  return reviewPlan(continuedRun(io), planAt(io.host.cwd, given));
+function review(io: Io, workspace: Workspace, given: string): Promise<ReviewedPlan> {
+  return reviewRun(workspace, continuedRun(io), planAt(io.host.cwd, given));
 }
 
 /** Reads a plan file. Returns undefined if there is none: `given` is then a run, even if a folder has the same name. */
