@@ -45,6 +45,12 @@ export interface BacktestOptions {
 
 const ignore = () => undefined;
 
+/** Checks an option's list of strings. */
+export function listOf(name: string, value: readonly string[]): readonly string[] {
+  if (Array.isArray(value) && value.every((item) => typeof item === "string")) return value;
+  throw usageError(`${name}: must be a list of strings`);
+}
+
 export async function applyRun(
   workspace: Workspace,
   given: string,
@@ -55,11 +61,11 @@ export async function applyRun(
   const reviewed = await reviewRun(workspace, await store.read(await findRun(store, given)));
   const open = openOperations(reviewed);
   if (open.length === 0) refuseDeniedPlan(reviewed);
-  const said: Approved | undefined = yes === true ? "all" : approve && parseApprovals(approve, false);
+  const said: Approved | undefined = yes === true ? "all" : approve && parseApprovals(listOf("approve", approve), false);
   const approved = said ?? (open.length === 0 ? [] : approvedBefore(reviewed, open)?.operations);
   if (!approved) throw usageError("no operation was approved", "pass yes: true, or the operations as approve");
   const outcomes = await applyReviewed(workspace, reviewed, {
-    ...{ approved, resolved: parseResolutions(resolve), by: personAtWork(workspace) },
+    ...{ approved, resolved: parseResolutions(listOf("resolve", resolve)), by: personAtWork(workspace) },
     ...{ signal: new AbortController().signal, loggerFor: () => SILENT_LOGGER },
   });
   return applyDocument(reviewed.stored.record.run, exitCodeOf(outcomes), outcomes);

@@ -40,7 +40,7 @@ import { skillStates } from "../skills/states.ts";
 import { openTestWorkspace } from "../testing/run-tests.ts";
 import { isReportKind, REPORT_KINDS, type ReportKind, renderReport } from "../views/reports.ts";
 import { openWorkspace } from "../workspace.ts";
-import { applyRun, backtestCases, listRuns, recheckRun, testPlaces } from "./afterwards.ts";
+import { applyRun, backtestCases, listOf, listRuns, recheckRun, testPlaces } from "./afterwards.ts";
 import type {
   AskOptions,
   Project,
@@ -60,11 +60,11 @@ export async function createProject(host: Host, options: ProjectOptions): Promis
     overrides: new Map(textsOf("config", options.config)),
     skillDirs: [],
     discover: options.discover ?? true,
-    store: options.store,
-    state: options.state,
+    store: placeOf("store", options.store),
+    state: placeOf("state", options.state),
     given: await givenSkills(options.skills ?? []),
     models: givenModels(options.models ?? {}),
-    skillFlags: { trustSkill: options.trust ?? [] },
+    skillFlags: { trustSkill: listOf("trust", options.trust ?? []) },
   };
   const workspace = openWorkspace(place, settings);
   // All config values count as secrets, whether or not a skill declares them so.
@@ -86,7 +86,7 @@ export async function createProject(host: Host, options: ProjectOptions): Promis
       }),
     skills: () => promised(() => skillStates(workspace)),
     report: (given, kind) => promised(() => reportOf(workspace, given, kind)),
-    signal: (run, node, given) => begin(() => signalCourse(workspace, { run, node }, given), given),
+    signal: (run, node, given) => begin(() => signalCourse(workspace, { run, node }, given ?? {}), given),
     apply: (run, given = {}) => promised(async () => applyRun(workspace, nameOf(run), given)),
     runs: () => promised(() => listRuns(workspace)),
     ask(run, question, given = {}) {
@@ -94,7 +94,7 @@ export async function createProject(host: Host, options: ProjectOptions): Promis
       return withResult(begin(course.begin, given), course.answer);
     },
     recheck: (run) => promised(async () => recheckRun(workspace, nameOf(run))),
-    test: (places = []) => promised(async () => testPlaces(openTestWorkspace(place, settings), places)),
+    test: (places = []) => promised(async () => testPlaces(openTestWorkspace(place, settings), listOf("test", places))),
     backtest: (cases, given = {}) => promised(async () => backtestCases(workspace, cases, given)),
   };
 }
@@ -110,6 +110,11 @@ async function reportOf(workspace: Workspace, given: string, kind: ReportKind): 
 function inFolder(host: Host): Host {
   if (statSync(host.cwd, { throwIfNoEntry: false })?.isDirectory()) return host;
   throw usageError(`there is no folder ${host.cwd}`);
+}
+
+function placeOf<Place>(name: string, place: Place): Place {
+  if (place === undefined || typeof place === "string" || isObject(place)) return place;
+  throw usageError(`${name}: must be a folder or a store`);
 }
 
 /** Returns the string values of a map, without undefined ones. */
@@ -200,7 +205,7 @@ function continueCourse(workspace: Workspace, named: string, { options, how, che
 function signalCourse(
   workspace: Workspace,
   { run, node }: { readonly run: string; readonly node: string },
-  options: SignalOptions,
+  options: Partial<SignalOptions>,
 ): Course {
   const { approve: approved, note, by = personAtWork(workspace) } = options;
   if (typeof approved !== "boolean") throw usageError("approve: must be true or false");

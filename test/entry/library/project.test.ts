@@ -680,6 +680,25 @@ describe("a project", () => {
     expect((await failure(project.replay("latest", throwing("tools")).result)).code).toBe("usage.invalid");
   });
 
+  it("blames the caller for arguments of another type", async () => {
+    const { project } = await openPaging();
+    await project.run(FLOW, SETTINGS).result;
+    const text = "op-1=applied" as never;
+    const faults = [
+      project.apply("latest", { approve: text }),
+      project.apply("latest", { yes: true, resolve: text }),
+      project.test("x.test.yml" as never),
+      project.signal("latest", "a", undefined as never).result,
+    ];
+    const errors = await Promise.all(faults.map(failure));
+    expect(errors.map(({ code, exitCode, message }) => [code, exitCode, message])).toEqual([
+      ["usage.invalid", 2, "approve: must be a list of strings"],
+      ["usage.invalid", 2, "resolve: must be a list of strings"],
+      ["usage.invalid", 2, "test: must be a list of strings"],
+      ["usage.invalid", 2, "approve: must be true or false"],
+    ]);
+  });
+
   it("stands beside another in one process, each with its own skills, config and runs", async () => {
     const [one, two] = await Promise.all([openPaging(), openPaging({ config: { PAGER_TOKEN: "another-token" } })]);
     const runs = [one, two].map(({ project }) => project.run(FLOW, SETTINGS));
@@ -700,6 +719,9 @@ describe("a project", () => {
       [{ models: { "a:b": scriptedModel([]) } }, "usage.invalid"],
       [{ models: { acme: {} } } as unknown as ProjectOptions, "usage.invalid"],
       [{ config: { A: 7 } } as unknown as ProjectOptions, "usage.invalid"],
+      [{ trust: "pager" } as unknown as ProjectOptions, "usage.invalid"],
+      [{ state: 7 } as unknown as ProjectOptions, "usage.invalid"],
+      [{ store: 7 } as unknown as ProjectOptions, "usage.invalid"],
     ];
     for (const [options, code] of rows) {
       const error = await failure(openProject({ directory: makeProject(), env: {}, ...options }));
