@@ -109,8 +109,9 @@ describe("apply", () => {
       { title: "three", link: "${op-1.nothing}" },
       { title: "four", count: "${op-1.number}" },
     );
-    const { told } = await apply("--yes");
+    const { told, stderr } = await apply("--yes");
     expect(statusesOf(told)).toEqual(["applied", "refused", "refused", "applied"]);
+    expect(stderr).toContain("2 applied, 2 refused\n");
     expect(told.operations[2]?.error).toContain("${op-1.nothing}");
     expect(written()).toHaveLength(2);
   });
@@ -147,11 +148,11 @@ describe("apply", () => {
   it("says that an operation is in doubt when its sink may have done it, and never repeats it", async () => {
     const { apply, written } = await plannedRun({ title: "500" }, { title: "two", link: "${op-1.url}" });
     expect(statusesOf((await apply("--yes")).told)).toEqual(["in_doubt", "skipped"]);
-    const again = await apply("--yes");
+    const again = await apply("--yes", "--trust-skill", "sink");
     expect([again.code, statusesOf(again.told)]).toEqual([1, ["in_doubt", "skipped"]]);
     expect(again.told.operations[0]?.error).toContain("its outcome is unknown");
     expect(again.stderr).toMatch(
-      /has op-1, then answer: skillflow apply r .*--resolve op-1=applied, or op-1=not-applied\n/,
+      /has op-1, then answer: skillflow apply r --trust-skill sink .*--resolve op-1=applied, or op-1=not-applied\n/,
     );
     expect(again.stderr).toMatch(/try the others again: skillflow apply r/);
     expect(written()).toHaveLength(1);

@@ -37,7 +37,7 @@ describe("plan.json", () => {
       workflow: "w",
       created: readEvents(cwd, "r").at(-1)?.time,
       digest: planDigest(plan.operations),
-      operations: resultOf(ended).plan?.map((operation) => ({ ...operation, kind: "call" })),
+      operations: resultOf(ended).plan,
     });
     expect(plan.operations.map(({ id, input }) => [id, input])).toEqual([
       ["op-1", { title: "one" }],

@@ -249,6 +249,20 @@ describe("a run that ends where SKILLFLOW_OTLP_URL names a service", () => {
     expect(new Set(live.spans.map(({ traceId }) => traceId)).size).toBe(1);
   });
 
+  it("has no error where a run waits for a decision", async () => {
+    const collector = await collect();
+    const waiting = "id: w\nname: W\nentry: ask\nnodes: { ask: { name: Ask, approval: { ask: Go on? } } }\nedges: []\n";
+    const cwd = makeProject({ ...files, "w.yml": waiting });
+    const ended = await runHere(["run", "w.yml", ...RUN.slice(2), "r"], {
+      cwd,
+      env: { SKILLFLOW_OTLP_URL: collector.url },
+    });
+    expect(ended.code, ended.stderr).toBe(7);
+    const [root] = collector.spans;
+    expect(root?.attributes).toMatchObject({ "skillflow.status": "waiting" });
+    expect([root?.status, root?.attributes["error.type"]]).toEqual([expect.not.objectContaining({ code: 2 }), undefined]);
+  });
+
   it("names the skill that a model loads, and the file of it", async () => {
     const collector = await collect();
     const cwd = makeProject({

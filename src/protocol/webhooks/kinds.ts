@@ -6,8 +6,10 @@ import { bearerOf, isSame } from "../http-server.ts";
 /** Rules for a vendor's webhooks: how to verify them and how to identify deliveries. */
 export interface Kind {
   readonly proof: Proof;
-  /** Header with the sending time, in s or ms since 1970. Older than five minutes counts as a replay. */
+  /** Header with the sending time, in seconds since 1970. Older than five minutes counts as a replay. */
   readonly sentAt?: string;
+  /** True if the vendor sends the time also in milliseconds or with fractions. */
+  readonly hasAnyTime?: true;
   /** Returns the id of the delivery, the same on each attempt, or undefined if it is missing. */
   readonly delivery?: (headers: Headers, body: Json) => string | undefined;
   /** Header that must hold the delivery's id, named in the error if it is missing. */
@@ -42,6 +44,7 @@ export const KINDS: Readonly<Record<WebhookKind, Kind>> = {
   sentry: {
     proof: signed("sentry-hook-signature", /^([0-9a-f]{64})$/i),
     sentAt: "sentry-hook-timestamp",
+    hasAnyTime: true,
     delivery: ({ get }) => get("request-id"),
     event: "sentry-hook-resource",
     isGreeting: ({ get }) => get("sentry-hook-resource") === "installation",
@@ -75,10 +78,10 @@ export function isBearer({ get }: Headers, token: string): boolean {
 const MOST_AGE_MS = 5 * 60 * 1000;
 
 /** Checks that the webhook's timestamp is recent. A missing timestamp is not. */
-export function isRecent({ sentAt }: Kind, { get }: Headers, now: number): boolean {
+export function isRecent({ sentAt, hasAnyTime }: Kind, { get }: Headers, now: number): boolean {
   if (sentAt === undefined) return true;
   const said = get(sentAt) ?? "";
-  if (!/^\d{9,14}(\.\d{1,9})?$/.test(said)) return false;
+  if (!(hasAnyTime ? /^\d{9,14}(\.\d{1,9})?$/ : /^\d{9,11}$/).test(said)) return false;
   const number = Number(said);
   return Math.abs(now - (number < 1e11 ? number * 1000 : number)) <= MOST_AGE_MS;
 }

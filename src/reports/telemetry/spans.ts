@@ -188,5 +188,5 @@ function takeEnd(walk: Walk, event: RunEvent & EventOf<"workflow:end">): void {
     "skillflow.status": status,
     ...(content ? defined("skillflow.verdict", verdict) : {}),
   };
-  if (error) root.error = errorOf(error.code, content ? error.message : undefined);
+  if (error && status !== "waiting") root.error = errorOf(error.code, content ? error.message : undefined);
 }

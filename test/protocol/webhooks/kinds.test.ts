@@ -91,7 +91,8 @@ describe("a token", () => {
 describe("the time of a webhook", () => {
   it.each<[string | undefined, boolean]>([
     [SECONDS, true],
-    [String(NOW), true],
+    [String(NOW), false],
+    [`${SECONDS}.5`, false],
     [String(NOW / 1000 - 299), true],
     [String(NOW / 1000 - 301), false],
     [String(NOW / 1000 + 301), false],
@@ -103,6 +104,10 @@ describe("the time of a webhook", () => {
   ])("%s", (said, wanted) => {
     const headers = headersOf(said === undefined ? {} : { "x-skillflow-timestamp": said });
     expect(isRecent(KINDS.generic, headers, NOW)).toBe(wanted);
+  });
+
+  it.each([SECONDS, String(NOW), `${SECONDS}.5`])("of Sentry may be %s", (said) => {
+    expect(isRecent(KINDS.sentry, headersOf({ "sentry-hook-timestamp": said }), NOW)).toBe(true);
   });
 
   it("is nothing where the vendor tells none", () => {

@@ -27,6 +27,7 @@ import { messageOf, type SkillflowError, usageError } from "../../../core/base/e
 import { plainLine } from "../../../core/base/inert.ts";
 import { isObject, parseJson } from "../../../core/base/values.ts";
 import type { Operation, Plan } from "../../../core/engine/event/operation.ts";
+import type { StoredRun } from "../../../core/engine/ports.ts";
 import { type Approved, checkDigest, parseApprovals } from "../../../core/engine/result/approval.ts";
 import { withOptions } from "../../../core/engine/result/commands.ts";
 import { openPlainNow } from "../../../files/files.ts";
@@ -124,8 +125,7 @@ async function carryOut(io: Starting, flags: Flags, { workspace, reviewed, given
     const outcomes = await applyPlan(workspace, prepared, request).finally(progress?.close);
     const exitCode = signal.aborted ? 130 : exitCodeOf(outcomes);
     if (flags.json === true) await io.out(jsonText(applyDocument(run, exitCode, outcomes)));
-    const command = `${programName(io)} ${plainLine(withOptions(`apply ${run}`, stored))}`;
-    await io.err(concluding({ command, outcomes, isInterrupted: signal.aborted }, paint));
+    await io.err(concluding({ command: applyCommand(io, flags, stored), outcomes, isInterrupted: signal.aborted }, paint));
     io.beginning.isTold = true;
     const { events } = await workspace.store.read(run);
     const after = viewPlan({ ...stored, operations, events, outcomes });
@@ -175,9 +175,15 @@ async function reportPlan(
   if (flags.quiet === true) return 0;
   const written = `written: ${reports.map(({ path }) => path).join(", ")}`;
   const paint = painter(io, flags);
-  const next = `${paint("dim", "next:")} ${programName(io)} apply ${plainLine(run)}`;
+  const next = `${paint("dim", "next:")} ${applyCommand(io, flags, stored)}`;
   await io.err([...describeStandings(plan, paint, { most: 6 }), written, next, ""].join("\n"));
   return 0;
+}
+
+/** Returns the command that applies the plan in another process, with the options that it needs. */
+function applyCommand(io: Io, flags: Flags, stored: StoredRun): string {
+  const trusted = list(flags, "trustSkill");
+  return `${programName(io)} ${plainLine(withOptions(`apply ${stored.record.run}`, { ...stored, trusted }))}`;
 }
 
 type PlanReports = readonly ReportFile<(typeof PLAN_REPORTS)[number]>[];
@@ -302,7 +308,8 @@ function concluding({ command, outcomes, isInterrupted }: Concluded, paint: Pain
   const counted = [
     [count("applied"), "applied"],
     [count("already_applied"), "already applied"],
-    [count("failed", "refused"), "failed"],
+    [count("failed"), "failed"],
+    [count("refused"), "refused"],
     [count("skipped"), "skipped"],
     [count("in_doubt"), "in doubt"],
     [count("not_approved"), "not approved"],

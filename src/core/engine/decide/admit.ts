@@ -108,7 +108,7 @@ function planProblem(scene: Scene, call: PendingCall, { effect }: ToolDescriptor
 const admitting = new WeakMap<JsonSchema, JsonSchema>();
 
 /** Lets the input of a planned call refer to the results of earlier operations. */
-function withReferences(tool: ToolDescriptor, input: Json): ToolDescriptor {
+export function withReferences(tool: ToolDescriptor, input: Json): ToolDescriptor {
   if (referencesIn(input).length === 0) return tool;
   const { input_schema } = tool;
   const schema = admitting.get(input_schema) ?? admitReferences(input_schema);

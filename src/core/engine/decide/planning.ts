@@ -1,7 +1,7 @@
 import { checkedAs, deepEqual, defined, type Json, type JsonObject } from "../../base/values.ts";
 import { fillKey } from "../../document/fill.ts";
 import { bringsText } from "../../document/inputs.ts";
-import type { ToolDescriptor } from "../../skill/skill.ts";
+import { type Outcome, refusedCall, type ToolDescriptor } from "../../skill/skill.ts";
 import type { RecordedCall } from "../event/call.ts";
 import type { EventBody } from "../event/event.ts";
 import { findingMarker, HELD, type Operation, operationDigest, summarize } from "../event/operation.ts";
@@ -15,9 +15,10 @@ import { inertText, inertTitle } from "../plan/proposal.ts";
 import { forPublic } from "../plan/public-text.ts";
 import { referencesIn } from "../plan/reference.ts";
 import { givesStrangersText } from "../tools/disclosure.ts";
+import { misfitOf } from "../tools/tool-input.ts";
 import { isProposal, proofOf } from "../tools/proposal.ts";
 import { isStatePut, isStateTool, type Memory, placedPut, recalledStrangers } from "../tools/state.ts";
-import { audienceOf, takesPrivateText } from "./admit.ts";
+import { audienceOf, takesPrivateText, withReferences } from "./admit.ts";
 import { isReadIn, type Reader, type Reading, readingsOf } from "./inner/reading.ts";
 import { settingsAt, toolsAt } from "./offer.ts";
 import { contextFor } from "./route.ts";
@@ -32,18 +33,20 @@ export function planCall(
   tool: ToolDescriptor,
 ): EventBody[] {
   const { state, visit } = scene;
-  const answer = (output: Json): EventBody => {
+  const answer = (outcome: Outcome): EventBody => {
     const { ref, key, tool: name, step } = call;
     const named = { node: visit.node, tool: name, ref, id: key, ...defined("step", step) };
-    return { type: "tool:result", ...named, output, planned: true };
+    return { type: "tool:result", ...named, ...outcome, ...("error" in outcome ? {} : { planned: true }) };
   };
   const { operation, aliases } = operationOf(scene, call, tool);
+  const misfit = operation.filtered && !operation.kind && misfitOf(withReferences(tool, operation.input), operation.input);
+  if (misfit) return [answer(refusedCall(`private text was removed for the public: ${misfit}`, "input.invalid"))];
   const held: JsonObject = call.step !== undefined && operation.held ? { held: operation.held } : {};
   const same = state.run.operations.find((planned) => !planned.withdrawn && isOf(planned, operation));
-  if (same) return [answer({ planned: true, id: same.operation.id, ...held, same: true })];
+  if (same) return [answer({ output: { planned: true, id: same.operation.id, ...held, same: true } })];
   const hidden = Object.keys(aliases).length === 0 ? {} : { aliases };
   const planned: EventBody = { type: "operation:planned", node: visit.node, operation, ...hidden, id: call.key };
-  return [planned, answer({ planned: true, id: operation.id, ...held })];
+  return [planned, answer({ output: { planned: true, id: operation.id, ...held } })];
 }
 
 function isOf({ operation }: PlannedOperation, { skill, tool, input, kind, digest }: Operation): boolean {
@@ -178,6 +181,7 @@ export function planOf({ run: { operations } }: Pick<State, "run">): Operation[]
     .filter(({ withdrawn }) => !withdrawn)
     .map(({ operation, failedIn, application }) => ({
       ...operation,
+      kind: operation.kind ?? "call",
       ...(failedIn.size > 0 ? { node_failed: true as const } : {}),
       ...(application.standing === "applied" ? { applied: true as const } : {}),
     }));

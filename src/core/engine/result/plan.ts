@@ -22,7 +22,7 @@ export function describePlan({ record, state, events }: PlannedRun): Plan | unde
     workflow: record.workflow.id,
     created: events.findLast(({ type }) => type === "workflow:end")?.time ?? record.at,
     digest: recordedPlanDigest(record, operations),
-    operations: operations.map((operation) => ({ ...operation, kind: operation.kind ?? "call" })),
+    operations,
   };
 }
 

@@ -38,6 +38,7 @@ describe("with writes planned, a call that writes", () => {
     ]);
     expect(planOf(played.state)).toEqual([
       {
+        kind: "call",
         id: "op-1",
         node: "a",
         visit: 1,
@@ -339,6 +340,23 @@ describe("private text to a public place", () => {
       },
     ]);
     expect(played.called.map(({ tool }) => tool.name)).toEqual(["post"]);
+  });
+
+  test("is not planned if the tool refuses what is left, which the model is told", () => {
+    const strict = {
+      ...toolOf("desk", "publish", { effect: "write", audience: "public" }),
+      input_schema: { type: "object", properties: { to: { enum: ["ana@acme.io", "x"] } } },
+    };
+    const skills = [skillOf("desk", [toolOf("desk", "read", { reads: "private" }), strict])];
+    const played = play(recordOf(workflowOf({ a: { skills: ["desk"] } }), { skills }), {
+      answers: [calls(["desk_publish", { to: "ana@acme.io" }], ["desk_publish", { to: "x" }]), "a"],
+    });
+    expect(planOf(played.state)).toMatchObject([{ id: "op-1", input: { to: "x" } }]);
+    const results = played.events.filter(({ type }) => type === "tool:result");
+    expect(results).toMatchObject([
+      { error: expect.stringContaining("to must be one of"), code: "input.invalid", acted: "no" },
+      { planned: true },
+    ]);
   });
 
   test("has the same aliases in all its texts, and only the record has what they stand for", () => {
