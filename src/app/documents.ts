@@ -1,4 +1,4 @@
-import { dirname, resolve } from "node:path";
+import { dirname, relative, resolve } from "node:path";
 import type { Diagnostic } from "../core/base/diagnostic.ts";
 import { usageError } from "../core/base/errors.ts";
 import { isObject, type JsonObject, nearest } from "../core/base/values.ts";
@@ -101,7 +101,7 @@ function pathOf(host: Host, document: WorkflowDocument): string | undefined {
 
 /** Returns the roots for source files: the document's repository or folder, or the folder that the operator names. */
 export function sourcePlaces(host: Host, document: WorkflowDocument, { fileRoot, inputSources }: SourceChoices) {
-  const { cwd } = host;
+  const { cwd, documents } = host;
   const path = pathOf(host, document);
   const baseDir = path === undefined ? documentsOf(host) : dirname(path);
   const root = fileRoot === undefined ? undefined : resolve(cwd, fileRoot);
@@ -110,6 +110,7 @@ export function sourcePlaces(host: Host, document: WorkflowDocument, { fileRoot,
     workDir: cwd,
     documentRoot: root ?? projectRoot(baseDir),
     inputRoot: inputSources ? (root ?? cwd) : undefined,
+    inCheckout: documents && ((copied: string) => resolve(cwd, relative(documents.folder, copied))),
   };
 }
 

@@ -7,7 +7,7 @@ import { isObject, parseJson, textAt } from "../core/base/values.ts";
 import type { Environment } from "../core/document/config.ts";
 import { temporaryName } from "../files/temporary-name.ts";
 import { projectRoot } from "../loaders/documents/project-config.ts";
-import { isPast, resolveCommit, writeCommit } from "../loaders/sources/commit-files.ts";
+import { git, isPast, resolveCommit, writeCommit } from "../loaders/sources/commit-files.ts";
 import { type DocumentsAt, type Host, hintText } from "./host.ts";
 
 /** Loads workflow, config, skills and instructions from a trusted commit instead of the checkout. */
@@ -29,6 +29,9 @@ export function openReference(host: Host, { given, recorded }: Named): Documents
   const repository = { root, env: host.env };
   const find = ({ refs }: Wanted) => refs.map((ref) => resolveCommit(repository, ref)).find((id) => id !== undefined);
   const commit = find(wanted);
+  if (commit === undefined && git(repository, ["rev-parse", "--git-dir"]).status !== 0) {
+    throw usageError(`there is no git repository in ${root} (${wanted.by})`, "run the command in a clone");
+  }
   if (commit === undefined) throw missing(wanted.refs, wanted.by, named === undefined);
   // A record may name any commit that is here, such as the head of a pull request.
   const tip = event ? find(event) : "HEAD";

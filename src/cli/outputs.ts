@@ -1,4 +1,4 @@
-import { accessSync, constants, writeFileSync } from "node:fs";
+import { accessSync, constants, statSync, writeFileSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
 import { REPORT_KINDS, type Report, type ReportKind, renderReport } from "../app/views/reports.ts";
 import { projectFolder } from "../app/workspace.ts";
@@ -53,6 +53,11 @@ export function checkPlaces(
 ): void {
   const paths = reports.map(({ path }) => resolve(host.cwd, path));
   const folders = [...(out === undefined ? [] : [resolve(host.cwd, out)]), ...paths.filter(isOurs).map(dirname)];
+  const isFolder = (path: string) => statSync(path, { throwIfNoEntry: false })?.isDirectory();
+  const file = folders.find((folder) => isFolder(folder) === false);
+  if (file !== undefined) throw usageError(`cannot write the results, so nothing ran: ${file} is not a folder`);
+  const folder = paths.find(isFolder);
+  if (folder !== undefined) throw usageError(`cannot write the results, so nothing ran: ${folder} is a folder`);
   try {
     for (const folder of folders) accessSync(makeFolder(folder, { root: projectFolder(host) }), constants.W_OK);
     for (const path of paths.filter((each) => !isOurs(each))) accessSync(path, constants.W_OK);

@@ -134,7 +134,8 @@ describe("--from-ref", () => {
     writeFileSync(join(cwd, "w.yml"), workflow("BASE").replace("facts.md", "link.md"));
     git(cwd, "commit", "-qam", "a link as a source");
     const linked = await runHere([...RUN.slice(0, -1), "l", "--from-ref", "main"], { cwd });
-    expect([linked.code, linked.stderr]).toEqual([2, expect.stringContaining("link.md")]);
+    const said = `there is no file ${join(cwd, "link.md")} in the commit\n    Paths start in ${cwd}. Links of a commit`;
+    expect([linked.code, linked.stderr]).toEqual([2, expect.stringContaining(said)]);
   });
 });
 

@@ -33,9 +33,9 @@ function read(cwd: string, path: string): string {
 
 /** The commands that `init` prints for a new workflow. */
 const commandsFor = (name: string) => [
-  `skillflow run workflows/${name}.yml --model script:workflows/${name}.script.yml`,
-  `skillflow test workflows/${name}.test.yml`,
   `skillflow run workflows/${name}.yml`,
+  `skillflow test workflows/${name}.test.yml`,
+  `skillflow run workflows/${name}.yml --model script:workflows/${name}.script.yml`,
 ];
 
 const start = (cwd: string, args: readonly string[] = [], screen: Partial<Screen> = {}) =>
@@ -52,7 +52,7 @@ async function expectSound(cwd: string, name: string, env = {}, verdict = "incid
 }
 
 describe("skillflow init", () => {
-  it("writes into an empty folder what runs by the three commands that it prints, the last one with a key", async () => {
+  it("writes into an empty folder what runs by the three commands that it prints, the last one without a key", async () => {
     const cwd = makeProject();
     const { code, stdout } = await runProgram(["init"], { cwd });
     expect([code, stdout.trim().split("\n"), filesIn(cwd)]).toEqual([0, commandsFor("triage"), WRITTEN]);
@@ -61,7 +61,7 @@ describe("skillflow init", () => {
     for (const command of commandsFor("triage")) {
       codes.push((await runHere(command.split(" ").slice(1), { cwd })).code ?? -1);
     }
-    expect(codes).toEqual([0, 0, 3]);
+    expect(codes).toEqual([3, 0, 0]);
   });
 
   it("takes the last errors of the project's own logs as its example", async () => {
@@ -97,9 +97,9 @@ describe("skillflow init", () => {
     expect([code, stdout.split("\n").slice(0, 3)]).toEqual([
       0,
       [
-        "skillflow test workflows/fix.test.yml",
         "skillflow doctor workflows/fix.yml",
         "skillflow run workflows/fix.yml --from-run latest -i test_command='npm test --'",
+        "skillflow test workflows/fix.test.yml",
       ],
     ]);
     expect(parse(read(cwd, "workflows/fix.yml"))).toMatchObject({ id: "fix", entry: "read" });

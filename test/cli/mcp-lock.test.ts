@@ -112,6 +112,7 @@ describe("mcp-lock", () => {
     const { program, lock, file, cwd } = await rig();
     const { code, stderr } = await program("mcp-lock");
     expect([code, stderr]).toEqual([0, expect.stringContaining("remote is skipped: its server is not trusted")]);
+    expect(stderr).toMatch(/wrote .*skillflow\.lock: 1 server\n/);
     expect(open[0]?.requests).toEqual([]);
     expect(file().servers).toEqual({});
     await lock();

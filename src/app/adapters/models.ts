@@ -164,6 +164,9 @@ export async function openServing(model: ModelChoice, workspace: Workspace): Pro
     const what = provider === "script" ? "script" : "recording";
     throw new SkillflowError("recording.invalid", `there is no ${what} ${path}`, { hint: nearFile(path, name) });
   }
+  if (statSync(path).isDirectory()) {
+    throw new SkillflowError("recording.invalid", `${path} is a folder: ${provider} needs a file`);
+  }
   if (provider === "script") return { provider, script: await readScript(path, projectRoot(workspace.host.cwd)) };
   return { provider, recording: readRecording(path), resumed: "latest" };
 }

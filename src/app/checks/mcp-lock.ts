@@ -81,6 +81,7 @@ export async function lockServers(
   // The entries of servers that are left out or failed stay in the lock.
   return {
     path: await writeLock(root, lock),
+    servers: Object.keys(lock.servers).length,
     locked: locked.map(({ id, server: { tools, skills = {} } }) => {
       return { id, tools: Object.keys(tools).length, skills: Object.keys(skills).length };
     }),

@@ -59,14 +59,15 @@ const FORMS = { pair: splitPair, amount: amountOf, count: countOf, whole: wholeO
 /** Returns the reader of an option's values. Values of a repeatable option are a list. */
 export function readerOf([flags, , { form, repeatable } = {}]: OptionRow): (value: string, before: unknown) => unknown {
   const [flag = ""] = flags.split(" ");
-  const read = (value: string) => (form ? FORMS[form](flag, value) : value);
+  const pair = /<(\w+=\w+)>/.exec(flags)?.[1]?.toUpperCase();
+  const read = (value: string) => (form ? FORMS[form](flag, value, pair) : value);
   return (value, before = []) => (repeatable ? [...(before as unknown[]), read(value)] : read(value));
 }
 
-function splitPair(flag: string, pair: string): [string, string] {
+function splitPair(flag: string, pair: string, form = "KEY=VALUE"): [string, string] {
   const at = pair.indexOf("=");
   if (at > 0) return [pair.slice(0, at), pair.slice(at + 1)];
-  throw usageError(`${flag} takes KEY=VALUE, not "${pair}"`);
+  throw usageError(`${flag} takes ${form}, not "${pair}"`);
 }
 
 function wholeOf(flag: string, given: string): number {

@@ -18,6 +18,8 @@ export interface SourceOptions extends EgressOptions {
   readonly documentRoot: string;
   /** Folder that the input's files must be in. Undefined if the input's `rules` and `context` are data. */
   readonly inputRoot: string | undefined;
+  /** Returns the checkout's path for one in a copy of a commit. Undefined if the document is no copy. */
+  readonly inCheckout?: ((path: string) => string) | undefined;
   /** Makes URL Sources fail. */
   readonly offline: boolean | undefined;
 }
@@ -131,21 +133,22 @@ async function resolveUrl(field: SourceField, { url }: { readonly url: string },
 }
 
 async function resolveFile(field: SourceField, form: { readonly path: string }, outside: Outside): Promise<Outcome> {
-  const { baseDir, workDir } = outside.options;
+  const { baseDir, workDir, inCheckout } = outside.options;
   const from = field.from === "input" ? workDir : baseDir;
+  const missing = (path: string) => (field.from === "input" ? notFound(path, from) : notFound(path, from, inCheckout));
   const sourcePath = resolve(from, form.path);
   if (sourcePath.includes("\0")) return unreadable(JSON.stringify(sourcePath), "its name contains a NUL character");
   try {
     const { realPath, isMissing } = await outside.locate(sourcePath);
     const refused = await refusal(field, { sourcePath, realPath, written: form.path }, outside);
     if (refused) return refused;
-    if (isMissing) return notFound(sourcePath, from);
+    if (isMissing) return missing(sourcePath);
     const text = await outside.read(realPath);
     if ("reason" in text) return unreadable(sourcePath, text.reason);
     return resolved(text.content, { kind: "file", resolver: "file", origin: field.value as Json, sourcePath });
   } catch (error) {
     if (!isSystemError(error)) throw error;
-    return MISSING.has(error.code) ? notFound(sourcePath, from) : unreadable(sourcePath, error.message);
+    return MISSING.has(error.code) ? missing(sourcePath) : unreadable(sourcePath, error.message);
   }
 }
 
@@ -216,9 +219,12 @@ function isSystemError(error: unknown): error is Error & { readonly code: string
   return error instanceof Error && "syscall" in error && "code" in error && typeof error.code === "string";
 }
 
-function notFound(path: string, from: string): SourceProblem {
-  const hint = `Paths start in ${from}. Write text that begins like a path as {inline: …}.`;
-  return { code: "SOURCE_FILE_NOT_FOUND", message: `there is no file ${path}`, hint };
+function notFound(path: string, from: string, inCheckout?: (path: string) => string): SourceProblem {
+  const shown = inCheckout ?? ((same: string) => same);
+  const links = inCheckout ? " Links of a commit are not followed." : "";
+  const hint = `Paths start in ${shown(from)}.${links} Write text that begins like a path as {inline: …}.`;
+  const where = inCheckout ? " in the commit" : "";
+  return { code: "SOURCE_FILE_NOT_FOUND", message: `there is no file ${shown(path)}${where}`, hint };
 }
 
 function unreadable(path: string, reason: string): SourceProblem {

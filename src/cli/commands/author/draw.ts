@@ -25,7 +25,8 @@ export const graph: Action = async (io, [given = ""], flags) => {
 
 /** Draws the workflow in a file. Otherwise, and for a trace, draws a recorded run. */
 async function drawingOf(workspace: Workspace, given: string): Promise<Drawing> {
-  if (given.endsWith(".jsonl") || !existsSync(resolve(documentsOf(workspace.host), given))) {
+  const isDocument = /\.ya?ml$/.test(given) || existsSync(resolve(documentsOf(workspace.host), given));
+  if (given.endsWith(".jsonl") || !isDocument) {
     const { stored } = await findRecording(workspace, given);
     return drawRun(stored.record, describeResult(stored.record, stateOf(stored)));
   }

@@ -21,7 +21,7 @@ export const mcpLock: Action = async (io, files, flags) => {
   const paint = painter(io, flags);
   for (const found of configFindings(workspace)) await io.err(`${describeDiagnostic(found, paint)}\n`);
   const served = await servedSkills(workspace, broughtBy(workspace, files));
-  const { path, locked, leftOut, failed, warnings } = await lockServers(workspace, served, {
+  const { path, servers, locked, leftOut, failed, warnings } = await lockServers(workspace, served, {
     signal: interruptSignal(io),
     person: personAt(io),
   });
@@ -34,7 +34,7 @@ export const mcpLock: Action = async (io, files, flags) => {
       const pinned = [amount(tools, "tool"), ...(skills > 0 ? [amount(skills, "skill")] : [])].join(", ");
       await io.err(`  ${plainLine(id)}: ${pinned}\n`);
     }
-    await io.err(`${paint("green", "●")} wrote ${plainLine(path)}: ${amount(locked.length, "server")}\n`);
+    await io.err(`${paint("green", "●")} wrote ${plainLine(path)}: ${amount(servers, "server")}\n`);
   }
   return failed.length === 0 ? 0 : 4;
 };

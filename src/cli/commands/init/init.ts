@@ -161,7 +161,7 @@ interface Written {
   readonly ci: "github" | "gitlab" | undefined;
 }
 
-/** Prints the three commands to type next. Only the last one needs a model's key. */
+/** Prints the three commands to type next. The last one runs without a model's key. */
 async function tellNext(io: Io, flags: Flags, { root, name, ci, survey }: Written): Promise<void> {
   const say = async (text: string) => (flags.quiet === true ? undefined : io.err(text));
   const isInstalled = existsSync(join(root, "node_modules", "skillflow", "schemas"));
@@ -179,14 +179,14 @@ async function tellNext(io: Io, flags: Flags, { root, name, ci, survey }: Writte
   const next =
     flags.from === "fix"
       ? [
-          ["Test it without a key:", tries],
           ["See what it needs; each command that runs tests must be in WORKSPACE_COMMANDS:", `doctor ${at(workflow)}`],
           [`Fix what a run has found${key}:`, `${runs} --from-run latest -i test_command='${TEST_COMMAND}'`],
+          ["Test it without a key:", tries],
         ]
       : [
-          ["Run it without a key, with scripted answers:", `${runs} --model script:${at(script)}`],
-          ["Test it:", tries],
           [`Run it with a model${key}:`, `${runs}${flags.from === "triage" ? " --input @alert.json" : ""}`],
+          ["Test it:", tries],
+          ["Run it without a key, with scripted answers:", `${runs} --model script:${at(script)}`],
         ];
   for (const [what, command] of next) {
     await say(`\n${what}\n`);
