@@ -2,16 +2,14 @@ import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import type { EnginePlace, Workspace, WorkspaceOptions } from "../app/host.ts";
 import type { OptionValues } from "../app/options.ts";
-import { environmentRedactor, secretsOf } from "../app/secrets.ts";
+import { environmentRedactor } from "../app/secrets.ts";
 import { nearFile, openWorkspace } from "../app/workspace.ts";
 import { messageOf, SkillflowError, usageError } from "../core/base/errors.ts";
-import { createRedactor } from "../core/base/redact/redact.ts";
 import { isObject, parseJson } from "../core/base/values.ts";
 import type { InputField } from "../core/document/workflow/input.ts";
 import type { Workflow } from "../core/document/workflow/workflow.ts";
 import type { RunChoices } from "../core/engine/settings/settings.ts";
 import { readRegular } from "../files/files.ts";
-import { githubActions } from "./ci/ci.ts";
 import type { Flags, Io } from "./io.ts";
 
 /** Checked and typed access to the flags. */
@@ -41,13 +39,6 @@ export function openGuarded(io: Io, flags: Flags): Workspace {
   const workspace = openProject(io, flags);
   io.protect(environmentRedactor(workspace));
   return workspace;
-}
-
-/** Redacts the secrets of the project's environment from all further text, and masks them in GitHub Actions. */
-export async function hideSecrets(io: Io, workspace: Workspace): Promise<void> {
-  const secrets = secretsOf(workspace);
-  await githubActions(io)?.mask(secrets.map(({ value }) => value));
-  io.protect(createRedactor(secrets));
 }
 
 /** Returns the folder or database that stores the runs. A database URL alone selects the database. */

@@ -260,7 +260,10 @@ describe("a run that ends where SKILLFLOW_OTLP_URL names a service", () => {
     expect(ended.code, ended.stderr).toBe(7);
     const [root] = collector.spans;
     expect(root?.attributes).toMatchObject({ "skillflow.status": "waiting" });
-    expect([root?.status, root?.attributes["error.type"]]).toEqual([expect.not.objectContaining({ code: 2 }), undefined]);
+    expect([root?.status, root?.attributes["error.type"]]).toEqual([
+      expect.not.objectContaining({ code: 2 }),
+      undefined,
+    ]);
   });
 
   it("names the skill that a model loads, and the file of it", async () => {

@@ -61,7 +61,8 @@ export async function applyRun(
   const reviewed = await reviewRun(workspace, await store.read(await findRun(store, given)));
   const open = openOperations(reviewed);
   if (open.length === 0) refuseDeniedPlan(reviewed);
-  const said: Approved | undefined = yes === true ? "all" : approve && parseApprovals(listOf("approve", approve), false);
+  const said: Approved | undefined =
+    yes === true ? "all" : approve && parseApprovals(listOf("approve", approve), false);
   const approved = said ?? (open.length === 0 ? [] : approvedBefore(reviewed, open)?.operations);
   if (!approved) throw usageError("no operation was approved", "pass yes: true, or the operations as approve");
   const outcomes = await applyReviewed(workspace, reviewed, {

@@ -1,6 +1,9 @@
 import { randomUUID } from "node:crypto";
 import { appendFileSync } from "node:fs";
+import type { Workspace } from "../../app/host.ts";
+import { secretsOf } from "../../app/secrets.ts";
 import { unwritten } from "../../core/base/errors.ts";
+import { createRedactor } from "../../core/base/redact/redact.ts";
 import type { Plan } from "../../core/engine/event/operation.ts";
 import type { Report } from "../../reports/model/report.ts";
 import type { Io } from "../io.ts";
@@ -76,6 +79,13 @@ export function githubActions({
       output({ run: "", status: "refused", planCount: 0 });
     },
   };
+}
+
+/** Redacts the secrets of the project's environment from all further text, and masks them in GitHub Actions. */
+export async function hideSecrets(io: Io, workspace: Workspace): Promise<void> {
+  const secrets = secretsOf(workspace);
+  await githubActions(io)?.mask(secrets.map(({ value }) => value));
+  io.protect(createRedactor(secrets));
 }
 
 function append(path: string | undefined, text: string): void {

@@ -18,7 +18,7 @@ export interface SourceOptions extends EgressOptions {
   readonly documentRoot: string;
   /** Folder that the input's files must be in. Undefined if the input's `rules` and `context` are data. */
   readonly inputRoot: string | undefined;
-  /** Returns the checkout's path for one in a copy of a commit. Undefined if the document is no copy. */
+  /** Returns the checkout's path for one in a copy of a commit. Undefined if the document is not in one. */
   readonly inCheckout?: ((path: string) => string) | undefined;
   /** Makes URL Sources fail. */
   readonly offline: boolean | undefined;

@@ -32,8 +32,8 @@ import { type Approved, checkDigest, parseApprovals } from "../../../core/engine
 import { withOptions } from "../../../core/engine/result/commands.ts";
 import { openPlainNow } from "../../../files/files.ts";
 import { type PlanView, viewPlan } from "../../../reports/model/plan.ts";
-import { githubActions, isCi } from "../../ci/ci.ts";
-import { hideSecrets, list, openGuarded, text } from "../../flags.ts";
+import { githubActions, hideSecrets, isCi } from "../../ci/ci.ts";
+import { list, openGuarded, text } from "../../flags.ts";
 import { continuedRun, type Flags, type Io, interruptSignal } from "../../io.ts";
 import { checkPlaces, chooseReports, type ReportFile, writeReport } from "../../outputs.ts";
 import { type Starting, tellingRefusal } from "../../refused.ts";
@@ -125,7 +125,9 @@ async function carryOut(io: Starting, flags: Flags, { workspace, reviewed, given
     const outcomes = await applyPlan(workspace, prepared, request).finally(progress?.close);
     const exitCode = signal.aborted ? 130 : exitCodeOf(outcomes);
     if (flags.json === true) await io.out(jsonText(applyDocument(run, exitCode, outcomes)));
-    await io.err(concluding({ command: applyCommand(io, flags, stored), outcomes, isInterrupted: signal.aborted }, paint));
+    await io.err(
+      concluding({ command: applyCommand(io, flags, stored), outcomes, isInterrupted: signal.aborted }, paint),
+    );
     io.beginning.isTold = true;
     const { events } = await workspace.store.read(run);
     const after = viewPlan({ ...stored, operations, events, outcomes });

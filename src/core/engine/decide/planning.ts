@@ -15,9 +15,9 @@ import { inertText, inertTitle } from "../plan/proposal.ts";
 import { forPublic } from "../plan/public-text.ts";
 import { referencesIn } from "../plan/reference.ts";
 import { givesStrangersText } from "../tools/disclosure.ts";
-import { misfitOf } from "../tools/tool-input.ts";
 import { isProposal, proofOf } from "../tools/proposal.ts";
 import { isStatePut, isStateTool, type Memory, placedPut, recalledStrangers } from "../tools/state.ts";
+import { misfitOf } from "../tools/tool-input.ts";
 import { audienceOf, takesPrivateText, withReferences } from "./admit.ts";
 import { isReadIn, type Reader, type Reading, readingsOf } from "./inner/reading.ts";
 import { settingsAt, toolsAt } from "./offer.ts";
@@ -39,7 +39,8 @@ export function planCall(
     return { type: "tool:result", ...named, ...outcome, ...("error" in outcome ? {} : { planned: true }) };
   };
   const { operation, aliases } = operationOf(scene, call, tool);
-  const misfit = operation.filtered && !operation.kind && misfitOf(withReferences(tool, operation.input), operation.input);
+  const misfit =
+    operation.filtered && !operation.kind && misfitOf(withReferences(tool, operation.input), operation.input);
   if (misfit) return [answer(refusedCall(`private text was removed for the public: ${misfit}`, "input.invalid"))];
   const held: JsonObject = call.step !== undefined && operation.held ? { held: operation.held } : {};
   const same = state.run.operations.find((planned) => !planned.withdrawn && isOf(planned, operation));
