@@ -162,12 +162,13 @@ describe.each(["skillflow.run/1", "skillflow.run/2"] as const)("format %s", (sch
     expect(readFileSync(path, "utf8")).toBe(`${changed}\n`);
   });
 
-  test("a record that lost its beginning is named as altered, and what never was one as no run", async () => {
+  test("a record that lost its beginning is named as altered, and what never was one as none", async () => {
     writeFileSync(path, `${["{}", ...lines.slice(1)].join("\n")}\n`);
     expect(await codeOf(store.read("a"))).toBe("run.altered");
     expect((await store.verify("a")).problems[0]).toMatchObject({ record: 1, line: 1 });
     writeFileSync(path, "{}\n{}\n");
-    expect(await codeOf(store.verify("a"))).toBe("recording.invalid");
+    expect(await codeOf(store.read("a"))).toBe("recording.invalid");
+    expect((await store.verify("a")).problems).toEqual([{ record: 1, line: 1, what: "it is not a run's record" }]);
   });
 
   test("a run that was recorded without digests is carried on without", async () => {

@@ -211,16 +211,31 @@ describe("alerts of one cause", () => {
   });
 
   it("are known if sent again after the run that they joined, also after a restart", async () => {
-    const { cwd, listener } = await listening({ fingerprint: "input.service" });
+    let release: () => void = () => undefined;
+    const held = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    const model: Model = {
+      provider: "held",
+      async reply() {
+        await held;
+        return { parts: [{ type: "text", text: "said" }], stop: "end", usage: null };
+      },
+    };
+    const models = new Map([["held", model]]);
+    const cwd = project({ model: "held:x", sources: { hook: { ...SOURCE, fingerprint: "input.service" } } });
+    const listener = await startListening(cwd, {}, { models });
+    running.push(listener);
     const alerts = [signed({ service: "api" }), signed({ service: "api" })];
     const answers = await Promise.all(alerts.map((alert) => send(listener.url, alert)));
     expect(answers.map(({ status }) => status).sort()).toEqual([200, 202]);
     const run = answers.map(runOf)[0];
+    release();
     await listener.until(() => listener.ended.length === 1);
     for (const alert of alerts) expect((await send(listener.url, alert)).json).toEqual({ run, duplicate: true });
     await listener.stop();
     running.pop();
-    const again = await startListening(cwd);
+    const again = await startListening(cwd, {}, { models });
     running.push(again);
     for (const alert of alerts) expect((await send(again.url, alert)).json).toEqual({ run, duplicate: true });
   });
