@@ -48,7 +48,8 @@ describe("on GitHub Actions", () => {
       taken: "a file",
     });
     const given = args.includes("--model") ? args : [...args, "--model", "script:s.json"];
-    const refused = await runHere(["run", ...given], { cwd, env: { ...env, MY_TOKEN: "q81kkpw92mmxv" } });
+    const refused = await runHere(["run", ...given], { cwd, env: { ...env, MY_KEY: "1", MY_TOKEN: "q81kkpw92mmxv" } });
+    expect(refused.stderr).not.toContain("::add-mask::1\n");
     expect(refused.code).toBeGreaterThan(1);
     expect(refused.stderr).toMatch(/^::add-mask::q81kkpw92mmxv\n[\s\S]*^::error /m);
     expect(refused.stderr.split("\n")[0]).toBe("::add-mask::q81kkpw92mmxv");

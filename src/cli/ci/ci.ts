@@ -3,7 +3,7 @@ import { appendFileSync } from "node:fs";
 import type { Workspace } from "../../app/host.ts";
 import { secretsOf } from "../../app/secrets.ts";
 import { unwritten } from "../../core/base/errors.ts";
-import { createRedactor } from "../../core/base/redact/redact.ts";
+import { createRedactor, type Redactor, type Secret } from "../../core/base/redact/redact.ts";
 import type { Plan } from "../../core/engine/event/operation.ts";
 import type { Report } from "../../reports/model/report.ts";
 import type { Io } from "../io.ts";
@@ -83,9 +83,19 @@ export function githubActions({
 
 /** Redacts the secrets of the project's environment from all further text, and masks them in GitHub Actions. */
 export async function hideSecrets(io: Io, workspace: Workspace): Promise<void> {
-  const secrets = secretsOf(workspace);
-  await githubActions(io)?.mask(secrets.map(({ value }) => value));
-  io.protect(createRedactor(secrets));
+  await maskSecrets(io, { secrets: secretsOf(workspace) });
+}
+
+/** Redacts secrets from all further text and masks them. A value that is too short to redact is not masked either. */
+export async function maskSecrets(
+  io: Io,
+  {
+    secrets,
+    redactor = createRedactor(secrets),
+  }: { readonly secrets: readonly Secret[]; readonly redactor?: Redactor },
+): Promise<void> {
+  await githubActions(io)?.mask(secrets.flatMap(({ value }) => (redactor.text(value) === value ? [] : [value])));
+  io.protect(redactor);
 }
 
 function append(path: string | undefined, text: string): void {

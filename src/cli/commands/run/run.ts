@@ -24,7 +24,7 @@ import type { ChangedPrompt } from "../../../core/engine/event/prompt.ts";
 import type { Observer, RunQueue } from "../../../core/engine/ports.ts";
 import { describePlan, detailExitCode } from "../../../core/engine/result/plan.ts";
 import { endOf, type Said, wordOf } from "../../../core/engine/result/waiting.ts";
-import { githubActions, hideSecrets } from "../../ci/ci.ts";
+import { githubActions, hideSecrets, maskSecrets } from "../../ci/ci.ts";
 import { list, openProject, readInput, sourceChoices, text } from "../../flags.ts";
 import { continuedRun, type Flags, type Io, interruptSignal } from "../../io.ts";
 import { checkPlaces, chooseOutputs, type Outputs, type WrittenFile, writeOutputs } from "../../outputs.ts";
@@ -223,9 +223,7 @@ async function watchRun(io: Starting, flags: Flags, watched: Watched): Promise<n
 async function watchPrepared(io: Starting, flags: Flags, watched: Watched): Promise<number> {
   const { outputs, prepared, workspace, signal, allowsChanges = true } = watched;
   const github = githubActions(io);
-  const { redactor, secrets } = prepared;
-  await github?.mask(secrets.flatMap(({ value }) => (redactor.text(value) === value ? [] : [value])));
-  io.protect(redactor);
+  await maskSecrets(io, prepared);
   checkPlaces(io, outputs);
   const paint = painter(io, flags);
   for (const warning of prepared.warnings) await io.err(`${plainLine(warning)}\n`);
