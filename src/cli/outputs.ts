@@ -2,7 +2,7 @@ import { accessSync, constants, statSync, writeFileSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
 import { REPORT_KINDS, type Report, type ReportKind, renderReport } from "../app/views/reports.ts";
 import { projectFolder } from "../app/workspace.ts";
-import { unwritten, usageError } from "../core/base/errors.ts";
+import { attempt, unwritten, usageError } from "../core/base/errors.ts";
 import { defined, nearest } from "../core/base/values.ts";
 import type { Plan } from "../core/engine/event/operation.ts";
 import { makeFolder, replaceFile } from "../files/files.ts";
@@ -53,7 +53,7 @@ export function checkPlaces(
 ): void {
   const paths = reports.map(({ path }) => resolve(host.cwd, path));
   const folders = [...(out === undefined ? [] : [resolve(host.cwd, out)]), ...paths.filter(isOurs).map(dirname)];
-  const isFolder = (path: string) => statSync(path, { throwIfNoEntry: false })?.isDirectory();
+  const isFolder = (path: string) => attempt(() => statSync(path))?.isDirectory();
   const file = folders.find((folder) => isFolder(folder) === false);
   if (file !== undefined) throw usageError(`cannot write the results, so nothing ran: ${file} is not a folder`);
   const folder = paths.find(isFolder);

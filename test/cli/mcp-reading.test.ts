@@ -85,7 +85,7 @@ it("a run that goes on may read what it was told before, and nothing else", asyn
   expect((await runHere(RUN, { cwd, env })).code).toBe(0);
   writeFileSync(
     join(cwd, "more.json"),
-    JSON.stringify(scriptOf({ text: "" }, { text: "" }, { text: "" }, ...tries, { text: "read" })),
+    JSON.stringify(scriptOf(...tries, { text: "read" })),
   );
   const resume = ["resume", "r", "--from", "read", "--model", "script:more.json", ...pinned(cwd, "served")];
   const resumed = await runHere(resume, { cwd, env });
