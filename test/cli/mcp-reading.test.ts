@@ -83,10 +83,7 @@ it("a run that goes on may read what it was told before, and nothing else", asyn
   const tries = ["log://api-1", "file:///etc/passwd"].map((uri) => call("served_read_resource", { uri }));
   const cwd = project(LINKING, scriptOf(call("served_look"), { text: "seen" }, { text: "done" }));
   expect((await runHere(RUN, { cwd, env })).code).toBe(0);
-  writeFileSync(
-    join(cwd, "more.json"),
-    JSON.stringify(scriptOf(...tries, { text: "read" })),
-  );
+  writeFileSync(join(cwd, "more.json"), JSON.stringify(scriptOf(...tries, { text: "read" })));
   const resume = ["resume", "r", "--from", "read", "--model", "script:more.json", ...pinned(cwd, "served")];
   const resumed = await runHere(resume, { cwd, env });
   expect(resumed.code, resumed.stderr).toBe(0);
