@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { mkdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, it, test } from "vitest";
@@ -426,6 +426,15 @@ describe("a file of the checkout that holds credentials", () => {
     const { events } = await runFlow(cwd, {});
     expect(JSON.stringify(events)).toContain("it is [redacted:");
     expect(JSON.stringify(events)).not.toContain(secret);
+  });
+
+  it("is read before those of many submodules, one of which cannot be read", async () => {
+    const names = Array.from({ length: 300 }, (_, index) => `.git/modules/m${index}/config`);
+    const config = `# a comment that ends in \\\n[remote "origin"]\n\turl = https://ci:${held}@git.example.com/a.git\n`;
+    const modules = Object.fromEntries(names.map((name) => [name, "[core]\n"]));
+    const cwd = makeProject({ ...FILES, ...modules, "script.json": saying(held), ".git/config": config });
+    symlinkSync("config", join(cwd, ".git/modules/config"));
+    expect(JSON.stringify((await runFlow(cwd, {})).events)).not.toContain(held);
   });
 
   it("is looked for at the repository's root too", async () => {

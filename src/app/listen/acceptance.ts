@@ -66,15 +66,18 @@ export function openAcceptance(
     }
   };
 
-  /** Remembers the delivery, because no run has the id that is made from it. */
-  const join = async (id: string, run: string): Promise<Taken> => {
-    const states = { [DELIVERED]: { changes: [savedEntry(id, { run })], limits: KEPT } };
-    await workspace.state.apply({ id: `${id}/joined`, states });
+  /** Joined deliveries by the id that their own run would have. In memory: a flood of alerts must not fill a state. */
+  const joinedBefore: JoinedDeliveries = new Map();
+
+  const join = (id: string, run: string): Taken => {
+    const [oldest] = joinedBefore.size >= MOST_JOINED ? joinedBefore.keys() : [];
+    if (oldest !== undefined) joinedBefore.delete(oldest);
+    joinedBefore.set(id, { known: run, at: new Date().toISOString() });
     return { kind: "joined", run };
   };
 
   const take = async (delivery: Arrival, input: JsonObject, fingerprint: Json | undefined): Promise<Taken> => {
-    const known = await knownRun(workspace, delivery);
+    const known = await knownRun(workspace, delivery, joinedBefore);
     if ("known" in known) return { kind: "duplicate", run: known.known };
     const cooling = coolingOf(delivery.source, fingerprint);
     const { document } = delivery.source;
@@ -131,8 +134,6 @@ function coolingOf({ said }: Origin, fingerprint: Json | undefined): Cooling | u
 
 /** State that maps a fingerprint to its run from acceptance on. A cool-down starts only when the run ends. */
 const JOINED = "_listen_joined";
-/** State that maps a joined delivery, by the id that its own run would have, to the run. */
-const DELIVERED = "_listen_delivered";
 const KEPT = { keepMs: 62 * 24 * 60 * 60 * 1000, maxEntries: 1000 };
 /** Longest time to join alerts to a run, so that a run that never ends does not swallow them forever. */
 const MOST_JOINED_MS = 24 * 60 * 60 * 1000;
@@ -153,15 +154,18 @@ async function underWay({ state, store }: Workspace, key: string): Promise<strin
 const SAME_MS = 5 * 60 * 1000;
 
 type Known = { readonly known: string } | { readonly fresh: string };
+type JoinedDeliveries = Map<string, { readonly known: string; readonly at: string }>;
+const MOST_JOINED = 10_000;
 
 /** Derives the run's id from the delivery, so that a delivery starts at most one run on any machine. */
-async function knownRun({ store, state }: Workspace, { source, id, digest }: Arrival): Promise<Known> {
+async function knownRun(
+  { store }: Workspace,
+  { source, id, digest }: Arrival,
+  joinedBefore: JoinedDeliveries,
+): Promise<Known> {
   const takenBy = async (own: string) => {
     const at = (await ifKnown(() => store.skim(own)))?.record.at;
-    if (at !== undefined) return { known: own, at };
-    const joined = (await entriesIn(state, DELIVERED)).find(({ key }) => key === own);
-    const run = textAt(joined?.data, "run");
-    return joined && run !== undefined ? { known: run, at: joined.first_seen } : undefined;
+    return at === undefined ? joinedBefore.get(own) : { known: own, at };
   };
   if (id !== undefined) {
     const run = runIdOf(source, id);

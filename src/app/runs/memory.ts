@@ -20,7 +20,7 @@ import {
 } from "../../core/engine/record/memory.ts";
 import { recordedSettings } from "../../core/engine/settings/settings.ts";
 import { COOL_DOWNS, changesOf, DAYS } from "../../core/engine/state/entries.ts";
-import { placedPut, touchOf } from "../../core/engine/tools/state.ts";
+import { isStatePut, placedPut, touchOf } from "../../core/engine/tools/state.ts";
 import { tell } from "../../run/drive.ts";
 import type { Workspace } from "../host.ts";
 
@@ -154,7 +154,8 @@ export async function applyPut(
   return output;
 }
 
-function appliedTouches({ operation: { tool, input }, application: { standing, output = null } }: PlannedOperation) {
-  const touch = standing === "applied" ? touchOf(tool, input, output, "") : undefined;
-  return touch ?? [];
+function appliedTouches({ operation, application: { standing, output = null } }: PlannedOperation) {
+  const { skill, tool, input } = operation;
+  if (standing !== "applied" || !isStatePut({ skill, name: tool })) return [];
+  return touchOf(tool, input, output, "") ?? [];
 }

@@ -175,9 +175,10 @@ export function isReservedVariable(name: string): boolean {
 const SECRET_NAME =
   /PASSWORD|PASSWD|(?:TOKEN|SECRET|APIKEY|SECRETKEY|CREDENTIAL)S?\d*(?:_|$)|(?:^|_)(?:KEY|DSN)S?\d*(?:_|$)/i;
 
-/** Checks whether a variable's name marks it as secret, even if no skill uses it. */
+/** Checks whether a variable's name marks it as secret, even if no skill uses it. A place or a limit is not one. */
 export function isSecretName(name: string): boolean {
-  return SECRET_NAME.test(name) || endsAsSecret(name);
+  const isPlain = /_(?:DIR|DIRECTORY|FOLDER)$/i.test(name) || (/TOKENS$/i.test(name) && /(?:^|_)MAX_/i.test(name));
+  return !isPlain && (SECRET_NAME.test(name) || endsAsSecret(name));
 }
 
 const SECRET_END =

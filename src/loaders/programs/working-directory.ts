@@ -17,7 +17,7 @@ export function mountWorkDir(
   const readOnly: Mount = { source: workDir, target: workDir, writable: false };
   if (!writable) return readOnly;
   const root = realpathSync(workDir);
-  const named = [...writable.keep(), ...own, ...submodules(root), ...repositories(root)];
+  const named = [...writable.keep(), ...own, ...submodules(root), ...repositoriesOf(writable, root)];
   const kept = named.flatMap((path) => (existsSync(path) ? [path, realpathSync(path)] : [path]));
   if (kept.some((path) => isWithin(path, root))) return readOnly;
   const first = kept.filter((path) => isWithin(root, path)).map((path) => relative(root, path).split(sep)[0] ?? "");
@@ -31,6 +31,15 @@ const ALWAYS = [".git", ".github", ".skillflow", ".skillflow.yml", "node_modules
 const MODULES = ".gitmodules";
 const MOST_FOLDERS = 10_000;
 
+const searched = new WeakMap<object, readonly string[]>();
+
+/** Searches once for all calls of a workspace. */
+function repositoriesOf(writable: object, root: string): readonly string[] {
+  const found = searched.get(writable) ?? repositories(root);
+  searched.set(writable, found);
+  return found;
+}
+
 /**
  * Returns the folders of the root that are or contain Git repositories, whose hooks and config can name programs. Does
  * not search `node_modules`, and also returns folders that it cannot read completely or that exceed the limit.
@@ -42,14 +51,15 @@ function repositories(root: string): readonly string[] {
     const folder = folders[index] ?? root;
     const entries = attempt((): Dirent[] => readdirSync(folder, { withFileTypes: true }));
     if (folder !== root && (!entries || entries.some(({ name }) => name === ".git"))) found.push(folder);
-    else for (const entry of entries ?? []) if (isSearched(entry)) folders.push(join(folder, entry.name));
+    else
+      for (const entry of entries ?? []) if (isSearched(entry, folder === root)) folders.push(join(folder, entry.name));
   }
   const kept = [...found, ...folders.slice(MOST_FOLDERS)].map((folder) => relative(root, folder).split(sep)[0] ?? "");
   return [...new Set(kept)].map((name) => join(root, name));
 }
 
-function isSearched(entry: Dirent): boolean {
-  return entry.isDirectory() && !ALWAYS.includes(entry.name);
+function isSearched(entry: Dirent, isTop: boolean): boolean {
+  return entry.isDirectory() && entry.name !== "node_modules" && !(isTop && ALWAYS.includes(entry.name));
 }
 
 /** Returns the paths of Git submodules. Git reads the config files inside them, which can name programs. */

@@ -1,6 +1,7 @@
-import { lstatSync, readdirSync, statSync } from "node:fs";
+import { type Dirent, lstatSync, readdirSync, statSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { parseEnv } from "node:util";
+import { attempt } from "../../core/base/errors.ts";
 import type { Secret } from "../../core/base/redact/secret-forms.ts";
 import { percentDecoded } from "../../core/base/values.ts";
 import { readSmall } from "../../files/files.ts";
@@ -17,56 +18,55 @@ const MOST_FOLDERS = 2000;
 
 function gitCredentials(folder: string, home: string | undefined): Secret[] {
   const found: Secret[] = [];
-  const open = gitConfigs(folder);
-  const seen = new Set<string>();
-  for (let path = open.pop(); path !== undefined && seen.size < MOST_CONFIGS; path = open.pop()) {
-    if (seen.has(path)) continue;
-    seen.add(path);
-    // A backslash at the end of a line continues it.
-    const text = (readSmall(path) ?? "").replace(/\\\r?\n/g, "");
+  const paths = new Set(gitConfigs(folder));
+  let read = 0;
+  for (const path of paths) {
+    if (read++ === MOST_CONFIGS) break;
+    const written = readSmall(path) ?? "";
+    // A backslash at the end of a line continues it, but not that of a comment.
+    const text = `${written}\n${written.replace(/\\\r?\n/g, "")}`;
     found.push(...userParts(text).map((value) => ({ name: "git-config", value })));
     for (const header of valuesOf(text, /^(?:[ \t]*\[[^\]\n]*\])?[ \t]*extraheader[ \t]*=[ \t]*(\S.*)/gim)) {
       const credential = header.replace(/^[\w-]+:\s*(?:(?:basic|bearer|token)\s+)?/i, "");
       found.push(...[header, credential, ...basicParts(credential)].map((value) => ({ name: "git-config", value })));
     }
     for (const given of valuesOf(text, /^(?:[ \t]*\[[^\]\n]*\])?[ \t]*path[ \t]*=[ \t]*(\S.*)/gim)) {
-      open.push(given.startsWith("~/") && home ? join(home, given.slice(2)) : resolve(dirname(path), given));
+      paths.add(given.startsWith("~/") && home ? join(home, given.slice(2)) : resolve(dirname(path), given));
     }
   }
   return found;
 }
 
-/** Lists Git config files. In a linked worktree, `.git` is a file with the repository's path. */
+/** Lists Git config files, those of submodules last. In a linked worktree, `.git` is a file with the repository's path. */
 function gitConfigs(folder: string): string[] {
   const own = join(folder, ".git");
   const pointer = /^gitdir:[ \t]*(\S.*)/m.exec(readSmall(own) ?? "")?.[1]?.trimEnd();
-  if (pointer === undefined) return configsOf(own);
-  const directory = resolve(folder, pointer);
+  const directory = pointer === undefined ? own : resolve(folder, pointer);
   const common = readSmall(join(directory, "commondir"))?.trim();
-  return [
-    ...configsOf(directory),
-    join(directory, "config.worktree"),
-    ...(common ? configsOf(resolve(directory, common)) : []),
-  ];
+  const repositories = [directory, ...(common ? [resolve(directory, common)] : [])];
+  const files = [...repositories.map((at) => join(at, "config")), join(directory, "config.worktree")];
+  return [...files, ...repositories.flatMap(submoduleConfigs)];
 }
 
-/** Lists the config files of a repository and of its submodules, which can have submodules of their own. */
-function configsOf(repository: string): string[] {
+/** Lists the config files of a repository's submodules, which can have submodules of their own. */
+function submoduleConfigs(repository: string): string[] {
   const found: string[] = [];
-  const open = [repository];
+  const open = [join(repository, "modules")];
   for (let looked = 0; open.length > 0 && looked < MOST_FOLDERS; looked++) {
-    const at = open.pop() ?? repository;
-    const isRepository = at === repository || statSync(join(at, "config"), { throwIfNoEntry: false })?.isFile();
-    if (isRepository) found.push(join(at, "config"));
+    const at = open.pop() ?? "";
+    const config = join(at, "config");
+    const isRepository = attempt(() => statSync(config))?.isFile() === true;
+    if (isRepository) found.push(config);
     open.push(...foldersIn(isRepository ? join(at, "modules") : at));
   }
   return found;
 }
 
 function foldersIn(folder: string): string[] {
-  if (!lstatSync(folder, { throwIfNoEntry: false })?.isDirectory()) return [];
-  const folders = readdirSync(folder, { withFileTypes: true }).filter((entry) => entry.isDirectory());
-  return folders.slice(0, MOST_FOLDERS).map(({ name }) => join(folder, name));
+  if (attempt(() => lstatSync(folder))?.isDirectory() !== true) return [];
+  const entries = attempt((): Dirent[] => readdirSync(folder, { withFileTypes: true })) ?? [];
+  const folders = entries.filter((entry) => entry.isDirectory()).slice(0, MOST_FOLDERS);
+  return folders.map(({ name }) => join(folder, name));
 }
 
 function valuesOf(text: string, pattern: RegExp): string[] {

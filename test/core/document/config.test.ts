@@ -176,7 +176,14 @@ describe("a variable's name", () => {
     "SECRETS_JSON",
   ])("%s says that it is secret", (name) => expect(isSecretName(name)).toBe(true));
 
-  test.each(["PATH", "KEYBOARD", "MONKEY", "TOKENIZER", "STAGE", "SECRETARY_NAME"])("%s does not", (name) =>
-    expect(isSecretName(name)).toBe(false),
-  );
+  test.each([
+    "PATH",
+    "KEYBOARD",
+    "MONKEY",
+    "TOKENIZER",
+    "STAGE",
+    "SECRETARY_NAME",
+    "CLAUDE_CODE_MAX_OUTPUT_TOKENS",
+    "CREDENTIALS_DIRECTORY",
+  ])("%s does not", (name) => expect(isSecretName(name)).toBe(false));
 });

@@ -12,6 +12,7 @@ import {
   type ReviewedPlan,
   refuseDeniedPlan,
   refuseWrites,
+  reviewPlan,
   reviewRun,
   skillOf,
 } from "../../../app/runs/apply.ts";
@@ -168,7 +169,8 @@ async function reportPlan(
   flags: Flags,
   { given, reports }: { readonly given: string; readonly reports: PlanReports },
 ): Promise<number> {
-  const { stored, operations } = await review(io, openGuarded(io, flags), given);
+  openGuarded(io, flags);
+  const { stored, operations } = reviewPlan(continuedRun(io), planAt(io.host.cwd, given));
   const { run } = stored.record;
   const plan = viewPlan({ ...stored, operations });
   await writeReports(io, reports, plan);
