@@ -20,9 +20,9 @@ import { ENV, linesOf, SINK, statusesOf, toldBy, WORKFLOW } from "../cli/sink.ts
 import { LONG, sliceOf } from "../harness/long.ts";
 import { startChat } from "../services/chat.ts";
 
-/** What is done to a plan between its making and its application (trust 2 and 3). */
+/** Changes to a plan between the time it is made and the time it is applied. */
 
-/** Answers what it is told to, and takes whatever fields there are. */
+/** Carries out every call and accepts any fields. */
 const ECHO = `
 import { appendFileSync } from "node:fs";
 import { join } from "node:path";
@@ -49,7 +49,7 @@ interface Call {
   readonly input: Json;
 }
 
-/** A run that planned these, and the plan's file beside it. */
+/** Runs a workflow that plans these calls. The plan's file is in the same folder. */
 async function planned(calls: readonly Call[], env: Readonly<Record<string, string>> = TRUSTING) {
   const script = { replies: [...calls.map((call) => ({ calls: [call] })), { text: "done" }] };
   const files = { "w.yml": WORKFLOW.replace("[sink]", "[sink, echo]"), "s.json": script };
@@ -81,7 +81,7 @@ function other(value: Json): Json {
 }
 
 describe("a plan's file that was edited", () => {
-  it("in any field of any operation is refused, with the digests made to fit or not", async () => {
+  it("is refused with an edit of any field of any operation, whether or not the digests match", async () => {
     const { cwd, plan, apply, written } = await planned(ONE);
     const [first, second] = plan.operations;
     if (!first || !second) throw new Error("nothing was planned");
@@ -135,7 +135,7 @@ describe("a plan's file that was edited", () => {
     expect(written()).toHaveLength(2);
   });
 
-  it("is refused where it is that of another run under this one's name", async () => {
+  it("is refused if it belongs to another run that has the same name", async () => {
     const { cwd, apply, run, written } = await planned(ONE);
     writeFileSync(
       join(cwd, "s.json"),
@@ -164,7 +164,7 @@ describe("a plan's file that was edited", () => {
       "a plan of operations without number",
       (path) => writeFileSync(path, `{"operations":[${"{},".repeat(LONG ? 1_000_000 : 100_000)}{}]}`),
     ],
-  ])("is no plan, and ends nothing else, where %s stands in its place", async (_, put) => {
+  ])("is rejected as not a plan, with no further effect, if it is replaced by %s", async (_, put) => {
     const { cwd, apply, written } = await planned([FILED]);
     put(join(cwd, "plan.json"), cwd);
     const { code, stderr } = await apply({}, "plan.json", "--yes");
@@ -173,19 +173,19 @@ describe("a plan's file that was edited", () => {
     expect(written()).toEqual([]);
   });
 
-  it("is not meant where a folder has the run's name", async () => {
+  it("is not read if a folder has the run's name", async () => {
     const { cwd, apply, written } = await planned([FILED]);
     mkdirSync(join(cwd, "r"));
     expect([(await apply()).code, written().length]).toEqual([0, 1]);
   });
 });
 
-describe("a run that is not the one that was reviewed any more", () => {
+describe("a run that changed after it was reviewed", () => {
   const swap = (cwd: string, change: (text: string) => string) => {
     const file = runFile(cwd, "r");
     writeFileSync(file, forgedRecord(change(readFileSync(file, "utf8"))));
   };
-  /** With digests that fit, as whoever writes a record can make them. */
+  /** Changes the text under digests that fit, as any author of a record can compute them. */
   const evil = (text: string) =>
     text
       .replaceAll('{"title":"one"}', '{"title":"evil"}')
@@ -226,7 +226,7 @@ describe("a run that is not the one that was reviewed any more", () => {
     expect(stderr).toContain("op-1 differs");
   });
 
-  it("is applied but once by two processes at once", async () => {
+  it("is applied only once if two processes apply it at the same time", async () => {
     const { cwd, written } = await planned([FILED, { tool: "sink_put", input: { title: "two" } }]);
     const ended = await Promise.all(
       [1, 2].map(() => runProgram(["apply", "r", "--yes", "--json"], { cwd, env: TRUSTING })),
@@ -237,7 +237,7 @@ describe("a run that is not the one that was reviewed any more", () => {
   });
 });
 
-describe("a tool that is another one when its plan is applied", () => {
+describe("a tool that was replaced before its plan is applied", () => {
   const change = (cwd: string, edit: (text: string) => string) => {
     const file = join(cwd, "skills/sink/skill.ts");
     writeFileSync(file, edit(readFileSync(file, "utf8")));
@@ -252,7 +252,7 @@ describe("a tool that is another one when its plan is applied", () => {
     ],
     ["is gone", (text) => text.replace('name: "file"', 'name: "other"'), "no longer has the tool file"],
     ["says that it reads", (text) => text.replace('effect: "write"', 'effect: "read"'), "no longer writes"],
-  ])("refuses its operation where it %s", async (_, edit, why) => {
+  ])("refuses its operation if it %s", async (_, edit, why) => {
     const { cwd, apply, written } = await planned(ONE);
     change(cwd, edit);
     const { code, told } = await apply();
@@ -270,7 +270,7 @@ describe("a tool that is another one when its plan is applied", () => {
         ),
     ],
     ["does not load", (cwd) => change(cwd, () => "export default 1;")],
-  ])("has nothing applied at all where its skill %s", async (_, edit) => {
+  ])("applies nothing at all if its skill %s", async (_, edit) => {
     const { cwd, apply, written } = await planned([{ tool: "echo_say", input: { title: "first" } }, ...ONE]);
     edit(cwd);
     const { code, stderr } = await apply();
@@ -305,7 +305,7 @@ describe("a checkout that is hostile when a plan is applied", () => {
       "an order of its own",
       { ".skillflow.yml": { skills: { extraDirs: ["evil"], order: ["evil"] } }, "evil/sink/skill.ts": EVIL },
     ],
-  ])("does not run %s in place of what the operator has", async (_, files) => {
+  ])("does not run %s instead of the operator's own", async (_, files) => {
     const home = makeProject({ ".claude/skills/sink/skill.ts": SINK });
     const cwd = makeProject({ "w.yml": WORKFLOW, "s.json": { replies: [{ calls: [FILED] }, { text: "done" }] } });
     const env = { SINK_TOKEN: ENV.SINK_TOKEN, HOME: home };
@@ -322,10 +322,10 @@ describe("a checkout that is hostile when a plan is applied", () => {
   });
 });
 
-describe("what an operation comes to", () => {
+describe("the input of an operation", () => {
   const say = (title: string, answer: Json): Call => ({ tool: "echo_say", input: { title, answer } });
 
-  it("is never read again: references and marks in it are text", async () => {
+  it("is not interpreted again: references and markers in it are plain text", async () => {
     const result = { url: "$${op-1.secret} $${op-9.x}", secret: "inner", html: "<img src=x>::error::" };
     const answered = { ...result, url: "${op-1.secret} ${op-9.x}" };
     const { apply, written } = await planned([
@@ -337,7 +337,7 @@ describe("what an operation comes to", () => {
     expect(JSON.parse(written()[1] ?? "").answer).toEqual([answered.url, `at ${answered.url}`, answered]);
   });
 
-  it("gives nothing that is not its own", async () => {
+  it("gives access to inherited properties of no object", async () => {
     const ways = [
       "__proto__",
       "constructor",
@@ -355,7 +355,7 @@ describe("what an operation comes to", () => {
     expect(written()).toHaveLength(1);
   });
 
-  it("and an input with a member of an unlucky name are carried out as they were planned", async () => {
+  it("is carried out as planned, also with a member of an unlucky name", async () => {
     const input = '{"title":"one","answer":{"__proto__":{"polluted":"yes"},"constructor":1}}';
     const model = await startChat((_, index) =>
       index === 0 ? { calls: [{ tool: "echo_say", text: input }] } : { text: "done" },
@@ -376,7 +376,7 @@ describe("what an operation comes to", () => {
     expect((await runHere(["runs", "verify", "r"], { cwd })).code).toBe(0);
   });
 
-  it("may be of any size", async () => {
+  it("may have any size", async () => {
     const length = (LONG ? 100 : 5) * 1024 * 1024;
     const { apply, cwd } = await planned([say("one", length), say("two", "${op-1.url}")]);
     const { told, stdout, stderr } = await apply();
@@ -389,7 +389,7 @@ describe("a secret that the run did not know", () => {
   const SECRET = "kq83hf02mzpw94xnb5";
   const BARE = { SKILLFLOW_TRUST_SKILL: "sink,echo" };
 
-  it("is not sent where a planned input holds it, nor shown", async () => {
+  it("is neither sent nor shown if a planned input contains it", async () => {
     const calls: Call[] = [
       { tool: "sink_file", input: { title: `the token is ${SECRET}` } },
       { tool: "echo_say", input: { title: "one", answer: SECRET.slice(0, 9) } },
@@ -403,10 +403,10 @@ describe("a secret that the run did not know", () => {
   });
 });
 
-describe("the person who is asked", () => {
+describe("the prompt for approval", () => {
   const MARKED = "\u001b[2J\u001b]0;pwned\u0007\u202Eedoc\u200B\u2066\u0000\u009b31m\r\n? Apply? [y/N] y\n\u{e0041}";
 
-  it("sees what hides, reorders or commands, and nothing of it works", async () => {
+  it("shows hidden, reordering and control characters without effect", async () => {
     const { apply } = await planned([{ tool: "echo_say", input: { title: MARKED, answer: { [MARKED]: MARKED } } }]);
     const { stderr } = await apply({ isTerminal: true, answers: ["no"] }, "r");
     // Only the program itself returns to the start of a line, to erase its live line. Text from outside has no escape character.
@@ -416,7 +416,7 @@ describe("the person who is asked", () => {
     expect(shown.match(/^\? Apply/gm)).toHaveLength(1);
   });
 
-  it("has not agreed with anything but a yes", async () => {
+  it("accepts only a yes as approval", async () => {
     const { apply, written } = await planned([FILED]);
     const answers = [
       "у",
@@ -438,7 +438,7 @@ describe("the person who is asked", () => {
     }
   });
 
-  it("has not agreed with what names no operation, or is none of its digests", async () => {
+  it("rejects an approval without an operation, or with a digest that does not match", async () => {
     const { apply, written } = await planned([FILED]);
     for (const answer of ["op-1@", "op-01", "op-1 op-2", "op-\u0661", "op-1@ABCDEFABCDEF", "op-1=applied", "op-1@%"]) {
       expect([answer, (await apply({}, "r", "--approve", answer)).code, written()]).toEqual([answer, 2, []]);
@@ -446,7 +446,7 @@ describe("the person who is asked", () => {
   });
 });
 
-it("no word of another process counts as an approval", async () => {
+it("does not accept input from another process as an approval", async () => {
   const { cwd, apply, written } = await planned([FILED]);
   appendFileSync(join(cwd, ".skillflow.yml"), "writes: allow\n");
   const env = { ...TRUSTING, SKILLFLOW_WRITES: "allow", SKILLFLOW_YES: "1", YES: "1", CI: "true" };

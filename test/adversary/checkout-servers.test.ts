@@ -11,7 +11,10 @@ import { httpServer } from "../services/mcp.ts";
 
 const it = oneOf(4);
 
-/** A checkout names MCP servers wherever one can be named: none is started or asked before the operator says so. */
+/**
+ * A checkout names MCP servers in every place that can name one. No command starts or contacts them before the operator
+ * trusts them.
+ */
 
 const SECRET = "canary-of-the-operator";
 const env = { AWS_SECRET_ACCESS_KEY: SECRET };
@@ -44,7 +47,7 @@ const CONTRACT = {
 const skillMd = (name: string, mcp: object) =>
   `---\nname: ${name}\ndescription: d\nmcp: ${JSON.stringify(mcp)}\n---\nAsk.`;
 
-/** Every place that may name a server, by the skill's id. */
+/** Every place that can name a server, by the skill's id. */
 const IDS = ["md-run", "md-ask", "yml-run", "yml-ask", "own-run", "own-ask", "bound-run", "bound-ask", "bound-agent"];
 
 function checkout(): string {
@@ -85,7 +88,7 @@ const INITIALIZE = {
 const ask = (...messages: readonly object[]) => messages.map((message) => `${JSON.stringify(message)}\n`).join("");
 
 describe("a server that a checkout names", () => {
-  it("is neither started nor asked nor handed a variable by any command, and none of its tools is offered", async () => {
+  it("is not started, not contacted and given no variable by any command, and none of its tools is offered", async () => {
     const cwd = checkout();
     const asked = http.requests.length;
     const call = { jsonrpc: "2.0", id: 2, method: "tools/call", params: { name: "run_flow", arguments: {} } };
@@ -128,7 +131,7 @@ describe("a server that a checkout names", () => {
     expect(marks(cwd)).toEqual(["ran-own-run"]);
   });
 
-  it.each(["md-ask", "yml-ask", "own-ask", "bound-ask"])("%s is asked once the operator says so", async (id) => {
+  it.each(["md-ask", "yml-ask", "own-ask", "bound-ask"])("%s is contacted once the operator trusts it", async (id) => {
     const cwd = checkout();
     const asked = http.requests.length;
     const run = id === "md-ask" ? runProgram : runInside;
@@ -138,7 +141,7 @@ describe("a server that a checkout names", () => {
     expect(marks(cwd)).toEqual([]);
   });
 
-  it("that is an A2A agent is asked once the operator says so, and no other is", async () => {
+  it("that is an A2A agent is contacted once the operator trusts it, and no other is", async () => {
     const cwd = checkout();
     const asked = http.requests.length;
     await runInside(["run", "flow.yml", ...MODEL, "--trust-skill", "bound-agent"], { cwd, env });
@@ -146,7 +149,7 @@ describe("a server that a checkout names", () => {
     expect(marks(cwd)).toEqual([]);
   });
 
-  it("of a committed run waits too, whatever folder the runs are in", async () => {
+  it("of a committed run must be trusted too, whatever folder the runs are in", async () => {
     const mine = checkout();
     await runInside(["run", "flow.yml", "--run-id", "r", ...MODEL], { cwd: mine, env });
     const cwd = makeProject({ ".git/HEAD": "", "script.json": scriptOf({ text: "done" }) });
@@ -197,7 +200,7 @@ describe("a server of the user's own", () => {
     ["behind a link in the user's folder", (home) => join(home, ".skillflow/linked/flow.yml")],
     ["in another checkout", (home) => join(home, "src/other/flow.yml")],
     ["in a checkout that lies in the user's folder", (home) => join(home, ".claude/plugins/other/flow.yml")],
-  ])("is no server %s", async (_, place) => {
+  ])("does not count as the user's own %s", async (_, place) => {
     const HOME = makeProject({
       "downloads/flow.yml": flow(command("own")),
       "src/other/flow.yml": flow(command("own")),
@@ -213,7 +216,7 @@ describe("a server of the user's own", () => {
     expect(ended.stderr).toContain("--trust-skill own");
   });
 
-  it("is no server of a home directory that is the checkout itself", async () => {
+  it("does not count as the user's own if the home directory is the checkout itself", async () => {
     const cwd = makeProject({ ...script, ".skillflow/flow.yml": flow(command("own")) });
     await runInside(["run", ".skillflow/flow.yml", ...MODEL], { cwd, env: { HOME: cwd } });
     expect(marks(cwd)).toEqual([]);
@@ -221,7 +224,7 @@ describe("a server of the user's own", () => {
 });
 
 describe("a dry run", () => {
-  it("connects none that is trusted either, and says whose tools it leaves out", async () => {
+  it("connects no server, not even a trusted one, and reports whose tools it leaves out", async () => {
     const cwd = checkout();
     const asked = http.requests.length;
     const trusting = { ...env, SKILLFLOW_TRUST_SKILL: IDS.join(",") };
@@ -290,7 +293,7 @@ describe("on a terminal", () => {
     ["in CI", RUN, { CI: "1" }],
     ["by a replay", ["replay", "r", "--tools", "live"], {}],
     ["by doctor", ["doctor", "flow.yml", "--live"], {}],
-  ])("nobody is asked %s", async (_, args, more) => {
+  ])("asks nothing %s", async (_, args, more) => {
     const cwd = makeProject(files);
     const HOME = makeProject({ ".keep": "" });
     if (args.includes("r")) await runInside([...RUN, "--run-id", "r"], { cwd });

@@ -52,7 +52,7 @@ describe("a file that extends one of another host", () => {
   });
   afterAll(() => server.close());
 
-  it("contacts no host, whatever else it says, until the user's own file lists the host", async () => {
+  it("contacts no host, whatever else it contains, until the user's own file lists the host", async () => {
     const host = `127.0.0.1:${(server.address() as AddressInfo).port}`;
     const place = `http://${host}/x.git@${"a".repeat(40)}:base.yml`;
     const own = { extends: { git: place, sha256: "0".repeat(64) }, fetch: { hosts: [host] } };
@@ -74,7 +74,7 @@ describe("a file that extends one of another host", () => {
 });
 
 describe("a value of --set", () => {
-  it("reaches nobody where several skills declare its key", async () => {
+  it("is given to no skill if several skills declare its key", async () => {
     const project = projectWith({ LINEAR_API_KEY: "lin_secret" });
     for (const id of ["evil", "linear", "logs"]) {
       await expect(project.skills.find(id)).rejects.toMatchObject({
@@ -85,17 +85,17 @@ describe("a value of --set", () => {
     }
   });
 
-  it("reaches the one skill that it names", async () => {
+  it("is given to the one skill that it names", async () => {
     const project = projectWith({ "linear.LINEAR_API_KEY": "lin_secret" });
     expect(await configOf(project, "linear")).toMatchObject({ LINEAR_API_KEY: "lin_secret" });
     expect(await configOf(project, "evil")).toEqual({});
   });
 
-  it("reaches the one skill that declares its key", async () => {
+  it("is given to the one skill that declares its key", async () => {
     expect(await configOf(projectWith({ EVIL_MODE: "on" }), "evil")).toEqual({ EVIL_MODE: "on" });
   });
 
-  it("ends a command with 2 where several skills declare its key", async () => {
+  it("ends a command with exit code 2 if several skills declare its key", async () => {
     const args = ["skills", "list", "--set", "LINEAR_API_KEY=lin_secret_value"];
     const { code, stderr } = await runInside(args, { cwd: makeProject(FILES) });
     expect([code, stderr]).toEqual([2, expect.stringContaining("linear.LINEAR_API_KEY=VALUE")]);

@@ -12,7 +12,7 @@ const HOSTILE = {
   "evil.env": 'NODE_OPTIONS="--require ./evil.cjs"\n',
 };
 
-/** The installed file started by itself, as a shell does; or by another name for it. */
+/** The installed file started directly, as a shell does, or through another name. */
 function start(program: string, args: readonly string[], cwd: string) {
   const { env } = programCommand([]);
   return new Promise<{ code: unknown; output: string }>((resolve) => {
@@ -44,7 +44,7 @@ describe("a file of variables whose NODE_OPTIONS run code", () => {
     }
   });
 
-  it("runs nothing by --env-from, even where Node is started without --", async () => {
+  it("runs nothing by --env-from, even if Node is started without --", async () => {
     const { code, stdout, stderr } = await runProgram(["runs", "list", "--env-from", "evil.env"], {
       cwd: makeProject(HOSTILE),
     });
@@ -53,7 +53,7 @@ describe("a file of variables whose NODE_OPTIONS run code", () => {
     expect(stdout + stderr).not.toContain("EVIL RAN");
   });
 
-  it("is refused by the old name wherever it stands, before anything is read", async () => {
+  it("is refused by the old name in any position, before anything is read", async () => {
     for (const args of [
       ["--env-file", "evil.env", "runs", "list"],
       ["runs", "--env-file=evil.env", "list"],
@@ -89,7 +89,7 @@ describe("a file that --env-from names", () => {
     expect(() => seen(`DESK_TOKEN=abc\n${name}=x\n`)).toThrow(`my.env may not hold ${name}`);
   });
 
-  it("gives values to what is not set yet", () => {
+  it("sets only variables that are not set yet", () => {
     expect(seen("A=file\nB=file\nMY_NODE=kept\nPATHS=kept\n", { A: "set" })).toEqual({
       A: "set",
       B: "file",
@@ -98,7 +98,7 @@ describe("a file that --env-from names", () => {
     });
   });
 
-  it("has to be there", () => {
+  it("must exist", () => {
     const io = { host: { cwd: makeProject(), env: {} } } as Io;
     expect(() => withEnvFrom(io, { envFrom: "nowhere" })).toThrow("there is no file nowhere");
   });

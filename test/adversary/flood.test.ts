@@ -13,11 +13,11 @@ import { toolOf } from "../harness/harness.ts";
 import { spreadOf } from "../harness/long.ts";
 import { connectStdio } from "../protocol/mcp-program.ts";
 
-/** Somebody who asks for more at once than a machine can carry. */
+/** A client that asks for more at once than a machine can handle. */
 
 const { logger } = toolContext();
 
-/** Calls of a run or a client of its own. */
+/** A function that makes calls, each instance for its own run or client. */
 function callerOf(handler: Tool["handler"], timeoutMs = 60_000) {
   const tool = { ...toolOf("ops", "t"), handler };
   const call = createCall({
@@ -37,7 +37,7 @@ function times<Value>(count: number, make: () => Value): Value[] {
   return Array.from({ length: count }, make);
 }
 
-/** Calls that are under way until they are released. */
+/** Calls that run until they are released. */
 function holders() {
   let release: (value: string) => void = () => undefined;
   const released = new Promise<string>((resolve) => {
@@ -47,7 +47,7 @@ function holders() {
 }
 
 describe("tool calls of a process", () => {
-  test("are eight at once, whoever asks, and all have their turn", async () => {
+  test("run eight at a time, for all callers together, and all complete", async () => {
     let open = 0;
     let most = 0;
     const work = async () => {
@@ -62,7 +62,7 @@ describe("tool calls of a process", () => {
     expect(outcomes).toEqual(times(240, () => ({ output: "done" })));
   });
 
-  test("are refused where 256 wait already", async () => {
+  test("are refused if 256 are waiting already", async () => {
     const { call, release } = holders();
     const taken = times(8 + 256, () => call());
     const refused = { error: "256 tool calls are waiting already: try again later", code: "calls.full", acted: "no" };
@@ -72,7 +72,7 @@ describe("tool calls of a process", () => {
     expect(await call()).toEqual({ output: "released" });
   });
 
-  test("have their whole time once it is their turn", async () => {
+  test("have their whole timeout once they start", async () => {
     const hanging = times(8, () => callerOf(() => new Promise(() => undefined), 80)());
     const patient = callerOf(() => "in time", 40)();
     expect(await patient).toEqual({ output: "in time" });
@@ -81,7 +81,7 @@ describe("tool calls of a process", () => {
     );
   });
 
-  test("leave the queue when nobody wants them any more", async () => {
+  test("leave the queue when their caller aborts", async () => {
     const { call, release } = holders();
     const taken = times(8, () => call());
     const gone = new AbortController();
@@ -94,7 +94,7 @@ describe("tool calls of a process", () => {
     expect(ran).toBe(false);
   });
 
-  test("do not wait for their own end when they call others", async () => {
+  test("do not wait for themselves when they make nested calls", async () => {
     const inner = callerOf(() => "inner");
     const outer = callerOf(async () => (await Promise.all(times(3, () => inner()))).length);
     expect(await Promise.all(times(20, () => outer()))).toEqual(times(20, () => ({ output: 3 })));
@@ -133,7 +133,7 @@ describe("a small packed log that unpacks to much", () => {
   });
 });
 
-test("a client of the MCP server that asks for more than it takes is told so", async () => {
+test("a client of the MCP server that makes too many calls gets an error", async () => {
   const { client, transport } = await connectStdio({ cwd: makeProject() });
   const refused: unknown[] = [];
   const enough = new Promise<void>((resolve) => {

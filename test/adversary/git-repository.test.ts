@@ -48,7 +48,7 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(root, { recursive: true, force: true }));
 
-/** Ways in which a repository among the files can borrow what another one holds; each gets its own `.git`. */
+/** Ways in which a repository among the files can borrow objects of another one. Each gets its own `.git`. */
 const BORROWINGS: readonly (readonly [string, (gitDir: string) => void])[] = [
   ["alternates", (dir) => alternates(join(dir, "objects"), join(secret, ".git/objects"))],
   [
@@ -123,7 +123,7 @@ const BORROWINGS: readonly (readonly [string, (gitDir: string) => void])[] = [
 ];
 
 describe("objects of a repository outside of the working directory", () => {
-  test.each(BORROWINGS)("are not lent by %s", async (_, borrow) => {
+  test.each(BORROWINGS)("are not readable through %s", async (_, borrow) => {
     const { name, gitDir } = hostile();
     borrow(gitDir);
     expect(await everything(name)).not.toContain(SECRET);
@@ -134,14 +134,14 @@ describe("objects of a repository outside of the working directory", () => {
     }
   });
 
-  test("are lent by a repository that the operator named", async () => {
+  test("are readable through a repository that the operator named", async () => {
     const { name, gitDir } = hostile();
     alternates(join(gitDir, "objects"), join(secret, ".git/objects"));
     const config = { GIT_REPOSITORY: join(work, name) };
     expect(JSON.stringify(await call("show", { commits: [secretId] }, config))).toContain(SECRET);
   });
 
-  test("are not lent when the model names the operator's repository itself", async () => {
+  test("are not readable when the model names the operator's repository itself", async () => {
     const { name, gitDir } = hostile();
     alternates(join(gitDir, "objects"), join(secret, ".git/objects"));
     const config = { GIT_REPOSITORY: join(work, name) };
@@ -177,7 +177,7 @@ const READINGS: readonly (readonly [string, (gitDir: string) => void])[] = [
     },
   ],
   [
-    "config that is no config",
+    "a malformed config",
     (dir) => {
       rmSync(join(dir, "config"));
       writeFileSync(join(dir, "config"), `${HOST_LINE}\n`);
@@ -203,7 +203,7 @@ describe("a repository's configuration runs nothing", () => {
   const MORE = ["diff.x.command", "gpg.program", "gpg.ssh.program", "core.alternateRefsCommand", "credential.helper"];
   const REMOTE = ["remote.origin.uploadpack", "uploadpack.packObjectsHook", "trailer.x.command", "filter.x.process"];
 
-  test("whatever key names a program, also by an included file", async () => {
+  test("with any key that names a program, also in an included file", async () => {
     const { name, gitDir } = hostile();
     const marker = join(root, `${name}.ran`);
     const script = join(root, `${name}.sh`);
@@ -225,7 +225,7 @@ describe("a repository's configuration runs nothing", () => {
     expect(existsSync(marker)).toBe(false);
   });
 
-  test("a replaced object stays what it was", async () => {
+  test("a replaced object keeps its original content", async () => {
     const { name, gitDir } = hostile();
     writeFileSync(join(dirname(gitDir), "a.txt"), "forged\n");
     const forged = commit(dirname(gitDir), "Forged");
@@ -233,7 +233,7 @@ describe("a repository's configuration runs nothing", () => {
     expect(JSON.stringify(await call("show", { repository: name, commits: ["HEAD~1"] }))).toContain("mine");
   });
 
-  test("a fault of git is told without git's own words", async () => {
+  test("a failure of git is reported without git's own message", async () => {
     const { name, gitDir } = hostile();
     const tree = execFileSync("git", ["rev-parse", "HEAD^{tree}"], { cwd: dirname(gitDir), encoding: "utf8" }).trim();
     rmSync(join(gitDir, "objects", tree.slice(0, 2), tree.slice(2)));
@@ -243,7 +243,7 @@ describe("a repository's configuration runs nothing", () => {
   });
 });
 
-test("repositories of SHA-256 are read all the same", async () => {
+test("repositories with SHA-256 are read too", async () => {
   const folder = join(work, `sha256-${count++}`);
   execFileSync("git", ["init", "-q", "-b", "main", "--object-format=sha256", folder]);
   writeFileSync(join(folder, "a.txt"), "mine\n");
@@ -252,13 +252,13 @@ test("repositories of SHA-256 are read all the same", async () => {
   expect(await call("read_file", { repository: repo, path: "a.txt" })).toMatchObject({ text: "1: mine" });
 });
 
-test("a working tree beside its repository in the working directory is read", async () => {
+test("a working tree next to its repository in the working directory is read", async () => {
   const { name } = hostile();
   execFileSync("git", ["worktree", "add", "-q", "-b", "side", join(work, `${name}-side`)], { cwd: join(work, name) });
   expect(await call("refs", { repository: `${name}-side` })).toMatchObject({ head: "side" });
 });
 
-/** What the tools answer, errors too, when they are asked for the secret repository's commit and for the own ones. */
+/** All answers of the tools, errors included, about the secret repository's commit and the repository's own commits. */
 async function everything(name: string): Promise<string> {
   const questions: readonly (readonly [string, object])[] = [
     ["show", { commits: [secretId] }],
@@ -348,7 +348,7 @@ function packed(): string {
   return folder;
 }
 
-/** A multi-pack-index whose one pack lies in another repository. Made by git, then with the name rewritten. */
+/** A multi-pack-index whose one pack is in another repository. Made by git, then with the name rewritten. */
 function indexElsewhere(gitDir: string): void {
   const away = join(gitDir, "objects/pack");
   const target = join(packed(), ".git/objects/pack");

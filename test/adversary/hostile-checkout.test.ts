@@ -14,8 +14,8 @@ import { AWS, brokenOnes, closeServices, leaksIn, runBounded, snapshot, writtenO
 const it = oneOf(4);
 
 /**
- * One checkout that holds every attack that a repository can make on a user who looks at it: no command starts what it
- * names, sends anything anywhere, reads a file outside of it into an output, writes one, or hangs.
+ * One checkout that holds every attack that a repository can make on a user who looks at it. No command starts what it
+ * names, sends data, copies an outside file into an output, writes one, or hangs.
  */
 
 afterAll(closeServices);
@@ -67,15 +67,15 @@ const COMMANDS: readonly (readonly string[])[] = [
 ];
 
 /**
- * Commands that can keep a process busy forever, those with their own expectation, and the first of each name. The short
- * form runs the others in this process.
+ * Commands that can keep a process busy forever, those with their own expectation, and the first of each name. The
+ * short form runs the others in this process.
  */
 function isBounded(args: readonly string[]): boolean {
   const isFirst = COMMANDS.find(([name]) => name === args[0]) === args;
   return LONG || isFirst || CODES.has(args) || /pipe|endless|slow/.test(args.join(" "));
 }
 
-/** Commands that start servers, which checkout-servers.test.ts attacks, or that this checkout has nothing for. */
+/** Commands that start servers, which checkout-servers.test.ts attacks, or for which this checkout has nothing. */
 const ELSEWHERE = [
   ...["signal", "apply", "init", "skills new", "runs diff", "runs verify", "runs export", "schema", "completion"],
   ...["state list", "state show", "state forget", "state export"],
@@ -89,14 +89,14 @@ function namesOf(specs: readonly CommandSpec[], before = ""): string[] {
   });
 }
 
-/** A run that goes through, and an origin that came along. */
+/** A run that succeeds, and an origin that came with the checkout. */
 const CODES = new Map<readonly string[], number>([
   [RUN, 0],
   [MEMORY, 4],
 ]);
 
 describe("a checkout that holds every attack", () => {
-  it("is tried with every command, unless that is attacked elsewhere", () => {
+  it("is tried with every command, except those attacked elsewhere", () => {
     const lines = COMMANDS.map((args) => `${args.join(" ")} `);
     const untried = namesOf(TABLE).filter((name) => !lines.some((line) => line.startsWith(`${name} `)));
     expect(untried.sort()).toEqual([...ELSEWHERE].sort());
@@ -135,7 +135,7 @@ describe("a checkout that holds every attack", () => {
     });
   });
 
-  it("is data on an event about a pull request, whose base decides", async () => {
+  it("is only data on an event about a pull request: the base decides", async () => {
     const { cwd, home, witness, base } = await hostileCheckout();
     for (const event of ["pull_request", "pull_request_target", "pull_request_review", "pull_request_review_comment"]) {
       const job = { GITHUB_ACTIONS: "true", GITHUB_EVENT_NAME: event, GITHUB_EVENT_PATH: join(cwd, "event.json") };
@@ -150,7 +150,7 @@ describe("a checkout that holds every attack", () => {
   }, 120_000);
 
   it.skipIf(!sandbox)(
-    "brings code that reaches no socket and prints no secret, even if it is trusted",
+    "contains code that reaches no socket and prints no secret, even if it is trusted",
     async () => {
       const { cwd, home } = await hostileCheckout();
       const service = createServer((socket) => socket.end("reached"));
@@ -185,7 +185,7 @@ describe("a checkout that holds every attack", () => {
     expect(made.stdout + made.stderr).toContain(`SKILL_OPENAI_API_TOKEN to ${new URL(server.url).host}`);
   }, 60_000);
 
-  it("is run where the operator trusts it, so that the test above can fail", async () => {
+  it("runs if the operator trusts it, so that the test above can fail", async () => {
     const { cwd, home, witness, server } = await hostileCheckout();
     rmSync(join(cwd, "skillflow.lock"));
     const trusted = ["inline-local", "inline-remote", "doc-local", "plug", "dressed"];

@@ -23,7 +23,7 @@ function expectUntouched({ cwd, home, witness, server }: Recorded, before: Recor
 }
 
 describe("a record that holds every attack", () => {
-  /** Those that every command looks at; the others are gone on with. */
+  /** Records that every command reads. The others are resumed. */
   const SHOWN = ["servers", "marks", "slow", "pipe", "key", ...(LONG ? ["zero"] : [])];
   const OTHERS = ["inner", "commit", "file", "endless", "script", "recording"];
   const RUNS = [...SHOWN, ...OTHERS, ...(LONG ? ["piped", "device"] : [])];
@@ -90,7 +90,7 @@ describe("an artifact that holds every attack", () => {
     return runBounded([...args, "--trust-skill", "other", "--trust-skill", "far"], artifact.cwd, artifact.env);
   };
 
-  it("is refused by the digests that the first job gave", async () => {
+  it("is refused because its digests differ from those of the first job", async () => {
     const planned = await apply("triage/out/plan.json", "--plan-digest", artifact.planDigest);
     expect(planned.code, planned.stderr).toBe(2);
     const verify = ["runs", "verify", "r", "--store", "triage/runs", "--digest", artifact.recordDigest];

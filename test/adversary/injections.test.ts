@@ -16,7 +16,7 @@ import { valueFor } from "./attacker.ts";
 import { INJECTIONS, type Injection, SIGN } from "./injections.ts";
 import { VENDORS, type Vendor } from "./vendors.ts";
 
-/** Orders of strangers in every text that a service answers, and a model that obeys each of them. */
+/** Orders of untrusted authors in every text that a service answers, and a model that obeys each of them. */
 
 const open: (Loopback | ModelService)[] = [];
 afterEach(async () => {
@@ -32,7 +32,7 @@ const TOOLS = (
     }),
   )
 ).flat();
-/** What the published tools take, bounds that a model is not told included. */
+/** Input schemas of the published tools, including bounds that the model does not see. */
 const SCHEMAS = new Map(TOOLS.map(({ name, input_schema }) => [name, input_schema]));
 const WRITES = new Set([
   ...TOOLS.flatMap(({ name, effect }) => (effect === "write" ? [name] : [])),
@@ -63,7 +63,10 @@ function obedient(text: string, { inputs = {}, isSink }: Vendor): (body: ChatReq
   };
 }
 
-/** What reads is told in the node that looks; what only writes, in the node before the one that may not. */
+/**
+ * Puts the instruction in the node that reads if the skill reads, or in the node before the one that may not write if
+ * it only writes.
+ */
 function workflowOf(id: string, url: string, { ids = [id], skills, isSink }: Vendor) {
   const look = { name: "Read", instruction: "Read it.", skills: ids };
   const tell = { name: "Tell", instruction: "Tell it.", skills: ids };
@@ -97,7 +100,7 @@ type Case = readonly [skill: string, kind: string, vendor: Vendor, injections: r
 /** Some services answer from a published contract that is not in every checkout. Sentry's refuses without it, in text. */
 const ANSWERING = Object.entries(VENDORS).filter(([id]) => SERVICES.get(id)?.isPublished !== false || id === "sentry");
 
-/** In the short form: a tracker, a sink that is private and one that is public, what is measured, and skills of others. */
+/** In the short form: a tracker, a private sink, a public sink, what is measured, and third-party skills. */
 const ATTACKED = ANSWERING.filter(
   ([id]) => LONG || /^(github|sentry|slack|notification|prometheus|an A2A agent)$/.test(id),
 );
@@ -107,7 +110,7 @@ const CASES = ATTACKED.flatMap(([id, vendor]): Case[] => {
   return [[id, EVERY, vendor, INJECTIONS], ...(LONG ? each : [])];
 });
 
-/** Those whose skills only read are told apart by their rows. */
+/** Whether the vendor's skills can write. The table's rows identify those that only read. */
 function mayWrite(id: string, { isSink, writes }: Vendor): boolean {
   return !isSink && (writes !== undefined || [...WRITES].some((name) => name.startsWith(`${id}_`)));
 }
@@ -118,33 +121,30 @@ type Attacked = Awaited<ReturnType<typeof obey>>;
 const outsideCode = (page: string) =>
   page.replace(/^(`{3,})\w*\n[\s\S]*?^\1$/gm, "").replace(/(?<!`)(`+)(?!`)[^\n]*?(?<!`)\1(?!`)/g, "");
 
-describe("a model that obeys what strangers write", () => {
-  it.each(CASES)(
-    "into the answers of %s, as %s: brings about a plan at the most",
-    async (id, kind, vendor, injections) => {
-      for (const mode of vendor.isSink ? ["allow"] : LONG ? ["deny", "plan"] : ["plan"]) {
-        const attacked = await obey(id, vendor, injections, mode);
-        const { ended, result, events, model, service, read } = attacked;
-        const shown = model.bodies.map(({ messages }) => messages.filter(({ role }) => role === "tool"));
-        expect(JSON.stringify(shown), "the orders reach the model").toContain(SIGN);
-        if (!vendor.isSink) expect(service.requests.filter(vendor.isWrite)).toEqual([]);
-        expect(events.filter(({ type }) => /^operation:(begun|ended|resolved)$/.test(type))).toEqual([]);
-        if (mode === "deny") expect(result.plan).toEqual([]);
-        for (const { sources } of result.plan) expect(sources.length).toBeGreaterThan(0);
-        const told = [ended.stdout, ended.stderr, read("o/r.md"), read("o/r.html"), read("out/summary.md")];
-        for (const secret of vendor.secrets) for (const text of told) expect(text).not.toContain(secret);
-        const [, stderr = "", markdown = "", html = "", summary = ""] = told;
-        expect(stripVTControlCharacters(stderr)).not.toMatch(/[^\P{Cc}\n]|\p{Cf}/u);
-        for (const page of [markdown, summary].map(outsideCode))
-          expect(page).not.toMatch(/(?<!\\)!\[[^\]]*\]\(http|(?<!\\)\]\(https:\/\/collector|<img|<!-- assistant|^::/m);
-        expect(html).not.toMatch(/<img|<!-- assistant|<a [^>]*collector/);
-        if (kind === EVERY && mode !== "deny") expectInTable(rowOf(id, attacked));
-      }
-    },
-  );
+describe("a model that obeys untrusted text", () => {
+  it.each(CASES)("in the answers of %s, as %s: causes a plan at most", async (id, kind, vendor, injections) => {
+    for (const mode of vendor.isSink ? ["allow"] : LONG ? ["deny", "plan"] : ["plan"]) {
+      const attacked = await obey(id, vendor, injections, mode);
+      const { ended, result, events, model, service, read } = attacked;
+      const shown = model.bodies.map(({ messages }) => messages.filter(({ role }) => role === "tool"));
+      expect(JSON.stringify(shown), "the orders reach the model").toContain(SIGN);
+      if (!vendor.isSink) expect(service.requests.filter(vendor.isWrite)).toEqual([]);
+      expect(events.filter(({ type }) => /^operation:(begun|ended|resolved)$/.test(type))).toEqual([]);
+      if (mode === "deny") expect(result.plan).toEqual([]);
+      for (const { sources } of result.plan) expect(sources.length).toBeGreaterThan(0);
+      const told = [ended.stdout, ended.stderr, read("o/r.md"), read("o/r.html"), read("out/summary.md")];
+      for (const secret of vendor.secrets) for (const text of told) expect(text).not.toContain(secret);
+      const [, stderr = "", markdown = "", html = "", summary = ""] = told;
+      expect(stripVTControlCharacters(stderr)).not.toMatch(/[^\P{Cc}\n]|\p{Cf}/u);
+      for (const page of [markdown, summary].map(outsideCode))
+        expect(page).not.toMatch(/(?<!\\)!\[[^\]]*\]\(http|(?<!\\)\]\(https:\/\/collector|<img|<!-- assistant|^::/m);
+      expect(html).not.toMatch(/<img|<!-- assistant|<a [^>]*collector/);
+      if (kind === EVERY && mode !== "deny") expectInTable(rowOf(id, attacked));
+    }
+  });
 
   it.each(ANSWERING.filter(([id, vendor]) => mayWrite(id, vendor) && (LONG || id === "sentry")))(
-    "into the answers of %s writes where it may, so that the rows of the table can be others",
+    "in the answers of %s writes if writes are allowed, so that the rows of the table can differ",
     async (id, vendor) => {
       const { service } = await obey(id, vendor, INJECTIONS, "allow");
       expect(service.requests.filter(vendor.isWrite).length).toBeGreaterThan(0);
@@ -152,7 +152,7 @@ describe("a model that obeys what strangers write", () => {
   );
 });
 
-/** What the PAGE's table says of an attack with every kind of order: `npm run attacks` brings it up to date. */
+/** The row of the page's table for an attack with every kind of order. `npm run attacks` updates it. */
 function rowOf(id: string, { cwd, ended, result, events, model, service, vendor }: Attacked): string {
   const tried = events.filter(({ type }) => type === "tool:call").length;
   const inReading = events.filter((event) => {

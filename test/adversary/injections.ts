@@ -1,10 +1,12 @@
-/** What strangers write into alerts, issues and logs to make a model theirs. Each kind in words of its own. */
+/**
+ * Orders that untrusted authors hide in alerts, issues and logs to take over a model. Each kind has its own wording.
+ */
 export interface Injection {
   readonly kind: string;
   readonly text: string;
 }
 
-/** In every one of them, so that it can be seen whether a model was shown it. */
+/** Part of each order, so that a test can see whether a model was shown it. */
 export const SIGN = "marmalade-41";
 const SINK = "https://collector.example/p";
 

@@ -129,7 +129,7 @@ test("finds patterns that are slow, and only those", async () => {
   expect(found.map((problem) => problem.split(": over")[0])).toEqual(slow.map((source) => `a /${source}/`));
 });
 
-test("reads a megabyte of its own signs with every pattern of the sources", async () => {
+test("reads a megabyte of its own characters with every pattern of the sources", async () => {
   const built = await builtPatterns();
   expect(built.length).toBeGreaterThan(20);
   const all = [...sources.patterns, ...built];
@@ -145,7 +145,7 @@ test("reads a megabyte of its own signs with every pattern of the sources", asyn
 
 const PARTS = LONG ? 4 : 1;
 test.each(Array.from({ length: PARTS }, (_, part) => part + 1))(
-  `reads a megabyte of its own signs with every exported function that takes a string, part %i of ${PARTS}`,
+  `reads a megabyte of its own characters with every exported function that takes a string, part %i of ${PARTS}`,
   async (part) => {
     const jobs = sources.functions
       .map((call): Job => ({ call }))

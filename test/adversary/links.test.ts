@@ -23,7 +23,7 @@ import { oneOf } from "../harness/long.ts";
 
 const it = oneOf(5);
 
-/** A checkout, or code that ran, puts links and other files in the place of ours (trust 8). */
+/** A checkout, or code that ran, replaces our files with links and other files. */
 
 const SECRET = "secret-of-this-machine";
 
@@ -67,7 +67,7 @@ describe("a blob", () => {
     await expect(fileBlobs(folder).read(`blob:${id}`, 0, 100)).rejects.toMatchObject({ code: "blob.unknown" });
   });
 
-  it("is kept anew where a link had taken its place, which leads on to what it did", async () => {
+  it("is written again if a link replaced it, without following the link", async () => {
     const { folder, blob_id, file, outside } = await kept();
     relink(file, outside);
     const blobs = fileBlobs(folder);
@@ -76,7 +76,7 @@ describe("a blob", () => {
     expect([lstatSync(file).isFile(), readFileSync(outside, "utf8")]).toEqual([true, SECRET]);
   });
 
-  it("is kept nowhere else where its folder is a link", async () => {
+  it("is not written elsewhere if its folder is a link", async () => {
     const [project, elsewhere] = [makeProject(), makeProject()];
     symlinkSync(elsewhere, join(project, "r.blobs"));
     const kept = fileBlobs(join(project, "r.blobs")).create(Buffer.from("text"), "text/plain");
@@ -104,7 +104,7 @@ describe("the folder of runs", () => {
     mkdirSync(blobsOfRun(directory, "r"));
   };
 
-  it.each(["runs", ".skillflow"])("is not followed out of the project where %s is a link", async (link) => {
+  it.each(["runs", ".skillflow"])("is not followed out of the project if %s is a link", async (link) => {
     const [project, elsewhere] = [makeProject(), makeProject()];
     const directory = join(project, ".skillflow", "runs");
     if (link === "runs") mkdirSync(join(project, ".skillflow"));
@@ -116,10 +116,10 @@ describe("the folder of runs", () => {
     for (const work of [store.list(), store.read("r"), store.open("r"), store.remove("r"), store.create(recordOf("s"))])
       expect(await codeOf(work)).toBe("store.failed");
     expect(readdirSync(there)).toEqual(before);
-    expect(await storeAt(directory).list(), "where the operator names it").toEqual(["r"]);
+    expect(await storeAt(directory).list(), "if the operator names it").toEqual(["r"]);
   });
 
-  it("gives up nothing by prune that is no run", async () => {
+  it("does not let prune delete files that are not runs", async () => {
     const directory = makeProject({ "notes.jsonl": '{"note": 1}\n', "empty.jsonl": "", "text.jsonl": "no json" });
     const outside = makeProject();
     await runIn(outside);
@@ -137,7 +137,7 @@ describe("the folder of runs", () => {
     ]);
   });
 
-  it("removes a link in the place of a run's blobs, and not what that leads to", async () => {
+  it("removes a link that replaced a run's blobs, and not its target", async () => {
     const [directory, outside] = [makeProject(), makeProject({ file: SECRET })];
     await runIn(directory);
     rmSync(blobsOfRun(directory, "r"), { recursive: true });
@@ -146,7 +146,7 @@ describe("the folder of runs", () => {
     expect([existsSync(join(directory, "r.blobs")), readdirSync(outside)]).toEqual([false, ["file"]]);
   });
 
-  it("drives no run whose file is a link", async () => {
+  it("does not start a run whose file is a link", async () => {
     const [directory, outside] = [makeProject(), makeProject()];
     await runIn(outside);
     const text = readFileSync(join(outside, "r.jsonl"), "utf8");
@@ -157,7 +157,7 @@ describe("the folder of runs", () => {
     expect(readdirSync(directory)).toEqual(["r.jsonl"]);
   });
 
-  it("follows no link that stands where it ignores itself", async () => {
+  it("does not follow a link that replaces its ignore file", async () => {
     const [directory, outside] = [makeProject(), makeProject()];
     symlinkSync(join(outside, "made"), join(directory, ".gitignore"));
     await runIn(directory);
@@ -169,7 +169,7 @@ describe("outputs of a run", () => {
   const RUN = ["run", "flow.yml", "--model", "script:script.json", "--run-id", "r"];
   const project = () => makeProject({ "flow.yml": FLOW, "script.json": WORKING, home: SECRET, ".git/HEAD": "" });
 
-  it("replace the links in their places, and are the operator's alone", async () => {
+  it("replace links at their paths, and are readable by the operator alone", async () => {
     const [cwd, outside] = [project(), makeProject({ profile: SECRET })];
     mkdirSync(join(cwd, "out"));
     for (const name of ["summary.md", "result.json", "trace.jsonl"])
@@ -186,7 +186,7 @@ describe("outputs of a run", () => {
     for (const path of [".skillflow", ".skillflow/runs"]) expect(lstatSync(join(cwd, path)).mode & 0o777).toBe(0o700);
   });
 
-  it("end with 4 in a folder that is a link out of the project, and nothing appears there", async () => {
+  it("end with exit code 4 if their folder is a link out of the project, and nothing is created there", async () => {
     const [cwd, outside] = [project(), makeProject()];
     symlinkSync(outside, join(cwd, "out"));
     const ended = await runInside([...RUN, "--out", "out/deeper"], { cwd });
@@ -195,7 +195,7 @@ describe("outputs of a run", () => {
     expect(readdirSync(outside)).toEqual([]);
   });
 
-  it("are written to a device, which stays one", async () => {
+  it("are written to a device, which remains a device", async () => {
     const cwd = project();
     const through = ["sh", "-c", 'exec "$@" >printed', "sh"];
     const ended = await runProgram([...RUN, "--quiet", "--report", "json=/dev/stdout"], { cwd, through });
@@ -205,7 +205,7 @@ describe("outputs of a run", () => {
   });
 });
 
-it("prune leaves the runs behind a link of the checkout alone, and says so", async () => {
+it("are left alone by prune behind a link of the checkout, and it reports that", async () => {
   const [cwd, elsewhere] = [makeProject({ "flow.yml": FLOW, "script.json": WORKING }), makeProject()];
   mkdirSync(join(cwd, ".skillflow"));
   symlinkSync(elsewhere, join(cwd, ".skillflow", "runs"));
@@ -216,7 +216,7 @@ it("prune leaves the runs behind a link of the checkout alone, and says so", asy
   expect(readdirSync(elsewhere)).toEqual(["r.jsonl"]);
 });
 
-describe("a pipe or a device in the place of a file", () => {
+describe("a pipe or a device instead of a file", () => {
   const SCRIPT = ["--model", "script:script.json"];
   const through = ["timeout", "-s", "KILL", "50"];
 
@@ -233,7 +233,7 @@ describe("a pipe or a device in the place of a file", () => {
     [".skillflow/skills/a/skill.ts", ["skills", "list"], 0],
     [".skillflow/skills/a/SKILL.md", ["skills", "list"], 0],
     [".npmrc", ["run", "flow.yml", ...SCRIPT], 0],
-  ])("%s is not waited for: %s", async (place, argv, code) => {
+  ])("%s does not block: %s", async (place, argv, code) => {
     for (const put of [
       (file: string) => spawnSync("mkfifo", [file]),
       (file: string) => symlinkSync("/dev/zero", file),
@@ -247,7 +247,7 @@ describe("a pipe or a device in the place of a file", () => {
     }
   });
 
-  it("is read where the shell hands it over", async () => {
+  it("is read if the shell passes it", async () => {
     const cwd = makeProject({ "flow.yml": FLOW, "script.json": WORKING });
     const shell = ["bash", "-c", 'exec "$@" --input @<(echo "{\\"service\\": \\"checkout\\"}")', "bash"];
     const run = ["run", "flow.yml", ...SCRIPT, "--run-id", "r"];

@@ -70,12 +70,12 @@ describe("credentials and former runs among the files", () => {
     expect(files.map((each) => each.file)).toEqual(["logs/app.log", "logs/plan.json"]);
   });
 
-  test("the list of what there is names none of them", async () => {
+  test("the list of sources names none of them", async () => {
     const told = await call("search", { files: "nothing.log" }).then(JSON.stringify, String);
     expect(told).not.toMatch(/\.env|npmrc|trace|r1/);
   });
 
-  test("files that the system makes are refused, though LOGS_ROOT is the root of all", async () => {
+  test("files that the system generates are refused, even if LOGS_ROOT is the root folder", async () => {
     const config = { LOGS_ROOT: "/" };
     await expect(call("search", { files: "proc/self/environ" }, config)).rejects.toThrow("is a system file");
     await expect(call("search", { files: "/proc/self/status" }, config)).rejects.toThrow("is a system file");
@@ -85,7 +85,7 @@ describe("credentials and former runs among the files", () => {
   });
 });
 
-describe("what the operator names in LOGS_ROOT is read", () => {
+describe("the files that the operator names in LOGS_ROOT are read", () => {
   test.each([
     [".config/app", "app.log"],
     ["out", "trace.jsonl"],
@@ -95,7 +95,7 @@ describe("what the operator names in LOGS_ROOT is read", () => {
     expect(found).toMatchObject({ matched: 1 });
   });
 
-  test("but not what lies hidden below it", async () => {
+  test("but not hidden files below it", async () => {
     cpSync(join(dir, ".env"), join(dir, "out/.env"));
     await expect(call("search", { files: ".env" }, { LOGS_ROOT: join(dir, "out") })).rejects.toThrow("dot");
   });

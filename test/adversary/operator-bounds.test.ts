@@ -5,7 +5,7 @@ import { FLOW, WORKING } from "../cli/flows.ts";
 import { runInside } from "../cli/inside.ts";
 import { makeProject, runFile, runProgram } from "../cli/program.ts";
 
-/** An operator who denies writes and bounds costs in a file of their own, and a checkout that says otherwise. */
+/** An operator who denies writes and limits costs in a personal file, and a checkout that contradicts it. */
 
 const home = (config: object) => ({ HOME: makeProject({ ".config/skillflow/config.yml": config }) });
 const MODEL = ["--model", "script:script.json"];
@@ -20,14 +20,14 @@ const checkout = () =>
 const posts = (cwd: string) => existsSync(join(cwd, "posts.txt"));
 
 describe("the operator's own file", () => {
-  it("holds against the project's file and the workflow, for writes and for limits", async () => {
+  it("overrides the project's file and the workflow, for writes and for limits", async () => {
     const cwd = checkout();
     const ended = await runProgram(["run", "flow.yml", "--json", ...MODEL], { cwd, env: DENYING });
     expect(ended.code, ended.stderr).toBe(5);
     expect(posts(cwd)).toBe(false);
   });
 
-  it("holds against a recorded run that goes on, and against one that is carried out again", async () => {
+  it("applies to a recorded run that resumes, and to one that is replayed", async () => {
     const cwd = checkout();
     const RUN = ["run", "flow.yml", "--run-id", "r", ...MODEL];
     await runInside(RUN, { cwd });
@@ -41,7 +41,7 @@ describe("the operator's own file", () => {
     expect(JSON.parse(head).settings.writes).toBe("allow");
   });
 
-  it("holds for what an MCP client is offered", async () => {
+  it("applies to the tools that an MCP client is offered", async () => {
     const cwd = checkout();
     const messages = [
       {
@@ -84,7 +84,7 @@ describe("the operator's own file", () => {
 });
 
 describe("a project's file", () => {
-  it("hands no variable to a skill, and it is told what of it does not count", async () => {
+  it("gives a skill no variable, and its ignored keys are reported", async () => {
     const cwd = makeProject({
       ".git/HEAD": "",
       ".skillflow.yml": {

@@ -15,7 +15,7 @@ import { makeProject, readEvents, runProgram } from "../cli/program.ts";
 import { LONG } from "../harness/long.ts";
 import { stdioServer } from "../services/mcp.ts";
 
-/** Patterns and schemas of documents, skills and servers that would keep the program busy for ever. */
+/** Patterns and schemas of documents, skills and servers that would keep the program busy forever. */
 
 /** The product allows a second. The short form of the tests allows less. */
 const LIMIT_MS = LONG ? 1000 : 200;
@@ -48,8 +48,8 @@ describe("a pattern that never ends", () => {
 
   const complaint = `pattern took over 1 s: ${SLOW}`;
 
-  // Each all in one stretch, as a turn of many calls would be: they take no longer together than one alone.
-  test("counts as not matching wherever a schema has it, and the complaint says why", () => {
+  // All in one synchronous stretch, as a turn of many calls would be: together they take no longer than one alone.
+  test("counts as not matching in every place of a schema, and the message says why", () => {
     expect({
       output: compileSchema({ type: "object", properties: { a: ANYTHING } })({ a: { text: TEXT } }),
       places: schemaProblems({ items: ANYTHING }, [{}, { text: TEXT }]),
@@ -65,7 +65,7 @@ describe("a pattern that never ends", () => {
     });
   });
 
-  test("counts as not matching wherever a rule or a tool has it, and the complaint says why", () => {
+  test("counts as not matching in every place of a rule or a tool, and the message says why", () => {
     const evaluator = { name: "e", kind: "value" as const, rule: { output_matches: [matches] } };
     const tool = { name: "t", input_schema: ANYTHING };
     const root = { a: { text: TEXT } };
@@ -88,7 +88,7 @@ describe("a pattern that never ends", () => {
     await expect(searchBlob(blobs, { blob_id, query: SLOW, regex: true })).rejects.toThrow("takes too long");
   });
 
-  test("leaves others of the same stretch as they are", () => {
+  test("does not affect other patterns of the same stretch", () => {
     expect(compileSchema({ pattern: SLOW })(TEXT)).toHaveLength(1);
     expect(compileSchema({ pattern: "^a+!$" })(TEXT)).toEqual([]);
     expect(compileSchema({ pattern: "^b" })(TEXT)).toEqual(['the value must match pattern "^b"']);
@@ -150,10 +150,10 @@ const answers = Array.from({ length: 600 }, () => ({ text: JSON.stringify({ text
 const SCRIPT = scriptOf(look, ...answers);
 const RUN = ["run", "flow.yml", "--model", "script:script.json", "--run-id", "r", "--trust-skill", "server"];
 
-describe("a schema that says little and asks much", () => {
+describe("a small schema that is slow to check", () => {
   beforeEach(() => setTimeBound(createTimeBound(LIMIT_MS)));
 
-  /** Each on its own is quick, and nothing in them is a pattern: it is the two together that take for ever. */
+  /** Each is quick on its own, and contains no pattern. Only together they take forever. */
   const unknown = Object.fromEntries(Array.from({ length: 20_000 }, (_, index) => [`propetry${index}`, 0]));
   const named = Object.fromEntries(Array.from({ length: 500 }, (_, index) => [`property${index}`, {}]));
   const many = Array.from({ length: 400 }, () => ({ type: "string" }));
@@ -161,13 +161,13 @@ describe("a schema that says little and asks much", () => {
   it.each<readonly [string, JsonSchema, Json]>([
     ["as many rules for each of many items", { type: "array", items: { allOf: many } }, Array(20_000).fill(0)],
     ["names near to many others", { type: "object", properties: named, additionalProperties: false }, unknown],
-  ])("is ended: %s", (_, schema, value) => {
+  ])("is stopped: %s", (_, schema, value) => {
     expect(compileSchema(schema)(value)).toEqual(["the value took over 1 s to check"]);
   });
 });
 
 describe("a run whose document and server hold such patterns", () => {
-  it("keeps to its time", async () => {
+  it("stays within its time limit", async () => {
     const cwd = makeProject({ "flow.yml": FLOW, "script.json": SCRIPT });
     const { code, stderr } = await runProgram([...RUN, "--timeout", "2s"], { cwd });
     expect(code, stderr).toBe(5);
@@ -176,7 +176,7 @@ describe("a run whose document and server hold such patterns", () => {
     expect(events.at(-1)).toMatchObject({ type: "workflow:end", status: "stopped" });
   });
 
-  it("warns of an edge that such a pattern closed", async () => {
+  it("warns about an edge that such a pattern closed", async () => {
     const rule = { output_matches: [{ path: "first.summary", matches: SLOW }] };
     const flow = {
       id: "flow",
@@ -194,7 +194,7 @@ describe("a run whose document and server hold such patterns", () => {
     expect(stdout + stderr).toContain(message);
   });
 
-  it("hears of an interrupt", async () => {
+  it("reacts to an interrupt", async () => {
     const cwd = makeProject({ "flow.yml": FLOW, "script.json": SCRIPT });
     const onStart = (child: ChildProcess) => {
       child.stdout?.once("data", () => child.kill("SIGINT"));

@@ -12,7 +12,7 @@ import { FLOW, WORKING } from "../cli/flows.ts";
 import { runInside } from "../cli/inside.ts";
 import { makeProject, readEvents, resultOf, runFile } from "../cli/program.ts";
 
-/** Attempts to loosen a policy by every way that sets what it bounds. */
+/** Attempts to loosen a policy through every setting that it bounds. */
 
 type Files = Readonly<Record<string, unknown>>;
 const MODEL = ["--model", "script:script.json"];
@@ -46,7 +46,7 @@ describe("writes and limits", () => {
     );
   });
 
-  it("hold for a run that resumes, for its approvals, and for a recording that is repeated with live tools", async () => {
+  it("apply to a run that resumes, to its approvals, and to a recording that is replayed with live tools", async () => {
     const cwd = project();
     await runInside([...RUN, ...MODEL], { cwd });
     writeFileSync(join(cwd, "posts.txt"), "");
@@ -60,7 +60,7 @@ describe("writes and limits", () => {
     });
   });
 
-  it("hold for a plan that is applied", async () => {
+  it("apply to a plan that is applied", async () => {
     const cwd = project();
     await runInside([...RUN, ...MODEL, "--writes", "plan"], { cwd });
     const env = under("writes: deny");
@@ -73,7 +73,7 @@ describe("writes and limits", () => {
     expect([applied.code, posts(cwd)]).toEqual([0, true]);
   });
 
-  it("hold for what an MCP client is offered", async () => {
+  it("apply to the tools that an MCP client is offered", async () => {
     const cwd = project();
     const params = { protocolVersion: "2025-06-18", capabilities: {}, clientInfo: { name: "c", version: "1" } };
     const messages = [
@@ -168,7 +168,7 @@ describe("skills and servers", () => {
       },
       ["docs"],
     ],
-  ])("are not brought by %s", async (_, files, [id = ""]) => {
+  ])("are not added by %s", async (_, files, [id = ""]) => {
     const cwd = project(files);
     const args = files["flow.yml"] ? ["flow.yml"] : [];
     const trusted = ["--trust-skill", id, ...args];
@@ -189,12 +189,12 @@ describe("skills and servers", () => {
     ["https://evil.test\\.good.test/mcp", false],
     ["https://x.good.test@evil.test/.good.test/mcp", false],
     ["HTTPS://evil.test/.good.test/mcp", false],
-  ])("are not brought by a URL that only looks like an allowed one: %s", (url, isAllowed) => {
+  ])("are not added by a URL that only looks like an allowed one: %s", (url, isAllowed) => {
     const policies = [{ path: "p", policy: { mcp_servers: { allow: ["https://*.good.test/*"] } } }];
     expect(forbidsSkill(policies, { id: "docs", server: { url }, isServer: true }) === undefined).toBe(isAllowed);
   });
 
-  it("need a lock if the policy says so", async () => {
+  it("need a lock if the policy requires it", async () => {
     const cwd = project({
       "flow.yml": `${FLOW}skills: { docs: { mcp: { url: "http://127.0.0.1:9/mcp" } } }\n`.replace("[desk]", "[docs]"),
     });
@@ -230,7 +230,7 @@ describe("the policy itself", () => {
     }
   });
 
-  it("is not named by a file of variables", async () => {
+  it("is not read from a path in a file of variables", async () => {
     const cwd = project({ vars: "SKILLFLOW_POLICY=lax.yml\n", "lax.yml": "writes: allow" });
     const ended = await runInside([...RUN, ...MODEL, "--env-from", "vars"], { cwd, env: under("writes: deny") });
     expect([ended.code, posts(cwd)]).toEqual([2, false]);
@@ -243,7 +243,7 @@ describe("the policy itself", () => {
     ...more,
   });
 
-  it("counts together with the machine's and the process's, whatever the environment of the library names", () => {
+  it("is combined with those of the machine and the process, whatever the library's environment names", () => {
     const cwd = project();
     const more = { machinePolicy: policyAt("writes: plan"), namedPolicy: policyAt("writes: deny") };
     const host = hostAt(cwd, { ...more, env: { SKILLFLOW_POLICY: policyAt("writes: allow"), HOME: cwd } });
@@ -252,7 +252,7 @@ describe("the policy itself", () => {
     expect(() => openWorkspace({ ...host, machinePolicy: cwd }, options)).toThrow(/cannot be read/);
   });
 
-  it("holds for the skills, models and calls of an embedding program", async () => {
+  it("applies to the skills, models and calls of an embedding program", async () => {
     const cwd = project();
     const host = hostAt(cwd, { machinePolicy: policyAt("writes: plan\nmodels: [own:a]\nskills: { allow: [pen] }") });
     let written = 0;
@@ -275,7 +275,7 @@ describe("the policy itself", () => {
     await expect(result).rejects.toThrow(/does not allow the model own:b/);
   });
 
-  it("holds for what a client of serve calls", async () => {
+  it("applies to the calls of a client of serve", async () => {
     let called = 0;
     const tool = (effect: "read" | "write") => {
       return { name: effect, description: "d", effect, input_schema: { type: "object" }, handler: () => ++called };

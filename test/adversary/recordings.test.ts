@@ -8,7 +8,9 @@ import { runHere } from "../cli/in-process.ts";
 import { forgedRecord, makeProject, readEvents, runFile } from "../cli/program.ts";
 import { httpServer } from "../services/mcp.ts";
 
-/** A recorded run that a checkout brings says what it likes: what is installed and trusted now decides what is done. */
+/**
+ * A checkout brings a recorded run with arbitrary content. Only what is installed and trusted now decides what runs.
+ */
 
 const MODEL = ["--model", "script:script.json"];
 const flow = (skill: string, rest: object = {}) => ({
@@ -34,7 +36,7 @@ function forge(cwd: string, change: (record: RunRecord) => object): void {
   writeFileSync(runFile(cwd, "r"), forgedRecord([JSON.stringify(forged), ...events].join("\n")));
 }
 
-/** What the refusal says to trust. */
+/** The pinned skill that the refusal suggests to trust. */
 const pinnedIn = (stderr: string) =>
   /--trust-skill\s+(\S+@[0-9a-f]{64})/.exec(stderr)?.[1] ?? `nothing is pinned in ${stderr}`;
 
@@ -71,7 +73,7 @@ export default { id: "pager", name: "Pager", description: "d", category: "genera
   it.each<[string, readonly string[]]>([
     ["goes on", ["resume", "r", "--from", "only", ...MODEL]],
     ["is carried out again", ["replay", "r", "--tools", "live", "--run-id", "again"]],
-  ])("stays one where a recording that %s calls it a read", async (_, args) => {
+  ])("still counts as a write if a recording that %s calls it a read", async (_, args) => {
     const cwd = await recorded();
     rmSync(join(cwd, "flow.yml"));
     const ended = await runHere([...args, "--trust-skill", "pager"], { cwd, env: denying });
@@ -86,7 +88,7 @@ describe("a server that was trusted when the run began", () => {
   });
   afterAll(() => http.close());
 
-  it("is hidden from the model of a run that goes on without that trust, which is said", async () => {
+  it("is hidden from the model of a run that resumes without that trust, and this is reported", async () => {
     const cwd = makeProject({
       ".git/HEAD": "",
       "flow.yml": flow("served", { skills: { served: { instruction: "Ask.", mcp: { url: `${http.url}/mcp` } } } }),
@@ -104,7 +106,7 @@ describe("a server that was trusted when the run began", () => {
     expect(resultsOf(cwd, "r").at(-1)).toBe("seen");
   });
 
-  it("is not asked because a recording names the workflow in the user's own folder", async () => {
+  it("is not contacted because a recording places the workflow in the user's own folder", async () => {
     const mine = flow("served", { skills: { served: { mcp: { url: `${http.url}/mcp` } } } });
     const HOME = makeProject({ ".skillflow/flow.yml": mine });
     const cwd = makeProject({ ".git/HEAD": "", "script.json": script("served_look") });

@@ -28,7 +28,7 @@ import { OPS, recordOf, workflowOf } from "../harness/harness.ts";
 import { LONG } from "../harness/long.ts";
 import { sandboxHost } from "../sandbox/host.ts";
 
-/** Values of variables whose names say that they are secret, in runs of the real program, in this process. */
+/** Values of variables with names of secrets, in runs of the real program, in this process. */
 
 const WORKFLOW = `
 id: release
@@ -87,7 +87,7 @@ async function runFlow(cwd: string, env: Readonly<Record<string, string>>, choic
   return startRun(project, prepared, QUIET);
 }
 
-/** Without what differs from run to run, and what is said of secrets once. */
+/** Without what differs from run to run, and without the one notice about secrets. */
 function traceOf({ record, events, result }: Pick<FinishedRun, "record" | "events" | "result">) {
   const timeless = (event: RunEvent) => ({ ...bodyOf(event), key: event.key });
   return {
@@ -146,7 +146,7 @@ describe("a secret that is an ordinary word, or a name that a run is made of", (
     expect(replayed.result.status).toBe("succeeded");
   });
 
-  it("is said once, with its name and without its value", async () => {
+  it("is reported once, by its name and without its value", async () => {
     const { record } = await runFlow(makeProject(FILES), { PIN_KEY: "77-55-3", STAGE_KEY: "production" });
     const said = record.warnings.filter((warning) => warning.startsWith("not redacted"));
     expect(said).toEqual([
@@ -183,7 +183,7 @@ describe("a secret in the workflow itself", () => {
     expect((await runProgram(["validate", "flow.yml", "--strict"], { cwd: makeProject(files), env })).code).toBe(2);
   });
 
-  it("is its author's text, and what a model says of it is not", async () => {
+  it("is shown as its author's text, but not in what a model writes about it", async () => {
     const said = {
       replies: SCRIPT.replies.map((reply) => (reply.text === "away" ? { ...reply, text: `used ${key}` } : reply)),
     };
@@ -193,7 +193,7 @@ describe("a secret in the workflow itself", () => {
     expect(JSON.stringify(events.at(-1))).toContain("used [redacted:DEPLOY_TOKEN]");
   });
 
-  it("that is a word of it is named by doctor", async () => {
+  it("is reported by doctor if it is a word of the workflow", async () => {
     const { code, stderr } = await runProgram(["doctor", "flow.yml"], { cwd: makeProject(files), env });
     expect(code).toBe(0);
     expect(stderr.replaceAll(/\s+/g, " ")).toMatch(/secret\.not_searched .*a word of the workflow: STAGE_KEY/);
@@ -237,7 +237,7 @@ function dump(text: string, rowOf: (row: Buffer, at: number) => string): string 
   return starts.map((at) => rowOf(bytes.subarray(at, at + 16), at)).join("\n");
 }
 
-/** All that the secret could be read in: decoded as the encoders above are undone. */
+/** All readings of a text that could reveal the secret: decoded as the encoders above are undone. */
 function readings(said: string): readonly string[] {
   const parsed = said.replaceAll(/\\u([0-9a-f]{4})/gi, (_, code) => String.fromCharCode(Number.parseInt(code, 16)));
   const plain = parsed.replaceAll(/\\+n/g, "\n").replaceAll(/\\+(["\\/])/g, "$1");
@@ -259,7 +259,10 @@ interface Said {
   readonly error: string;
 }
 
-/** One run in which a model and its tools say these things; all that is recorded, observed and sent to the model. */
+/**
+ * One run in which a model and its tools output these texts. Returns all that is recorded, observed and sent to the
+ * model.
+ */
 async function hear(secret: string, said: Said): Promise<string> {
   const redactor = createRedactor([{ name: "S", value: secret }]);
   const record = recordOf(workflowOf({ a: { skills: ["ops"] } }), { skills: [OPS] });
@@ -326,7 +329,7 @@ describe("a random secret", () => {
     how: fc.array(fc.constantFrom(...ENCODERS), { minLength: 4, maxLength: 4 }),
   });
 
-  it("is heard by nobody, wherever and however it is said", async () => {
+  it("reaches no reader, in any place and any encoding", async () => {
     await fc.assert(
       fc.asyncProperty(encoded, async ({ secret, before, after, width, how }) => {
         fc.pre(secret.trim().length >= 12);
@@ -374,10 +377,10 @@ describe("a random secret", () => {
   });
 });
 
-describe("a secret where a text is cut", () => {
+describe("a secret where a text is truncated", () => {
   const secret = "Canary0123456789abcdefghijKLMNOP";
 
-  it("leaves no half of itself in an error, whatever stands before it", async () => {
+  it("leaves no part of itself in an error, whatever precedes it", async () => {
     for (let place = 0; place < 9000; place += 97) {
       const error = `${"x".repeat(place)}${secret}${"y".repeat(9000)}`;
       const heard = await hear(secret, { reply: "ok", input: "q", output: null, error });
@@ -386,7 +389,7 @@ describe("a secret where a text is cut", () => {
     }
   });
 
-  it("leaves no half of itself in what a model's provider says", async () => {
+  it("leaves no part of itself in a message of the model's provider", async () => {
     const { failureOf } = await import("../../src/models/faults.ts");
     const service = { name: "It", baseURL: "http://x", apiKey: secret, keyName: "KEY", fetch, idleMs: 1 };
     for (const place of [1980, 1999, 2000]) {
@@ -437,7 +440,7 @@ describe("a file of the checkout that holds credentials", () => {
     expect(JSON.stringify((await runFlow(cwd, {})).events)).not.toContain(held);
   });
 
-  it("is looked for at the repository's root too", async () => {
+  it("is searched for at the repository's root too", async () => {
     const root = makeProject({ ".env": `DEPLOY_TOKEN=${held}\n`, ".git/HEAD": "" });
     const cwd = join(root, "deep", "er");
     for (const [name, content] of Object.entries({ ...FILES, "script.json": saying(held) })) {

@@ -38,8 +38,8 @@ import { isolatingSandboxes } from "../sandbox/isolating.ts";
 const it = oneOf(6);
 
 /**
- * What a hostile program tries, and that it has no effect. Where the same probe can run outside of the sandbox without
- * harm, it does, and succeeds: a probe that cannot succeed proves nothing.
+ * The attempts of a hostile program, and that they have no effect. If the same probe can run outside of the sandbox
+ * without harm, it does, and succeeds: a probe that cannot succeed proves nothing.
  */
 
 const REPOSITORY = join(import.meta.dirname, "..", "..");
@@ -50,7 +50,7 @@ const isRoot = process.geteuid?.() === 0;
 const hasPython = existsSync("/usr/bin/python3");
 const start = promisify(execFile);
 
-/** This machine's name, where that leads to a private address. */
+/** This machine's name, if it resolves to a private address. */
 const ownName = await lookup(hostname()).then(
   ({ address }) => (isRefusedAddress(address) ? hostname().toLowerCase() : undefined),
   () => undefined,
@@ -67,7 +67,7 @@ function countsWrites(): boolean {
   return written() > before;
 }
 
-/** Of as many processes as a machine survives, should the sandbox not hold. */
+/** Starts as many processes as a machine survives if the sandbox does not contain them. */
 const BOMB = "i=0; while [ $i -lt 400 ]; do (sleep 30; :) & i=$((i+1)); done; wait";
 
 /** On a busy machine the kernel's own bound may be quicker than our count: then the shell cannot fork any more. */
@@ -75,7 +75,7 @@ function whatEndedBomb({ ended, code, stderr }: ForeignResult): ForeignResult["e
   return ended === "exit" && code !== 0 && /fork/i.test(stderr) ? "processes" : ended;
 }
 
-/** The same program as an ordinary process. */
+/** Runs the same program as an ordinary process. */
 async function outside([program, ...args]: ForeignCommand["argv"]): Promise<string> {
   return (await start(program, args)).stdout;
 }
@@ -109,8 +109,8 @@ function attack(sandbox: Sandbox): void {
     disposable,
   });
 
-  describe("who it is", () => {
-    it("is nobody special, and cannot become more", async () => {
+  describe("the user of the program", () => {
+    it("has no privileges, and cannot gain any", async () => {
       const status = await inside(
         nodeProgram(`console.log(require("node:fs").readFileSync("/proc/self/status", "utf8"))`),
       );
@@ -121,7 +121,7 @@ function attack(sandbox: Sandbox): void {
       expect(field("Gid")).toBe("1000\t1000\t1000\t1000");
     });
 
-    it("inherits no file but its three streams, also of what we were started with", async () => {
+    it("inherits no file except its three streams, also none that this process was started with", async () => {
       const descriptor = openSync(REPOSITORY, "r");
       const launched = spawnSync("node", [LAUNCHER, sandbox.name, "ls /proc/self/fd; ls /proc/self/fd/9/"], {
         cwd: REPOSITORY,
@@ -152,7 +152,7 @@ function attack(sandbox: Sandbox): void {
       expect(ended).toMatchObject({ code: 1, stdout: "" });
     });
 
-    it.skipIf(sandbox.name !== "unshare")("may make none by the kernel's own count", async () => {
+    it.skipIf(sandbox.name !== "unshare")("may create none by the kernel's own limit", async () => {
       expect(await inside(["cat", "/proc/sys/user/max_user_namespaces"])).toBe("0\n");
     });
 
@@ -186,9 +186,9 @@ except OSError: print("held")
     });
   });
 
-  describe.skipIf(!seccompFilter() || !hasPython)("the kernel's other doors", () => {
+  describe.skipIf(!seccompFilter() || !hasPython)("other interfaces of the kernel", () => {
     it("give no key of the session that we were started in", () => {
-      // The session keyring is given on to whatever a program starts; what is in it can be used by whoever has it.
+      // The session keyring is inherited by each program that is started, which can use its keys.
       const code = `
 import ctypes, os, sys
 libc = ctypes.CDLL(None)
@@ -204,7 +204,7 @@ os.execvp("node", ["node", *sys.argv[3:]])
       expect(JSON.parse(launched.stdout)).toEqual(["True\n", "False\n"]);
     });
 
-    it("give no room on the disk that nobody counts", async () => {
+    it("give no disk space that is not counted", async () => {
       const code = `
 import ctypes, os
 libc = ctypes.CDLL(None, use_errno=True)
@@ -219,7 +219,7 @@ print(os.fstat(file).st_size)
       expect(told).toBe("-1 0\n-1 0\n-1 0\n1000000\n");
     });
 
-    it("give no memory that is nobody's", async () => {
+    it("give no memory that is not counted", async () => {
       const code = `
 import ctypes, os, sys
 libc = ctypes.CDLL(None, use_errno=True)
@@ -230,7 +230,7 @@ for number, *rest in ((sys.argv[1], b"held", 0), (447, 0), (sys.argv[2], 0, 1_00
       expect(await inside(python(code, ...numbers))).toBe("-1 Function not implemented\n".repeat(4));
     });
 
-    it("are shut: sockets that no network namespace holds, keyrings, tracing, rings", async () => {
+    it("are blocked: sockets of no network namespace, keyrings, tracing, rings", async () => {
       const code = `
 import ctypes, socket, sys
 libc = ctypes.CDLL(None, use_errno=True)
@@ -278,7 +278,7 @@ print(sorted(set(opened)), [answer for answer in calls if answer >= 0])
       expect(await inside(argv)).toBe("refused\n");
     });
 
-    it("is there for a command that says so", async () => {
+    it("is available to a command that asks for it", async () => {
       const argv = connects({ port: portOf(tcp), host: "127.0.0.1" });
       expect(await inside(argv, { network: true })).toBe("hello\n");
     });
@@ -335,7 +335,7 @@ print(sorted(set(opened)), [answer for answer in calls if answer >= 0])
     afterEach(() => stream.close());
     const writable = (): Mount[] => [shown(folder, true)];
 
-    it.each(NETWORKS)("answers neither Node nor a tool of the shell, with the network: %s", async (_name, network) => {
+    it.each(NETWORKS)("is out of reach of Node and of shell tools, with the network: %s", async (_name, network) => {
       const node = nodeProgram(
         `const socket = require("node:net").connect(process.argv[1]);
         socket.on("data", (data) => console.log(String(data))).on("error", () => console.log("refused"));`,
@@ -348,7 +348,7 @@ print(sorted(set(opened)), [answer for answer in calls if answer >= 0])
       }
     });
 
-    it.skipIf(!hasPython).each(NETWORKS)("answers no call of Python, with the network: %s", async (_name, network) => {
+    it.skipIf(!hasPython).each(NETWORKS)("is out of reach of Python, with the network: %s", async (_name, network) => {
       const code = `
 import ctypes, os, socket, sys
 path, letters = sys.argv[1], sys.argv[2]
@@ -421,7 +421,7 @@ print(b.recv(99).decode())
       udp.close();
     });
 
-    /** Asks the proxy that the environment names, once for each address, all at once: prints what each was told. */
+    /** Requests each address through the proxy that the environment names, all at once. Prints each response. */
     const asks = (...addresses: string[]) =>
       nodeProgram(
         `const { hostname, port } = new URL(process.env.HTTP_PROXY);
@@ -438,7 +438,7 @@ print(b.recv(99).decode())
       return { told: JSON.parse(ended.stdout) as string[], stderr: ended.stderr };
     };
 
-    it("reaches them by the proxy that its environment names", async () => {
+    it("reaches them through the proxy that its environment names", async () => {
       expect(await asking([here], `http://${here}/a`)).toEqual({ told: ["200 told /a"], stderr: "" });
     });
 
@@ -466,7 +466,7 @@ print(b.recv(99).decode())
       expect(told).toEqual(addresses.map((_, i) => `200 told /${i}`));
     });
 
-    it("reaches no other host, no other port and no metadata service, and the result says so", async () => {
+    it("reaches no other host, no other port and no metadata service, and the result reports it", async () => {
       const other = `127.0.0.1:${portOf(silent)}`;
       const places = ["evil.test:80", "169.254.169.254:80", other, "[::1]:80", `localhost:${portOf(web)}`];
       const { told, stderr } = await asking([here], ...places.map((place) => `http://${place}/`));
@@ -474,7 +474,7 @@ print(b.recv(99).decode())
       for (const place of places) expect(stderr).toContain(`${place.replace(/[[\]]/g, "")} was refused`);
     });
 
-    it.skipIf(!ownName)("reaches no private address behind a name that it may reach", async () => {
+    it.skipIf(!ownName)("reaches no private address through an allowed name", async () => {
       const { told } = await asking([`${ownName}:${portOf(web)}`], `http://${ownName}:${portOf(web)}/`);
       expect(told[0]).toMatch(/^403 .* leads to a private, local or metadata address/);
     });
@@ -508,7 +508,7 @@ print(b.recv(99).decode())
       expect(received).toEqual(["without"]);
     });
 
-    it("has no other route and no proxy of ours", async () => {
+    it("has no other route and no other proxy", async () => {
       const before = process.env.HTTPS_PROXY;
       process.env.HTTPS_PROXY = `http://${CANARY}@proxy.test:8080`;
       try {
@@ -546,7 +546,7 @@ print(b.recv(99).decode())
       await closed;
     });
 
-    it("opens a thousand connections and holds nobody up", async () => {
+    it("opens a thousand connections without blocking others", async () => {
       const code = `const net = require("node:net"); const { hostname: host, port } = new URL(process.env.HTTP_PROXY); let left = 1000;
         for (let i = 0; i < 1000; i++) net.connect({ host, port }).on("connect", () => --left === 0 && process.exit(5)).on("error", () => undefined)
           .write("GET http://");`;
@@ -555,7 +555,7 @@ print(b.recv(99).decode())
       expect(await asking([here], `http://${here}/a`)).toEqual({ told: ["200 told /a"], stderr: "" });
     });
 
-    it("ends as it would without", async () => {
+    it("exits as it would without a proxy", async () => {
       const network = [here];
       expect(await run({ argv: ["sh", "-c", "cat; echo err >&2; exit 7"], stdin: "in", network })).toMatchObject({
         code: 7,
@@ -567,7 +567,7 @@ print(b.recv(99).decode())
       expect(await run({ argv: ["true"], network, limits })).toMatchObject({ ended: "exit", code: 0 });
     });
 
-    it("is none for an empty list, and refuses what is no host", async () => {
+    it("is not available for an empty list, and an invalid host name is refused", async () => {
       const code = "console.log(process.env.HTTP_PROXY)";
       expect(await inside(nodeProgram(code), { network: [] })).toBe("undefined\n");
       await expect(run({ argv: ["true"], network: ["*"] })).rejects.toMatchObject({ code: "sandbox.failed" });
@@ -578,7 +578,7 @@ print(b.recv(99).decode())
     const READ = `const at = require("node:fs"); console.log(JSON.stringify(process.argv.slice(1).filter((path) => {
       try { at.closeSync(at.openSync(path, at.constants.O_RDONLY | at.constants.O_NONBLOCK)); return true; } catch { return false; } })))`;
 
-    it("are out of its sight", async () => {
+    it("are not visible", async () => {
       const secret = join(folder, "secret");
       writeFileSync(secret, CANARY);
       const home = process.env.HOME ?? "/root";
@@ -608,7 +608,7 @@ print(b.recv(99).decode())
       ).not.toContain("shadow");
     });
 
-    it("stay out of sight of links that lead there, also within a mount", async () => {
+    it("are not visible through links that lead there, also within a mount", async () => {
       const secret = mkdtempSync(join(tmpdir(), "skillflow-test-"));
       writeFileSync(join(secret, "secret"), CANARY);
       symlinkSync(join(secret, "secret"), join(folder, "direct"));
@@ -625,7 +625,7 @@ print(b.recv(99).decode())
       }
     });
 
-    it("cannot be written to: neither the system's, nor mounts that are to be read", async () => {
+    it("cannot be written to: neither the system's, nor read-only mounts", async () => {
       writeFileSync(join(folder, "file"), "as it was");
       chmodSync(join(folder, "file"), 0o666);
       chmodSync(folder, 0o777);
@@ -647,7 +647,7 @@ print(b.recv(99).decode())
       expect(able).toEqual(expect.arrayContaining(["write", "create", "remove", "folder"]));
     });
 
-    it("cannot be asked for by what looks like the launcher's own arguments", async () => {
+    it("cannot be requested by arguments that look like the launcher's own", async () => {
       for (const first of ["--bind", "--", "-", "--share-net", "A=B"]) {
         await expect(run({ argv: [first, "/", "/tmp/host", "/bin/sh"] })).rejects.toMatchObject({
           code: "sandbox.failed",
@@ -658,14 +658,14 @@ print(b.recv(99).decode())
     });
 
     it.each(spreadOf(["/", "/proc", "/proc/sys", "/dev", "/sys", "/etc", "/usr", "/usr/bin/", "/tmp"], 4))(
-      "do not become what the program sees as %s",
+      "do not replace what the program sees as %s",
       async (target) => {
         const mounts = [{ source: folder, target, writable: true }];
         await expect(run({ argv: ["true"], mounts })).rejects.toMatchObject({ code: "sandbox.failed" });
       },
     );
 
-    it("are shown under any name, and read as text alone", async () => {
+    it("are mounted under any name, and names are treated as plain text", async () => {
       const target = '/skills/it\'s "a" $(id) `id` \\040 \\n ; name\nof * two lines';
       writeFileSync(join(folder, "file"), "found");
       chmodSync(folder, 0o755);
@@ -693,7 +693,7 @@ print(b.recv(99).decode())
       console.log(texts.join("\\n").includes(process.argv.slice(1).join("-")))`;
     const [canary, number] = [CANARY.slice(0, 6), CANARY.slice(7)];
 
-    it("hold no secret of the process that runs us", async () => {
+    it("hold no secret of the process that starts the sandbox", async () => {
       const holder = spawn("node", ["-e", "console.log(1); setInterval(() => undefined, 1000)"], {
         env: { ...process.env, HELD: CANARY },
       });
@@ -725,7 +725,7 @@ print(b.recv(99).decode())
       expect(lines.some((line) => line.includes(CANARY))).toBe(false);
     });
 
-    it("cannot be signalled, also those that started it", async () => {
+    it("cannot be signalled, including the parents", async () => {
       const victim = spawn("node", ["-e", "console.log(1); setInterval(() => undefined, 1000)"]);
       try {
         await once(victim.stdout, "data");
@@ -760,12 +760,12 @@ print([pid for pid in range(2, 70000) if pid not in own and libc.ptrace(16, pid,
       }
     });
 
-    it("are few, and its own", async () => {
+    it("are few, and belong to the program", async () => {
       const count = Number(await inside(["sh", "-c", "ls -d /proc/[0-9]* | wc -l"]));
       expect(count).toBeLessThan(12);
     });
 
-    it("offer no switch of the kernel", async () => {
+    it("offer no writable kernel setting", async () => {
       const paths = [
         ...[
           "/proc/sys/kernel/core_pattern",
@@ -826,19 +826,19 @@ print(done)
         }
       });
 
-    it("end a fork bomb, and all of it", async () => {
+    it("stop a fork bomb and all of its processes", async () => {
       const argv = ["sh", "-c", BOMB, `${CANARY}-bomb`] as const;
       const ended = await run({ argv, ...limited({ processes: 20 }) });
       expect(whatEndedBomb(ended)).toBe("processes");
       expect(cmdlines().filter((line) => line.includes(`${CANARY}-bomb`))).toEqual([]);
     });
 
-    it("leave room for as many processes as they say", async () => {
+    it("allow as many processes as they name", async () => {
       const argv = ["sh", "-c", "for i in 1 2 3 4 5 6 7 8; do sleep 0.2 & done; wait; echo all"] as const;
       expect(await inside(argv, limited({ processes: 10 }))).toBe("all\n");
     });
 
-    it("end a memory bomb", async () => {
+    it("stop a memory bomb", async () => {
       const code = "const all = []; for (;;) all.push(Buffer.alloc(1e7, 1));";
       expect(await run({ argv: nodeProgram(code), ...limited({ memoryBytes: 300e6 }) })).toMatchObject({
         ended: "memory",
@@ -855,25 +855,25 @@ print(done)
         "memory that they share",
         "import mmap, time\nm = mmap.mmap(-1, 900_000_000)\nfor i in range(0, 900_000_000, 4096): m[i] = 1\ntime.sleep(20)",
       ],
-    ])("end a memory bomb of %s", async (_what, code) => {
+    ])("stop a memory bomb of %s", async (_what, code) => {
       const ended = await run({ argv: python(code), ...limited({ memoryBytes: 300_000_000 }) });
       expect(ended).toMatchObject({ ended: "memory" });
     });
 
-    it("let Node live in the memory that they leave", async () => {
+    it("let Node run in the memory that they allow", async () => {
       const code = `require("node:zlib").gzipSync(Buffer.alloc(1e7)); console.log("fine")`;
       expect(
         await inside(nodeProgram(code), limited({ memoryBytes: 256e6, processes: 4, cpuSeconds: 10, fileBytes: 1e6 })),
       ).toBe("fine\n");
     });
 
-    it.each(sliceOf(["/tmp", "/dev/shm", "/tmp/home"], 2))("hold in %s, which is small", async (place) => {
+    it.each(sliceOf(["/tmp", "/dev/shm", "/tmp/home"], 2))("apply to %s, which is small", async (place) => {
       const code = `const fs = require("node:fs"); const block = Buffer.alloc(1e6); let written = 0;
         try { for (let i = 0; i < 2000; i++) { fs.writeFileSync("${place}/f" + i, block); written++ } } catch (error) { console.log(error.code, written < 300) }`;
       expect(await inside(nodeProgram(code))).toBe("ENOSPC true\n");
     });
 
-    it.skipIf(!countsWrites())("end what fills the disk with files, also by others that it starts", async () => {
+    it.skipIf(!countsWrites())("stop a program that fills the disk with files, also from child processes", async () => {
       const fill = `const fs = require("node:fs"); const block = Buffer.alloc(1e6);
         for (let i = 0; i < 50; i++) { const to = fs.openSync("/workspace/" + process.argv[1] + "-" + i, "w"); fs.writeSync(to, block); fs.closeSync(to); }`;
       const code = `for (let i = 0; i < 8; i++) require("node:child_process").spawnSync("node", ["-e", ${JSON.stringify(fill)}, "--", String(i)]);
@@ -884,8 +884,10 @@ print(done)
       expect(readdirSync(folder).length).toBeLessThan(400);
     });
 
-    it.skipIf(!countsWrites() || !hasPython)("end what fills the disk by processes that nobody waits for", async () => {
-      const code = `
+    it.skipIf(!countsWrites() || !hasPython)(
+      "stop a program that fills the disk from processes that it does not wait for",
+      async () => {
+        const code = `
 import os, signal, time
 signal.signal(signal.SIGCHLD, signal.SIG_IGN)
 block = b"x" * 4_000_000
@@ -898,11 +900,12 @@ for i in range(200):
 time.sleep(20)
 `;
 
-      const parts = { mounts: [shown("/workspace", true)], ...limited({ diskBytes: 70_000_000 }) };
-      expect(await run({ argv: python(code), ...parts })).toMatchObject({ ended: "disk", code: undefined });
-    });
+        const parts = { mounts: [shown("/workspace", true)], ...limited({ diskBytes: 70_000_000 }) };
+        expect(await run({ argv: python(code), ...parts })).toMatchObject({ ended: "disk", code: undefined });
+      },
+    );
 
-    it("hold for the size of a file", async () => {
+    it("apply to the size of a file", async () => {
       const code = `process.on("SIGXFSZ", () => undefined); const fs = require("node:fs");
         try { fs.writeFileSync("/workspace/big", Buffer.alloc(3e6)) } catch (error) { console.log(error.code) }`;
       const parts = { mounts: [shown("/workspace", true)], ...limited({ fileBytes: 1_000_000 }) };
@@ -910,14 +913,14 @@ time.sleep(20)
       expect(statSync(join(folder, "big")).size).toBeLessThanOrEqual(1_000_000);
     });
 
-    it("end a loop that only burns the processor", async () => {
+    it("stop a loop that only uses the processor", async () => {
       const ended = await run({ argv: ["sh", "-c", "while :; do :; done"], ...limited({ cpuSeconds: 1 }) });
       expect(ended).toMatchObject({ ended: "time", code: undefined });
     });
   });
 
   describe("afterwards", () => {
-    it("nothing is left for the next program", async () => {
+    it("nothing remains for the next program", async () => {
       const places = ["/tmp", "/dev/shm", "/tmp/home"];
       const write = `for (const at of process.argv.slice(1)) require("node:fs").writeFileSync(at + "/left", ""); console.log("wrote")`;
       const look = `console.log(JSON.stringify(process.argv.slice(1).flatMap((at) => require("node:fs").readdirSync(at))))`;
@@ -925,18 +928,18 @@ time.sleep(20)
       expect(JSON.parse(await inside(nodeProgram(look, ...places)))).toEqual(["home"]);
     });
 
-    it("nothing is left when we are killed in the middle", async () => {
+    it("nothing remains if this process is killed during a run", async () => {
       const fifo = makeFifo(folder);
       const argv = [ORPHAN, sandbox.name, folder];
       const launcher = spawn("node", argv, { cwd: REPOSITORY, stdio: "inherit" });
       expect(await fifo.next()).toBe("up");
       launcher.kill("SIGKILL");
       await once(launcher, "exit");
-      // The kernel tells the launcher of our end, and it the others: the pipe is let go of, sooner or later.
+      // The kernel notifies the launcher of our end, and the launcher the others. The pipe is released sooner or later.
       await fifo.released();
     });
 
-    it("no folder of ours is left on this machine", async () => {
+    it("no temporary folder remains on this machine", async () => {
       const mounts = await inside(["cat", "/proc/self/mountinfo"], { mounts: [shown("/workspace", true)] });
       const [ours = ""] = /skillflow-box-[^/]+(?=\/passwd )/.exec(mounts) ?? [];
       expect(ours).not.toBe("");
@@ -944,7 +947,7 @@ time.sleep(20)
     });
   });
 
-  describe.skipIf(!isRoot)("where we are root", () => {
+  describe.skipIf(!isRoot)("as root", () => {
     const whoWrites = nodeProgram(`require("node:fs").writeFileSync("/workspace/made", "")`);
     const made = () => statSync(join(folder, "made")).uid;
 
@@ -953,18 +956,18 @@ time.sleep(20)
       expect(made()).not.toBe(0);
     });
 
-    it("is the owner of the folder that it works in", async () => {
+    it("owns the folder that it works in", async () => {
       chownSync(folder, 4321, 4321);
       await inside(whoWrites, { mounts: [shown("/workspace", true, false)] });
       expect(made()).toBe(4321);
     });
 
-    it("leaves the operator's folder the operator's", async () => {
+    it("leaves the ownership of the operator's folder unchanged", async () => {
       await inside(whoWrites, { mounts: [shown("/workspace", true, false)] });
       expect([made(), statSync(folder).uid]).toEqual([0, 0]);
     });
 
-    it("sees a mount behind a closed folder, and still ends when it forks too often", async () => {
+    it("sees a mount behind a closed folder, and still ends if it forks too often", async () => {
       const closed = join(folder, "closed");
       mkdirSync(join(closed, "skill"), { recursive: true });
       writeFileSync(join(closed, "skill", "file"), "found");

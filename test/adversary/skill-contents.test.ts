@@ -14,7 +14,7 @@ import { sandboxHost } from "../sandbox/host.ts";
 
 const it = oneOf(4);
 
-/** A yes is given to files in one place: whatever else would run, in another place or later, needs another one. */
+/** Trust applies to files in one place. Other files, and later versions, need a new decision. */
 
 const write = (root: string, path: string, text: string) => {
   mkdirSync(dirname(join(root, path)), { recursive: true });
@@ -33,7 +33,11 @@ type Files = Readonly<Record<string, string>>;
 
 describe("the digest of a skill covers what its code would load", () => {
   it.each<[what: string, files: Files, changed: string]>([
-    ["an import of JavaScript beside the folder", { "skills/x/run.mjs": 'import "../lib/a.mjs";' }, "skills/lib/a.mjs"],
+    [
+      "an import of JavaScript next to the folder",
+      { "skills/x/run.mjs": 'import "../lib/a.mjs";' },
+      "skills/lib/a.mjs",
+    ],
     [
       "an import of that import",
       { "skills/x/run.mjs": 'import "../b.mjs";', "skills/b.mjs": 'export * from "./lib/a.mjs"' },
@@ -65,7 +69,7 @@ describe("the digest of a skill covers what its code would load", () => {
       { "skills/x/run.mjs": 'import "#lib";', "package.json": '{"imports":{"#lib":"./lib/a.mjs"}}' },
       "lib/a.mjs",
     ],
-    ["a module of Python beside the folder", { "skills/x/run.py": "import shared" }, "skills/shared.py"],
+    ["a module of Python next to the folder", { "skills/x/run.py": "import shared" }, "skills/shared.py"],
     [
       "a package of Python around it",
       { "skills/x/run.py": "from lib.part import go", "lib/__init__.py": "" },
@@ -89,7 +93,7 @@ describe("the digest of a skill covers what its code would load", () => {
     expect(digestOf(root)).toBe(before);
     write(root, changed, "2");
     expect(digestOf(root)).not.toBe(before);
-    // The same without reading again, as before each call: a file that changes, and one that appears.
+    // Checks again without reading the files again, as before each call: a file that changes, and one that appears.
     const later = vi.spyOn(Date, "now").mockReturnValue(Date.now() + 3_600_000);
     try {
       const written = checkedContents(root);
@@ -104,7 +108,7 @@ describe("the digest of a skill covers what its code would load", () => {
     }
   });
 
-  it("what a link leads to, files and folders, also in the manner of pnpm", () => {
+  it("and targets of links, files and folders, also in pnpm's layout", () => {
     const root = makeFolder({
       "skills/x/run.mjs": 'import "p"; import "./lib/a.mjs";',
       "elsewhere/a.mjs": "1",
@@ -127,14 +131,14 @@ describe("the digest of a skill covers what its code would load", () => {
     }
   });
 
-  it("that a file is a program, and a new one that would be found first", () => {
+  it("and whether a file is executable, and a new file that would be found first", () => {
     const root = makeFolder({ "skills/x/run.cjs": 'require("../a")', "skills/a.json": "{}" });
     const before = digestOf(root);
     write(root, "skills/a.js", "");
     expect(digestOf(root)).not.toBe(before);
   });
 
-  it("and nothing beside: other files of the checkout, and our own records", () => {
+  it("but not files next to it: other files of the checkout, and skillflow's own records", () => {
     const root = makeFolder({ "skills/x/run.mjs": 'import "../a.mjs";', "skills/a.mjs": "", "skills/other.mjs": "1" });
     const before = digestOf(root);
     write(root, "skills/other.mjs", "2");
@@ -142,7 +146,7 @@ describe("the digest of a skill covers what its code would load", () => {
     expect(digestOf(root)).toBe(before);
   });
 
-  it("a folder of the checkout that holds a link to everything is not read without end", () => {
+  it("a folder of the checkout that holds a link to everything does not cause an endless read", () => {
     const root = makeFolder({ "skills/x/run.mjs": "1" });
     symlinkSync("../..", join(root, "skills/x/up"));
     symlinkSync(".", join(root, "skills/x/here"));
@@ -171,7 +175,7 @@ describe("the digest of a server covers the files of the checkout that its comma
     expect(digest()).not.toBe(before);
   });
 
-  it("and its JSON, in whatever order", () => {
+  it("and its JSON, in any order of keys", () => {
     const root = makeFolder({});
     const digest = (config: object) => openServerContents(config, root).digest();
     const before = digest({ url: "https://a.test", headers: { a: "1", b: "2" } });
@@ -194,7 +198,7 @@ const CHECKOUT = {
 };
 const HOSTILE = 'require("node:fs").writeFileSync("ran-package", "");';
 
-describe("an answer that is remembered", () => {
+describe("a stored decision", () => {
   const remembering = (cwd: string) => {
     const path = join(realpathSync(cwd), "skills/pager");
     const entry = { id: "pager", path, digest: openContents({ path }).digest(), at: "2026-01-01T00:00:00.000Z" };
@@ -206,26 +210,26 @@ describe("an answer that is remembered", () => {
     return (JSON.parse(stdout) as { source: { trusted: boolean } }).source.trusted;
   };
 
-  it("counts where it was given, so that the next tests can fail", async () => {
+  it("applies in the place where it was made, so that the next tests can fail", async () => {
     const cwd = makeProject(CHECKOUT);
     expect(await ran(cwd, remembering(cwd))).toBe(true);
   });
 
-  it("does not count for the same skill in another checkout", async () => {
+  it("does not apply to the same skill in another checkout", async () => {
     const home = remembering(makeProject(CHECKOUT));
     const cwd = makeProject({ ...CHECKOUT, "node_modules/pkg/index.js": HOSTILE });
     expect(await ran(cwd, home)).toBe(false);
     expect(await ran(makeProject(CHECKOUT), home)).toBe(false);
   });
 
-  it("does not count once a package that the skill imports is another", async () => {
+  it("does not apply once a package that the skill imports has changed", async () => {
     const cwd = makeProject(CHECKOUT);
     const home = remembering(cwd);
     write(cwd, "node_modules/pkg/index.js", HOSTILE);
     expect(await ran(cwd, home)).toBe(false);
   });
 
-  it("does not count where another checkout took its place", async () => {
+  it("does not apply if another checkout replaced the first", async () => {
     const cwd = makeProject(CHECKOUT);
     const home = remembering(cwd);
     renameSync(join(cwd, "skills"), join(cwd, "former"));
@@ -256,7 +260,7 @@ const FORMATS: readonly [what: string, files: Record<string, unknown>, rewritten
     true,
   ],
   [
-    "what a script imports beside the folder",
+    "what a script imports next to the folder",
     {
       "SKILL.md": DOCUMENT,
       "tools.json": [{ name: "go", description: "d", script: "go.mjs" }],
@@ -413,7 +417,7 @@ describe("code that was rewritten after the start does not run", () => {
     await expect(call()).rejects.toThrow(/its files changed after it was loaded/);
   });
 
-  it("of a skill that nobody called before, or that was only named", async () => {
+  it("in a skill that was not called before, or only named", async () => {
     const root = makeFolder({
       "skills/x/SKILL.md": DOCUMENT,
       "skills/x/tools.json": [{ name: "go", description: "d", script: "go.mjs" }],
@@ -426,7 +430,7 @@ describe("code that was rewritten after the start does not run", () => {
     await expect(call()).rejects.toThrow(/its files changed/);
   });
 
-  it("of a server that is connected again", async () => {
+  it("in a server that is connected again", async () => {
     const root = makeFolder({ ".git/HEAD": "", "server.mjs": SERVER });
     const config = { command: process.execPath, args: ["server.mjs"] };
     const contents = openServerContents(config, root);

@@ -9,7 +9,7 @@ import { oneOf } from "../harness/long.ts";
 
 const it = oneOf(4);
 
-/** A checkout that tries to be trusted: whatever it holds, none of its code runs before its operator says so. */
+/** A checkout that tries to be trusted: whatever it holds, none of its code runs before its operator allows it. */
 
 const FLOW = `
 id: flow
@@ -61,7 +61,7 @@ async function runAll(cwd: string, env: Record<string, string> = {}, ...args: re
 }
 
 describe("code of a checkout does not run", () => {
-  it("whatever its .skillflow.yml says, and each attempt is told", async () => {
+  it("whatever its .skillflow.yml says, and each attempt is reported", async () => {
     const cwd = makeProject({ ...CHECKOUT, ".skillflow.yml": TRUSTING, "plugin.mjs": skillOf("plugin") });
     const said = await runAll(cwd);
     expect(marks(cwd)).toEqual([]);
@@ -79,7 +79,7 @@ describe("code of a checkout does not run", () => {
     expect(resultOf(ended).trace.skills).toContainEqual(expect.objectContaining({ id: "pager", available: true }));
   });
 
-  it("because of a .env file that nobody named", async () => {
+  it("because of a .env file that the user did not name", async () => {
     const cwd = makeProject({ ...CHECKOUT, ".env": "SKILLFLOW_TRUST_SKILL=pager,remote\nSKILLFLOW_ALLOW_SCRIPTS=1\n" });
     await runAll(cwd);
     expect(marks(cwd)).toEqual([]);
@@ -130,7 +130,7 @@ describe("code of a checkout does not run", () => {
     expect(marks(cwd)).toEqual([]);
   });
 
-  it("because it calls itself by a trusted skill's id, once it is bound to content", async () => {
+  it("because it uses a trusted skill's id, once trust is bound to content", async () => {
     const home = makeProject({ ".config/skillflow/config.yml": "skills: { trust: [pager@0123456789abcdef] }" });
     const cwd = makeProject(CHECKOUT);
     await runAll(cwd, { HOME: home });
@@ -165,7 +165,7 @@ describe("what is trusted", () => {
     expect(readFileSync(runFile(cwd, "r"), "utf8")).not.toMatch(/trust-skill pager|"trust"/);
   });
 
-  it("runs alone: what another skill of the checkout is, stays held back", async () => {
+  it("is the only code that runs: other skills of the checkout remain untrusted", async () => {
     const cwd = makeProject(CHECKOUT);
     await runAll(cwd, {}, "--trust-skill", "pager");
     expect(marks(cwd)).toEqual(["pager"]);
@@ -190,13 +190,13 @@ describe("variables that change what programs load", () => {
   });
 
   it.each(["GITHUB_TOKEN", "NODE_AUTH_TOKEN", "NODE_ENV", "PYTHON_TOKEN", "LDAP_URL", "MY_PATH", "GIT_TOKEN"])(
-    "%s is none",
+    "%s is not one of them",
     (name) => {
       expect(isReservedVariable(name)).toBe(false);
     },
   );
 
-  it("are not handed to a skill, whoever names them, and it is said", async () => {
+  it("are never passed to a skill, and a warning reports that", async () => {
     const cwd = makeProject({
       "skills/pager/SKILL.md":
         "---\nname: pager\nconfig:\n  OK_TOKEN: { description: fine }\n  NODE_OPTIONS: { description: n }\n  SLY: { description: s, env: LD_PRELOAD }\n---\nPage.",

@@ -9,7 +9,7 @@ import { makeProject } from "../cli/program.ts";
 const HOSTILE =
   "\u001b[2Jgone\u001b]0;title\u0007\u001b[1A\r\u001b[8mhidden\u202Eright\u2066\u009b2Jx\u0085\u200b\u{e0041}";
 
-/** Whatever a terminal would obey beside the plain styles that we use. */
+/** All control characters that a terminal would obey, except the plain styles that skillflow uses. */
 const STEERS = new RegExp(
   [
     String.raw`[\u007f-\u009f\r\u0007\u202a-\u202e\u2066-\u2069\u200b\u{e0041}]`,
@@ -87,9 +87,9 @@ const COMMANDS: readonly (readonly string[])[] = [
   ["run", `--${HOSTILE}`],
 ];
 
-describe("what strangers wrote", () => {
+describe("text of untrusted authors", () => {
   test.each(COMMANDS.map((argv) => [argv.join(" ").replace(/[^ -~]/g, "?"), argv] as const))(
-    "steers no terminal by %s",
+    "does not control the terminal by %s",
     async (_, argv) => {
       const cwd = hostileProject();
       const screens = [{ cwd }, { cwd, isTerminal: true, env: { FORCE_COLOR: "1", TERM: "xterm" } }];
@@ -108,7 +108,7 @@ describe("what strangers wrote", () => {
     ["doctor", "--json"],
     ["validate", "broken.yml", "--json"],
     ["runs", "show", "r1", "--json"],
-  ])("stands escaped in JSON: %s %s %s %s %s", async (...argv) => {
+  ])("is escaped in JSON: %s %s %s %s %s", async (...argv) => {
     const { stdout } = await runHere(argv, { cwd: hostileProject() });
     expect(stdout).not.toMatch(STEERS);
     const documents = argv.includes("--stream") ? stdout.trimEnd().split("\n") : [stdout];
@@ -116,7 +116,7 @@ describe("what strangers wrote", () => {
   });
 });
 
-/** Names and reasons that go on in a line of their own, by every line end. */
+/** Names and reasons that continue on a new line, with every kind of line end. */
 const LINES = "name\nFORGED\rFORGED\u2028FORGED\u2029FORGED\u0085FORGED";
 
 function recordedProject(): string {
@@ -150,7 +150,7 @@ test.each([
   ["runs", "diff", "r1", "r1"],
   ["resume", "r1", "--model", "script:script.yml"],
   ["replay", "r1"],
-])("no name of a recorded run begins a line by %s %s", async (...argv) => {
+])("does not begin a line with a recorded run's name by %s %s", async (...argv) => {
   const cwd = recordedProject();
   for (const isTerminal of [false, true]) {
     const { stdout, stderr } = await runHere(argv, { cwd, isTerminal, columns: 1000 });
@@ -159,7 +159,7 @@ test.each([
   }
 });
 
-test("what is no run of the store, by its name, is passed over", async () => {
+test("is skipped if its file name is not a valid run id", async () => {
   const cwd = hostileProject();
   for (const name of ["with blank", ".hidden", "über", "new\nline"])
     writeFileSync(join(cwd, ".skillflow/runs", `${name}.jsonl`), "{}\n");
@@ -174,6 +174,6 @@ test.each([
   "skill\u200bflow: x",
   "\u001b[1mskillflow: x",
   "ｓkillflow: x",
-])("a line of a skill that passes for one of ours is quoted: %j", (text) => {
+])("is quoted if a skill's line looks like one of skillflow's: %j", (text) => {
   expect(quoteTheirs(text)).toContain("> ");
 });

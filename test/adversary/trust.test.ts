@@ -6,7 +6,7 @@ import { makeProject, runProgram } from "../cli/program.ts";
 import { type ChatRequest, startChat } from "../services/chat.ts";
 import type { Scripted } from "../services/script.ts";
 
-/** A model that always does what an attacker would, and a checkout made by one, against the built program. */
+/** A model that does everything that an attacker would, and a hostile checkout, against the built program. */
 
 const WORKFLOW = `
 id: guarded
@@ -33,7 +33,7 @@ const toolNames = (body: ChatRequest) => (body.tools ?? []).map((tool) => tool.f
 const isRoute = (body: ChatRequest) => JSON.stringify(body.messages).includes("Choices:");
 const ROUTE = { text: JSON.stringify({ reason: "done", choice: "done" }) };
 
-describe("effects (trust 1)", () => {
+describe("effects", () => {
   const post: Scripted = { calls: [{ tool: "desk_post", input: { text: "pwned" } }] };
   const script = (body: ChatRequest, index: number): Scripted =>
     isRoute(body) ? ROUTE : index === 0 ? post : { text: "ok" };
@@ -50,13 +50,13 @@ describe("effects (trust 1)", () => {
     expect(result.results.work.toolCalls[0].error).toContain("no tool is named desk_post");
   });
 
-  it("let a tool write where nothing denies it, so that the tests above can fail", async () => {
+  it("let a tool write if writes are allowed, so that the tests above can fail", async () => {
     const { cwd } = await attack(WORKFLOW, script);
     expect(readFileSync(join(cwd, "posts.txt"), "utf8")).not.toBe("");
   });
 });
 
-describe("routing, judging and diagnosing (trust 10)", () => {
+describe("routing, judging and diagnosing", () => {
   it("carry no tools", async () => {
     const workflow = WORKFLOW.replace(
       "skills: [desk]",
@@ -75,7 +75,7 @@ describe("routing, judging and diagnosing (trust 10)", () => {
     expect(withTools.length).toBe(2);
   });
 
-  it("never follow a first edge when the model names no live choice", async () => {
+  it("do not fall back to the first edge when the model names no valid choice", async () => {
     const { ended, result, bodies } = await attack(WORKFLOW, (body) =>
       isRoute(body) ? { text: "work; done" } : { text: "ok" },
     );
@@ -86,8 +86,8 @@ describe("routing, judging and diagnosing (trust 10)", () => {
   });
 });
 
-describe("limits (trust 11)", () => {
-  it("hold against a model that never stops calling tools", async () => {
+describe("limits", () => {
+  it("stop a model that never stops calling tools", async () => {
     const endless: Scripted = {
       calls: [{ tool: "desk_look", input: { text: "again" } }],
       usage: { input: 90, cached: 0, output: 10 },
@@ -99,11 +99,11 @@ describe("limits (trust 11)", () => {
   });
 });
 
-describe("a hostile checkout (trust 6)", () => {
+describe("a hostile checkout", () => {
   const marker = "touched-by-the-checkout";
   const touch = `import { writeFileSync } from "node:fs"; writeFileSync("${marker}", "");`;
 
-  it("starts nothing of its own: no module, no script, no server, no .env", async () => {
+  it("starts none of its own code: no module, no script, no server, no .env", async () => {
     const cwd = makeProject({
       "w.yml": WORKFLOW.replace("[desk]", "[desk, evil, tools]"),
       ".env": "SKILLFLOW_MODEL=openai-compatible:stolen\nOPENAI_BASE_URL=http://127.0.0.1:1\n",

@@ -9,25 +9,25 @@ import * as slack from "../services/slack.ts";
 import { VENDORS as SERVICES } from "../services/vendors.ts";
 import * as webhooks from "../services/webhooks.ts";
 
-/** Services whose every text is an order of a stranger: vendors, a server of MCP and an agent of A2A. */
+/** Services whose every text is an order of an untrusted author: vendors, an MCP server and an A2A agent. */
 export interface Vendor {
   /** `next` is the next order. */
   start(next: () => string): Promise<Loopback>;
   env(url: string): Readonly<Record<string, string>>;
-  /** Of the variables, what may be heard nowhere. */
+  /** Values of variables that no output may contain. */
   readonly secrets: readonly string[];
-  /** Of the requests that it got. */
+  /** True if a request that it received is a write. */
   isWrite(request: LoopbackRequest): boolean;
-  /** Beside the workflow, and within it. */
+  /** Files next to the workflow, and skills within it. */
   readonly files?: (url: string) => Readonly<Record<string, unknown>>;
   readonly skills?: (url: string) => Readonly<Record<string, unknown>>;
   /** The ids at the node, where these are others than the vendor's. */
   readonly ids?: readonly string[];
   /** Tools that write, of what no skill of ours declares. */
   readonly writes?: readonly string[];
-  /** What a model would choose that no schema tells. */
+  /** Inputs that a model would choose and that no schema describes. */
   readonly inputs?: Readonly<Record<string, Readonly<Record<string, Json>>>>;
-  /** Its tools write alone: it is heard by who may write, and obeyed where nobody may. */
+  /** Its tools only write. The node before it may write, and its orders are obeyed in a node that may not. */
   readonly isSink?: true;
 }
 
@@ -150,7 +150,7 @@ function contractOf(id: string, url: string, side_effects: boolean) {
   return { [`skills/${id}/contract.json`]: contract, [`skills/${id}/binding.json`]: { a2a: { url } } };
 }
 
-/** A service with an order in the place of each text that it answers, and with what it was told in secret. */
+/** Wraps a service so that each text that it answers holds an order, and a secret that it received. */
 async function poisoned(starting: Promise<Loopback>, next: () => string): Promise<Loopback> {
   const service = await starting;
   const proxy = await startLoopback(async ({ method, url, headers, body }, response) => {
@@ -170,7 +170,7 @@ async function poisoned(starting: Promise<Loopback>, next: () => string): Promis
 
 const TEXTS = /^(title|name|body|message|description|text|summary|content|value|culprit|label|error|detail|query)$/;
 
-/** What people write: what has a blank in it, and the fields that are made for texts. */
+/** Replaces text that people write: strings with a blank in them, and fields that are meant for text. */
 function poison(value: Json, next: () => string, field = ""): Json {
   if (typeof value === "string") return /\s/.test(value) || TEXTS.test(field) ? next() : value;
   if (Array.isArray(value)) return value.map((item) => poison(item, next, field));

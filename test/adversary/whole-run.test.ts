@@ -94,7 +94,7 @@ const WAYS: readonly ((text: string) => string)[] = [
   ),
 ];
 
-/** What a reader makes of an output who tries every one of these ways, whatever wrote it down. */
+/** All decodings of an output, so that a secret is found in any form in which it was written. */
 function readings(output: string): readonly string[] {
   const points = (radix: number) => (_: string, digits: string) => String.fromCodePoint(Number.parseInt(digits, radix));
   const unescaped = output
@@ -128,7 +128,7 @@ interface Saying {
   readonly secret: string;
 }
 
-/** What the tool is to do for one place. */
+/** The tool's input for one place. */
 function toldOf({ place, said, secret }: Saying): Json {
   const third = Math.ceil(secret.length / 3);
   const pieces = [secret.slice(0, third), secret.slice(third, 2 * third), secret.slice(2 * third)];
@@ -152,7 +152,7 @@ function repliesOf(sayings: readonly Saying[]): readonly Scripted[] {
   return [{ text, calls: [...heard, ...posted] }, { text }, ...broken.slice(0, 1), { text }];
 }
 
-/** All that comes of a run in which these things are said. */
+/** All outputs of a run that contains these texts. */
 async function outputsOf(sayings: readonly Saying[], secrets: Readonly<Record<string, string>>, credential: string) {
   const replies = repliesOf(sayings);
   const model = await startChat((_body, index) => replies[index] ?? { text: "Done." });
@@ -183,7 +183,7 @@ function filesBelow(folder: string): string[] {
   return entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
 }
 
-describe("a random secret, wherever in a run and however it is said", () => {
+describe("a random secret, in any place of a run and any encoding", () => {
   const secret = fc.stringMatching(/^[A-Za-z][A-Za-z0-9]{23,35}$/);
   const saying = fc.record({
     place: fc.constantFrom(...PLACES),
@@ -197,7 +197,7 @@ describe("a random secret, wherever in a run and however it is said", () => {
   });
 
   it(
-    "stands in no record, result, report, plan, blob, prompt or stream",
+    "is in no record, result, report, plan, blob, prompt or stream",
     async () => {
       await fc.assert(
         fc.asyncProperty(run, async ({ secrets, sayings }) => {

@@ -9,8 +9,8 @@ import { foreignHost, makeFolder } from "../loaders/foreign.ts";
 import { isolatingSandboxes } from "../sandbox/isolating.ts";
 
 /**
- * What code in the sandbox tries in the working directory, so that something else runs it later: git, a CI system, a
- * package manager, skillflow itself (trust 8).
+ * Attempts of code in the sandbox to change the working directory so that other programs run it later: git, a CI
+ * system, a package manager, skillflow itself.
  */
 
 for (const [name, sandbox, works] of isolatingSandboxes) {
@@ -19,7 +19,7 @@ for (const [name, sandbox, works] of isolatingSandboxes) {
   });
 }
 
-/** A checkout that has some of what is protected, and lacks the rest. */
+/** A checkout that has some of the protected files, and lacks the rest. */
 const CHECKOUT = {
   ".git/config": "[core]\n",
   ".git/hooks/.keep": "",
@@ -95,7 +95,7 @@ function attack(sandbox: Sandbox): void {
     expect(treeOf(root, ".")).toBe(before);
   });
 
-  it("keeps what would become code or trust where code may write to it, there or not", async () => {
+  it("protects files that would become code or trusted if code may write to it, whether they exist or not", async () => {
     const attempts = [...THERE, ...MISSING].flatMap((name) => [
       [`${name} over`, `rm -rf ${name}; mkdir -p ${name}/evil && echo x > ${name}/evil/x`],
       [`${name} inside`, `echo x > ${name}/x`],
@@ -124,7 +124,7 @@ function attack(sandbox: Sandbox): void {
     expect(treeOf(root, ...THERE)).toBe(before);
   });
 
-  it("lets no skill replace itself by its parent's name, wherever links lead to it", async () => {
+  it("lets no skill replace itself through its parent's name, wherever links lead to it", async () => {
     const lines = tries({
       parent: "mv shared old && mkdir -p shared/skills/evil && echo x > shared/skills/evil/run.sh",
       "the link's parent": "mv .claude old",
@@ -138,7 +138,7 @@ function attack(sandbox: Sandbox): void {
     expect(readdirSync(root).sort()).toEqual([".claude", "new", "shared"]);
   });
 
-  it("keeps submodules, whose own settings git follows when it looks at the whole", async () => {
+  it("protects submodules, whose own settings git reads in a command on the whole repository", async () => {
     const modules = '[submodule "a"]\n\tpath = libs/deep/a\n\turl = ../a\n';
     const lines = tries({
       settings: "rm libs/deep/a/.git && mkdir libs/deep/a/.git && echo x > libs/deep/a/.git/config",
@@ -152,7 +152,7 @@ function attack(sandbox: Sandbox): void {
     expect(readFileSync(join(root, "libs/deep/a/.git"), "utf8")).toContain("gitdir");
   });
 
-  it("keeps repositories inside it, which run their own hooks", async () => {
+  it("protects repositories inside it, which run their own hooks", async () => {
     const lines = tries({
       hook: "echo x > sub/inner/.git/hooks/post-commit",
       settings: "echo x > sub/inner/.skillflow.yml",
@@ -170,7 +170,7 @@ function attack(sandbox: Sandbox): void {
     expect(await succeeded(call(join(skill, "work"), skill, true))).toEqual([]);
   });
 
-  it("is not given where a protected name is a link, and the call says so", async () => {
+  it("is not mounted if a protected name is a link, and the call reports it", async () => {
     const { root, skill } = project("echo 1");
     symlinkSync("src", join(root, ".claude"));
     await expect(call(root, skill, true)).rejects.toThrow("because .claude in it is a link");
@@ -193,7 +193,7 @@ function attack(sandbox: Sandbox): void {
     expect(MISSING.filter((name) => existsSync(join(root, name)))).toEqual([]);
   });
 
-  it("is rid of what a killed process left, and of no folder that is somebody's", async () => {
+  it("is cleaned of files that a killed process left, and other folders remain", async () => {
     const { root, skill } = project("echo 1");
     const left = join(root, ".sweny");
     mkdirSync(left);

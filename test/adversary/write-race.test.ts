@@ -10,13 +10,16 @@ import { foreignHost, hasPython, makeFolder } from "../loaders/foreign.ts";
 import { sandboxHost } from "../sandbox/host.ts";
 import { isolatingSandboxes } from "../sandbox/isolating.ts";
 
-/** What was compared is what runs, even if a file is written to between its comparison and its start. */
+/**
+ * The bytes that were compared are the bytes that run, even if a file is written to between its comparison and its
+ * start.
+ */
 
 const sandbox = isolatingSandboxes.find(([, , works]) => works)?.[1];
 const TOML =
   'name = "x"\nversion = "1.0.0"\ndescription = "d"\nkind = "action"\n[runtime]\nlanguage = "python"\nentrypoint = "go.py"\nexport = "main"\n';
 
-/** The skill `x`, whose file is written to by somebody else as soon as its call has passed all checks. */
+/** The skill `x`, whose file is overwritten by another process as soon as its call has passed all checks. */
 function raced(root: string, file: string, evil: string) {
   const host = { ...foreignHost, cwd: root, env: { PATH: process.env.PATH } } as typeof foreignHost;
   const runForeign = (command: ForeignCommand) => {
@@ -74,7 +77,7 @@ describe.skipIf(!sandbox)("a trusted file that is written to while it is started
       'def main(args):\n    return "evil"\n',
       true,
     ],
-  ])("runs as it was compared: %s", async (_, files, file, evil, needsPython) => {
+  ])("runs with the content that was compared: %s", async (_, files, file, evil, needsPython) => {
     if (needsPython && !hasPython) return;
     const root = makeProject(files);
     const found = await raced(root, file, evil).find("x");
@@ -88,7 +91,7 @@ describe.skipIf(!sandbox)("a trusted file that is written to while it is started
 describe("the private copy of what is trusted", () => {
   const copier = { self: sandboxHost.self };
 
-  it("is this user's alone, and keeps what was digested", () => {
+  it("is readable by this user alone, and keeps the content that was digested", () => {
     const root = makeProject({ "x/run.sh": "echo good", "x/deep/part.txt": "part" });
     const contents = openContents({ path: join(root, "x") });
     expect(contents.sourceOf(join(root, "x"), copier)).toBe(join(root, "x"));
@@ -102,7 +105,7 @@ describe("the private copy of what is trusted", () => {
     expect(statSync(dirname(copy)).mode & 0o777).toBe(0o700);
   });
 
-  it("is not made of files that changed since, and no module is run from such a text", () => {
+  it("is not made from files that changed since, and no module runs from such a file", () => {
     const root = makeProject({ "x/run.mjs": "good" });
     const contents = openContents({ path: join(root, "x") });
     contents.pin();

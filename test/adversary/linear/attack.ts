@@ -56,7 +56,7 @@ function pumpsOf(job: Job, turn: number, share: number): readonly Pump[] {
   return pumpsOfFunction(job.call.words, share, turn);
 }
 
-/** Resolves when the message is out: a reader that hangs would keep it back. */
+/** Resolves when the message is sent: a reader that hangs would delay it. */
 function send(message: unknown): Promise<void> {
   return new Promise((resolve) => process.send?.(message, undefined, {}, () => resolve()));
 }

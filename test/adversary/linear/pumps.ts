@@ -11,7 +11,7 @@ export function pumped({ before, piece, after }: Pump, length: number): string {
 
 const END = "\n\u0001";
 
-/** What patterns and readers of any format look for. */
+/** Substrings that patterns and readers of any format look for. */
 const PIECES = [
   ...Array.from({ length: 95 }, (_, index) => String.fromCharCode(32 + index)).filter((sign) =>
     /[^A-Za-z1-9]/.test(sign),

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseAst } from "rolldown/parseAst";
 
-/** What a source file of the product does with text: its patterns, and the functions that it exports for text. */
+/** The text handling of a source file of the product: its patterns, and the exported functions that take text. */
 
 export interface Pattern {
   readonly file: string;
@@ -13,7 +13,7 @@ export interface Pattern {
 export interface TextFunction {
   readonly file: string;
   readonly name: string;
-  /** A value for each of its parameters, and which of them the text takes the place of. */
+  /** A value for each parameter, and the indexes that the text replaces. */
   readonly parameters: readonly unknown[];
   readonly at: number;
   /** Short texts that its file names: what it looks for. */

@@ -9,7 +9,7 @@ import { AWS, KEY, makePlaces, REMEMBERED, type Target, writeFiles } from "./tar
 const AGES = "^(a+)+$";
 const MANY = `${"a".repeat(40)}!`;
 
-/** What runs anything at all, in the words of each format. */
+/** Files that would run a program, in each format. */
 function filesOf({ home, witness, server }: Omit<Target, "cwd">): Record<string, unknown> {
   const touch = (name: string) => `require("fs").writeFileSync(${JSON.stringify(join(witness, name))}, "")`;
   const esm = (name: string) =>
@@ -44,7 +44,7 @@ function filesOf({ home, witness, server }: Omit<Target, "cwd">): Record<string,
       },
       edges: [],
     },
-    // The same without the sources that no run would begin with.
+    // The same files without the sources that stop every run at its start.
     "quiet.yml": {
       id: "quiet",
       name: "Quiet",
@@ -137,7 +137,7 @@ function filesOf({ home, witness, server }: Omit<Target, "cwd">): Record<string,
   };
 }
 
-/** A run that somebody committed: its recorded workflow starts a server, its blob is a link to a file outside. */
+/** A committed run: its recorded workflow starts a server, its blob is a link to a file outside. */
 async function commitRun({ cwd, home, witness, server }: Target): Promise<void> {
   const small = {
     id: "small",
@@ -194,7 +194,7 @@ function slowFiles(): Record<string, unknown> {
   };
 }
 
-/** Pipes that nobody writes to, and files without an end, in places that the program reads by itself. */
+/** Pipes that no process writes to, and endless files, at paths that the program reads by itself. */
 function specialFiles(cwd: string): void {
   mkdirSync(join(cwd, "skills/piped"), { recursive: true });
   mkdirSync(join(cwd, "skills/endless"), { recursive: true });
@@ -253,7 +253,7 @@ const REMEMBERED_BY = {
   replies: [{ calls: [{ tool: "state_put", input: { key: "a", data: {} } }] }, { text: "done" }],
 };
 
-/** The workflow of the base, in the place of one that the head replaces. */
+/** The workflow of the base, instead of one that the head replaces. */
 const BASE_FLOW = {
   id: "quiet",
   name: "Quiet",

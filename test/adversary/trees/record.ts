@@ -6,7 +6,7 @@ import { forgedRecord, runFile } from "../../cli/program.ts";
 import { ENV, SINK, scriptOf, WORKFLOW } from "../../cli/sink.ts";
 import { AWS, KEY, makePlaces, type Target, writeFiles } from "./target.ts";
 
-/** A project of the user's own, whose records and artifacts were exchanged by somebody who can compute their digests. */
+/** A project of the user, whose records and artifacts were replaced by an attacker who can compute their digests. */
 
 export interface Recorded extends Target {
   readonly env: Readonly<Record<string, string>>;
@@ -78,7 +78,7 @@ function serversOf({ witness, server }: Target, name: string) {
 
 const MARKS = "\u001b[2J\u001b]0;pwned\u0007\u202Eedoc\r\n::add-mask::x\n";
 
-/** The ids of runs whose records hold every attack that a record can make on a user who goes on with it. */
+/** The ids of runs whose records hold every attack that a record can make on a user who resumes it. */
 export async function hostileRecords(): Promise<Recorded & { readonly runs: readonly string[] }> {
   const project = await plannedProject();
   const { cwd, home } = project;
@@ -156,7 +156,7 @@ export interface Artifact extends Recorded {
   readonly forgedDigest: string;
 }
 
-/** What is handed from the job that plans to the job that writes, exchanged on the way. */
+/** Files that the planning job passes to the writing job, replaced on the way. */
 export async function hostileArtifact(): Promise<Artifact> {
   const project = await plannedProject({ out: "triage/out", store: "triage/runs" });
   const { cwd, home, witness } = project;

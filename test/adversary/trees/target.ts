@@ -58,7 +58,7 @@ export function runBounded(
   return runProgram(args, { cwd, env, through: ["timeout", "--signal=KILL", "90"] });
 }
 
-/** Commands that ended in no way of their own: by a signal, or with a stack on the terminal. */
+/** Commands that ended abnormally: by a signal, or with a stack trace on the terminal. */
 export function brokenOnes(ended: readonly (readonly [string, Ended])[]) {
   return ended.filter(([, { code, stderr }]) => code === null || code > 128 || /\n\s+at .*\(/.test(stderr));
 }
@@ -70,7 +70,7 @@ function filesBelow(folder: string): string[] {
   });
 }
 
-/** The content of each file but of the program's own cache; links, pipes and sockets by name alone. */
+/** The content of each file except the program's own cache. Links, pipes and sockets by name alone. */
 export function snapshot(folder: string): Record<string, string> {
   const files = filesBelow(folder).filter((path) => !relative(folder, path).startsWith(".cache/"));
   const held = files.map((path) => [

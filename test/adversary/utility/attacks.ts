@@ -7,7 +7,7 @@ export interface Attack {
   readonly texts: (aim: Aim, count: number) => readonly string[];
 }
 
-/** What an attacker knows about the task. */
+/** The attacker's knowledge of the task. */
 export interface Aim {
   /** Fields of the answer that would turn the judgement around. */
   readonly lies: Readonly<Record<string, string>>;

@@ -31,7 +31,7 @@ interface Fault {
   readonly level: string;
   readonly events: number;
   readonly class: "noise" | "watch" | "actionable" | "needs_person";
-  /** What the note in the commit of the release says to do first. */
+  /** The first step that the note in the release's commit gives. */
   readonly step: string;
   /** An open issue on GitHub about it. */
   readonly duplicate?: number;

@@ -20,7 +20,7 @@ export interface Task {
   readonly policy: Policy;
   /** Writes that the workflow may do for this input, each at most once: tool and target. */
   readonly writes: readonly string[];
-  /** What the run judged, as one string. */
+  /** The run's judgement, as one string. */
   readonly judged: (result: RunResult) => string;
   /** Returns what is missing from a success. */
   readonly check: (done: Done) => string | undefined;
@@ -59,7 +59,7 @@ export interface Outcome extends Done {
   readonly missing: string | undefined;
   /** Why the attack worked. */
   readonly harm: readonly string[];
-  /** Whether the attack changed what the run judged, or is quoted in what it writes. */
+  /** True if the attack changed the run's judgement, or is quoted in what it writes. */
   readonly judgement: string;
   readonly isQuoted: boolean;
   /** Number of orders that the model could read. */

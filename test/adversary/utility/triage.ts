@@ -13,7 +13,7 @@ import { CHANNEL, type Issue, REPOSITORY } from "./world.ts";
 const ROOT = join(import.meta.dirname, "..", "..", "..");
 const INCIDENTS = readIncidents(ROOT);
 
-/** What every deployment's description repeats: a credential, and a record of a customer. */
+/** Text repeated in every deployment's description: a credential, and a record of a customer. */
 export const LEAK = "API_TOKEN=ghp_canary0123456789 CUSTOMER=kim.ro@customers.example;";
 
 /** Writes the evidence of all incidents, shortened to the lines that show what happened and some around them. */
@@ -145,7 +145,7 @@ function conclude(
   };
 }
 
-/** What an issue about the same fault has in its title. */
+/** Words in the title of an issue about the same fault. */
 const symptomOf = ({ truth }: Incident) => wordsOf(truth.needles[0]?.text ?? "");
 const wordsOf = (text: string) =>
   (text.match(/[A-Za-z0-9 _-]{4,60}/g) ?? []).toSorted((a, b) => b.length - a.length)[0]?.trim() ?? text;

@@ -39,7 +39,7 @@ async function openDesk(isDefended: boolean): Promise<Desk> {
 interface Done {
   readonly task: Task;
   readonly attack: Attack | undefined;
-  /** The same without a defence. Of the runs under attack, some are done so, to show what the attack can do. */
+  /** The result of the same attack without a defence. Some attacks also run without one, to show what they can do. */
   readonly bare: Outcome | undefined;
   readonly defended: Outcome;
 }

@@ -11,7 +11,7 @@ export interface Issue {
   readonly body: string;
 }
 
-/** What the services hold for one task. */
+/** The services' data for one task. */
 export interface Holdings {
   readonly isPublic?: boolean;
   readonly issues?: readonly Issue[];
