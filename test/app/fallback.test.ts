@@ -26,7 +26,7 @@ const LOOK: NodeParts = {
   retry: { max: 1, instruction: { reflect: "Why did it fail?" } },
 };
 
-/** Has every purpose of a model call: work with a tool, a judge that is not content, a diagnosis, a route, inner runs. */
+/** Has every purpose of a model call: work with a tool, a judge that rejects, a diagnosis, a route, inner runs. */
 const FLOW = workflowOf(
   {
     look: LOOK,
@@ -54,7 +54,7 @@ interface Outage {
   /** Calls of the first model that fail, counted from 0. */
   readonly fails: (index: number, call: ModelCall) => boolean;
   readonly code?: ErrorCode;
-  /** The same for the second model. */
+  /** Calls of the second model that fail, counted from 0. */
   readonly secondFails?: (index: number) => ErrorCode | undefined;
 }
 
@@ -188,7 +188,7 @@ describe("a failure", () => {
     expect(result.error).toMatchObject({ code: "model.unreachable" });
   });
 
-  it("is the only model's where a node replaces the list", async () => {
+  it("is the only model's if a node replaces the list", async () => {
     const { run } = await setUp({ fails: () => true });
     const { result, events } = await run(workflowOf({ only: { model: FIRST } }));
     expect(switches(events)).toEqual([]);

@@ -4,7 +4,7 @@ import { readInner } from "../../src/app/runs/inner.ts";
 import { makeProject } from "../cli/program.ts";
 import { workspaceAt } from "../protocol/webhooks/listening.ts";
 
-it("reads a file once that several nodes run", () => {
+it("reads a file once if several nodes call it", () => {
   const calls = "nodes: { a: { name: A, call: ./in.yml }, b: { name: B, call: ./in.yml } }";
   const cwd = makeProject({
     "w.yml": `id: w\nname: W\nentry: a\n${calls}\nedges: [{ from: a, to: b }]\n`,

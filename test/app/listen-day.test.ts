@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { openDay } from "../../src/app/listen/day.ts";
 import { memoryState } from "../../src/stores/state/memory.ts";
 
-it("allows no more runs than it says to listeners that share it, whoever looked when", async () => {
+it("limits the runs per day across listeners that share the state, even if all of them checked first", async () => {
   const state = memoryState();
   const file = { sources: {}, limits: { per_day: { max_runs: 3 } } };
   const days = Array.from({ length: 5 }, () => openDay(state, file));

@@ -82,7 +82,7 @@ describe("metrics", () => {
     expect(text).not.toContain("made_up");
   });
 
-  it("are for this machine alone without a token", async () => {
+  it("are served to this machine alone without a token", async () => {
     const { url } = await listening();
     expect((await scrape(url, { headers: { host: "attacker.example" } })).status).toBe(403);
     expect((await scrape(url, { method: "POST" })).status).toBe(405);

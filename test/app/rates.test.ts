@@ -13,7 +13,7 @@ const paceOf = (config: ProjectConfig) => {
   return pace;
 };
 
-/** Work that ends when it is told to. */
+/** Work that ends when `ends` is called. */
 function gated() {
   const ends: (() => void)[] = [];
   const begin = () => new Promise<void>((resolve) => ends.push(resolve));
@@ -36,7 +36,7 @@ const CALL = (skill: string): Call => ({
 });
 
 describe("rates of a project", () => {
-  it("have a model's calls wait for their turn, and say so, until the run is stopped", async () => {
+  it("make a model's calls wait for their turn, with a notice, until the run is stopped", async () => {
     const { begin, ends } = gated();
     const reply = async () => {
       await begin();
@@ -60,7 +60,7 @@ describe("rates of a project", () => {
     expect(ends).toHaveLength(1);
   });
 
-  it("have a skill's tools wait, and leave those of others alone", async () => {
+  it("make a skill's tools wait, and do not affect those of others", async () => {
     const called: string[] = [];
     const callTool = paceOf({ rates: { skills: { linear: "1/day" } } }).callTool(async ({ tool }) => {
       called.push(tool.skill);
@@ -77,7 +77,7 @@ describe("rates of a project", () => {
     expect(called).toEqual(["linear", "github", "github"]);
   });
 
-  it("have runs wait for each other, and let one that is interrupted come to its end", async () => {
+  it("make runs wait for each other, and let an interrupted one finish", async () => {
     const pace = paceOf({ rates: { runs: 1 } });
     const { begin, ends } = gated();
     const stop = new AbortController();
@@ -90,7 +90,7 @@ describe("rates of a project", () => {
     await first;
   });
 
-  it("cost nothing where none are declared, and are the strictest of what several files say", () => {
+  it("cost nothing if none are declared, and the strictest of several files applies", () => {
     expect(openPace({ project: undefined, user: undefined })).toBeUndefined();
     const rates = declaredRates([
       { rates: { models: { "anthropic:*": "50/minute", "*haiku*": 4 } } },
@@ -109,7 +109,7 @@ describe("rates of a project", () => {
   });
 
   it.each([{ runs: 0 }, { runs: "3" }, { models: { a: "50 a minute" } }, { skills: { a: "0/minute" } }, { tools: 3 }])(
-    "are no rates: %o",
+    "are rejected if invalid: %o",
     (rates) => {
       expect(projectConfigSchema().safeParse({ rates }).success).toBe(false);
     },

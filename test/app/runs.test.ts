@@ -9,7 +9,7 @@ import { FLOW, WORKING } from "../cli/flows.ts";
 import { makeFolder } from "../loaders/foreign.ts";
 import { sandboxHost } from "../sandbox/host.ts";
 
-describe("a run that cannot be driven", () => {
+describe("a run that cannot be executed", () => {
   const cwd = makeFolder({ "flow.yml": FLOW, "script.json": WORKING });
   const store = memoryStore();
   const self = { pid: 1, host: hostname(), started: "" };
@@ -24,7 +24,7 @@ describe("a run that cannot be driven", () => {
     loggerFor: () => ({ debug: quiet, info: quiet, warn: quiet }),
   };
 
-  it("is left for the next who tries, whatever kept it from being driven", async () => {
+  it("is released for the next process, whatever the cause", async () => {
     const prepared = await prepareRun(projectWith({}), {
       document: "flow.yml",
       input: () => ({ service: "shop" }),

@@ -17,7 +17,7 @@ test.each<[string, Record<string, number>, Record<string, unknown>, readonly str
     { model: "openai:unpriced" },
     ["openai:unpriced is unknown: per_day.max_cost_usd"],
   ],
-])("a limit of cost that cannot count a model's calls is told: %s", (_, limits, node, told) => {
+])("a cost limit that cannot count a model's calls causes a warning: %s", (_, limits, node, told) => {
   const settings = { limits, model: PRICED } as never;
   const expected = told.map((each) => `the price of ${each} cannot count its calls`);
   expect(limitWarnings(settings, workflowOf({ a: node }, []))).toEqual(expected);

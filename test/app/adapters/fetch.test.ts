@@ -33,7 +33,7 @@ afterAll(async () => {
 });
 
 describe("fetch behind a proxy", () => {
-  it("is the system's own where no proxy is named", async () => {
+  it("is the system's own without a proxy", async () => {
     expect(proxiedFetch({})).toBe(fetch);
   });
 
@@ -64,14 +64,14 @@ describe("fetch while offline", () => {
   });
   afterAll(() => hops.close());
 
-  it("reaches this machine, also by a redirect", async () => {
+  it("reaches this machine, also through a redirect", async () => {
     const local = openFetch({ HTTP_PROXY: address }, true);
     const sent = await local(`${hops.url}/here`, { method: "POST", body: "b" });
     expect(await sent.json()).toEqual({ sent: "b" });
     expect(await (await local(`${hops.url}/home`)).json()).toEqual({ hello: "there" });
   });
 
-  it.each(["/away", "/post"])("is refused where a redirect leads to another machine: %s", async (path) => {
+  it.each(["/away", "/post"])("is refused if a redirect leads to another machine: %s", async (path) => {
     const local = openFetch({}, true);
     const refused = { code: "offline.refused", message: "203.0.113.7 was not contacted: the run is offline" };
     const options = path === "/post" ? { method: "POST", body: "b" } : {};
@@ -80,7 +80,7 @@ describe("fetch while offline", () => {
     await expect(local("https://localhost.example/")).rejects.toMatchObject({ code: "offline.refused" });
   });
 
-  it("starts no server of a contract by its command", async () => {
+  it("does not start the server command of a contract", async () => {
     const call = mcpCaller({} as Parameters<typeof mcpCaller>[0]);
     const asked = { id: "s", server: { command: "no-such-program" }, tool: "t", arguments: {}, env: {}, cwd: "/" };
     await expect(call(asked, toolContext({ offline: true }))).rejects.toThrow("was not started: the run is offline");

@@ -6,7 +6,7 @@ import { modelFetch } from "../../../src/app/adapters/model-fetch.ts";
 import type { Received } from "../../../src/models/faults.ts";
 import { type Loopback, sendJson, startLoopback } from "../../../src/testing.ts";
 
-/** What the SDKs of models need of a `fetch`, against a server on loopback. */
+/** The behavior of `fetch` that the SDKs of models rely on, against a server on loopback. */
 
 let server: Loopback;
 const sockets: Socket[] = [];
@@ -70,7 +70,7 @@ describe("the headers of the bundled SDKs", () => {
     ["X-Many", "two"],
     ["x-gone", "1"],
   ];
-  it("are as Node's, and both kinds of `fetch` send them", async () => {
+  it("are the same as Node's, and both kinds of `fetch` send them", async () => {
     const { Headers: Light } = await import(new URL("../../../scripts/headers.mjs", import.meta.url).href);
     const [light, own] = [new Light(given), new Headers(given as [string, string][])];
     for (const headers of [light, own]) {
@@ -102,12 +102,12 @@ describe("the fetch for model requests", () => {
     ["/failed", 529, '{"error":"busy"}'],
     ["/empty", 204, ""],
     ["/not-modified", 304, ""],
-  ])("returns an answer without success as it is: %s", async (path, status, text) => {
+  ])("returns an error response unchanged: %s", async (path, status, text) => {
     const response = await post(path);
     expect([response.status, await bodyOf(response)]).toEqual([status, text]);
   });
 
-  it("hands on each part of a stream when it arrives", async () => {
+  it("passes on each part of a stream when it arrives", async () => {
     const { response } = held("/stream");
     const asked = post("/stream");
     const sending = await response;

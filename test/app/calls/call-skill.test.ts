@@ -16,7 +16,7 @@ const contract = (version: string) => ({
 const binding = (code: string) => ({ command: { binary: "node", args: ["-e", code] } });
 const ECHO = "process.stdin.on('data', (text) => console.log(String(text)))";
 
-/** What comes of one call in a project with two versions: the older answers with its input, the newer as told. */
+/** Returns the result of one call in a project with two versions: the older echoes its input, the newer runs `code`. */
 function invoke(call: Partial<Invocation>, code = ECHO, options: Partial<InvokeOptions> = {}) {
   const cwd = makeFolder({
     "skills/one/contract.json": contract("1.0.0"),
@@ -54,12 +54,12 @@ function invoke(call: Partial<Invocation>, code = ECHO, options: Partial<InvokeO
 }
 
 describe("an invocation of a skill", () => {
-  it("is answered with its result, defaults applied", async () => {
+  it("returns its result, with defaults applied", async () => {
     expect(await invoke({ arguments: {} })).toEqual({ output: { limit: 3 } });
     expect(await invoke({ arguments: { limit: 5 } })).toEqual({ output: { limit: 5 } });
   });
 
-  it("may ask for a version, and for a tool by its name", async () => {
+  it("may request a version, and a tool by its name", async () => {
     const code = "console.log('{\"limit\": 99}')";
     expect(await invoke({ version: "^1" }, code)).toEqual({ output: { limit: 3 } });
     expect(await invoke({ skill: "notes.read@1.0.0" }, code)).toEqual({ output: { limit: 3 } });
@@ -73,7 +73,7 @@ describe("an invocation of a skill", () => {
       '{"type":"invalid_input","message":"limit must be <= 9","path":"limit"}',
       "input.invalid",
     ],
-    ["arguments that are no object", { arguments: ["x"] as never }, "the value must be object", "input.invalid"],
+    ["arguments that are not an object", { arguments: ["x"] as never }, "the value must be object", "input.invalid"],
     [
       "a skill that is not there",
       { skill: "other" },
@@ -88,11 +88,11 @@ describe("an invocation of a skill", () => {
       "only reading is allowed here",
       "call.refused",
     ],
-  ])("with %s is answered with an error", async (_, call, error, code) => {
+  ])("with %s returns an error", async (_, call, error, code) => {
     expect(await invoke(call)).toEqual({ error: expect.stringContaining(error), code, acted: "no" });
   });
 
-  it("that fails in words of the program's own is the tool's failure", async () => {
+  it("that throws an error with a code of the program is reported as the tool's failure", async () => {
     const code = "console.error('invalid input: it took longer than ever'); process.exit(1)";
     expect(await invoke({}, code)).toEqual({
       error: expect.stringContaining("invalid input: it took longer"),
@@ -101,7 +101,7 @@ describe("an invocation of a skill", () => {
     });
   });
 
-  it("that may have written when its result cannot be kept is not said to have done nothing", async () => {
+  it("that may have written is not reported as having done nothing when its result cannot be stored", async () => {
     const full = () => Promise.reject(new Error("ENOSPC: no space left on device"));
     const code = "console.log(JSON.stringify({ limit: 3, text: 'x'.repeat(50_000) }))";
     expect(await invoke({}, code, { blobs: { ...memoryBlobs(), create: full } })).toEqual({
@@ -111,7 +111,7 @@ describe("an invocation of a skill", () => {
     });
   });
 
-  it("is answered with an error when the result breaks its guarantee", async () => {
+  it("returns an error when the result breaks its guarantee", async () => {
     const outcome = await invoke({}, 'console.log(\'{"limit": "many"}\')');
     expect(outcome).toEqual({
       error: expect.stringContaining("limit must be integer"),
@@ -120,12 +120,12 @@ describe("an invocation of a skill", () => {
     });
   });
 
-  it("is ended when it takes too long", async () => {
+  it("is aborted when it takes too long", async () => {
     const outcome = await invoke({}, "setInterval(() => {}, 1000)", { timeoutMs: 500 });
     expect(outcome).toEqual({ error: "the call took longer than 0.5 s", code: "tool.timeout", acted: "unknown" });
   });
 
-  it("is redacted as a call in a run is", async () => {
+  it("is redacted in the same way as a call in a run", async () => {
     const code = "console.log(JSON.stringify({ limit: 1, word: process.env.NOTES_WORD }))";
     expect(await invoke({}, code)).toEqual({ output: { limit: 1, word: "[redacted:WORD]" } });
     const failure = await invoke({}, "console.error(process.env.NOTES_WORD); process.exit(1)");

@@ -20,7 +20,7 @@ const choose = ({ flags, env = {}, project, user, trustsUser = true }: Said) =>
     trustsUser,
   });
 
-describe("what is said about skills", () => {
+describe("settings of skills", () => {
   test("has defaults", () => {
     expect(choose({})).toMatchObject({
       order: "sweny",
@@ -55,7 +55,7 @@ describe("what is said about skills", () => {
     expect(() => choose(said)).toThrow(what);
   });
 
-  test("the user's file raises no trust where it lies in the checkout, and says so", () => {
+  test("the user's file raises no trust if it is in the checkout, and this is reported", () => {
     const user: ProjectConfig = {
       model: "script:x",
       skills: { trust: ["a"], allowScripts: true, defineTool: true, modules: ["./m.ts"] },
@@ -101,12 +101,12 @@ describe("what is said about skills", () => {
     ["flags", { flags: { allowScripts: true, allowDefineTool: true } }],
     ["variables", { env: { SKILLFLOW_ALLOW_SCRIPTS: "1", SKILLFLOW_ALLOW_DEFINE_TOOL: "true" } }],
     ["the user's file", { user: { skills: { allowScripts: true, defineTool: true } } }],
-  ])("%s may allow scripts and tools that are defined at work", (_, said) => {
+  ])("%s may allow scripts and tools that a run defines", (_, said) => {
     const { defineTool, formats } = choose(said);
     expect([defineTool, formats.allowScripts]).toEqual([true, true]);
   });
 
-  test("of two servers of one id the user's counts", () => {
+  test("of two servers with the same id the user's applies", () => {
     const config = { command: "mine" };
     const { servers } = choose({
       project: { mcpServers: { x: { url: "https://example.com/mcp" } } },
@@ -115,7 +115,7 @@ describe("what is said about skills", () => {
     expect(servers.get("x")).toEqual({ config, path: "/user/config.yml", kind: "user", trusted: true });
   });
 
-  test("what a project's file says of a server's tools is a finding where it loosens", () => {
+  test("a project's file that loosens the effects of a server's tools is a finding", () => {
     const server = { command: "x", effects: { look: "read", put: "write" }, origin: "team", reads: "private" } as const;
     const named = (said: Said) =>
       choose(said).findings.map((finding) => /config\.yml: (\S+) is ignored/.exec(finding)?.[1]);
@@ -125,7 +125,7 @@ describe("what is said about skills", () => {
     expect(named({ user: { mcpServers: { x: server } } })).toEqual([]);
   });
 
-  test("flags tell effects of a server's tools", () => {
+  test("flags set the effects of a server's tools", () => {
     const { effects, named } = choose({
       flags: {
         effect: [
@@ -143,7 +143,7 @@ describe("what is said about skills", () => {
     ["board", "read"],
     ["board.", "read"],
     [".look", "read"],
-  ])("no effect is told by %s=%s", (place, effect) => {
+  ])("%s=%s is rejected as an effect", (place, effect) => {
     expect(() => choose({ flags: { effect: [[place, effect]] } })).toThrow(
       `${place}=${effect} does not set the effect`,
     );
@@ -158,7 +158,7 @@ describe("what is said about skills", () => {
     );
   });
 
-  test("variables for a skill add up", () => {
+  test("variables for a skill are combined", () => {
     const { variables } = choose({
       flags: { skillEnv: [["a", "ONE"]] },
       env: { SKILLFLOW_SKILL_ENV: "a=TWO,b=THREE" },
@@ -167,7 +167,7 @@ describe("what is said about skills", () => {
     expect(Object.fromEntries(variables)).toEqual({ a: ["ONE", "TWO", "FOUR"], b: ["THREE"] });
   });
 
-  test("variables and tokens are handed over by the user's own file alone, and each attempt is a finding", () => {
+  test("only the user's own file passes on variables and tokens, and each other attempt is a finding", () => {
     const config: ProjectConfig = { skills: { env: { a: ["SECRET"] } }, fetch: { auth: { "evil.test": "TOKEN" } } };
     for (const said of [{ project: config }, { user: config, trustsUser: false }]) {
       const { variables, findings } = choose(said);

@@ -117,7 +117,7 @@ function patchBy(change: () => void): Patch {
   return patchOf({ diff, files });
 }
 
-/** What upstream has where the change adds a file, and what of it the message names. */
+/** Upstream content at the path of the added file, and the part of it that the message names. */
 const IN_THE_WAY: readonly (readonly [what: string, added: string, upstream: () => void, named: string])[] = [
   ["a folder at its path", "src/new.txt", () => place("src/new.txt/deep/x"), "src/new.txt/deep/x"],
   ["a file at its folder", "src/pkg/x.txt", () => place("src/pkg"), "src/pkg"],
@@ -155,19 +155,16 @@ const turning = (from: string, to: string) => {
 };
 
 describe("git push", () => {
-  test.each(turnOf(IN_THE_WAY, 2))(
-    "refuses a new file where upstream has %s",
-    async (_what, added, upstream, named) => {
-      const patch = patchBy(() => place(added));
-      commit(upstream);
-      const sent = send(patch, byPush);
-      await expect(sent).rejects.toThrow(`conflicts in ${added}, where it has ${named}`);
-      await expect(sent).rejects.toMatchObject({ code: "call.refused" });
-      expect(git(remote(), "branch", "--list", "skillflow/*")).toBe("");
-    },
-  );
+  test.each(turnOf(IN_THE_WAY, 2))("refuses a new file if upstream has %s", async (_what, added, upstream, named) => {
+    const patch = patchBy(() => place(added));
+    commit(upstream);
+    const sent = send(patch, byPush);
+    await expect(sent).rejects.toThrow(`conflicts in ${added}, where it has ${named}`);
+    await expect(sent).rejects.toMatchObject({ code: "call.refused" });
+    expect(git(remote(), "branch", "--list", "skillflow/*")).toBe("");
+  });
 
-  test.each(turnOf(TURNED, 1))("turns %s, unless upstream has more there", async (_what, from, to) => {
+  test.each(turnOf(TURNED, 1))("turns %s, unless upstream has more files there", async (_what, from, to) => {
     const patch = turning(from, to);
     expect(await send(patch, byPush)).toEqual({ branch: patch.branch });
     expect(git(remote(), "diff", "--name-only", "--no-renames", "main", patch.branch).split("\n").sort()).toEqual(
@@ -214,7 +211,7 @@ describe("git push", () => {
     expect(git(remote(), "branch", "--list", "skillflow/*")).toBe("");
   });
 
-  test("fails if the branch appears meanwhile, even where a push would only move it forward", async () => {
+  test("fails if the branch appears meanwhile, even if a push would only move it forward", async () => {
     const patch = patchOf();
     const racing = (folder: Parameters<typeof openRemote>[0]): Forge => ({
       ...byPush(folder),
@@ -245,7 +242,7 @@ describe("git push", () => {
     expect(existsSync(marker)).toBe(false);
   });
 
-  test("takes no address in the checkout itself, whose hooks would run", () => {
+  test("refuses a remote in the checkout itself, whose hooks would run", () => {
     const origin = (url: string) => git(work(), "remote", "set-url", "origin", url);
     git(work(), "init", "-q", "--bare", "evil.git");
     mkdirSync(join(work(), "deep"));
@@ -262,7 +259,7 @@ describe("git push", () => {
     expect(findTarget(join(work(), "deep"), {})).toMatchObject({ url: remote(), skill: undefined });
   });
 
-  test("reports a change that is there already", async () => {
+  test("reports a change that upstream has already", async () => {
     const patch = patchOf();
     put("b.txt", "new\n");
     push("a.txt", LINES.replace("seven", "SEVEN"));
@@ -308,17 +305,14 @@ describe.each([
     expect(service.writes).toHaveLength(writes);
   });
 
-  test.each(turnOf(IN_THE_WAY, 2))(
-    "refuses a new file where upstream has %s",
-    async (_what, added, upstream, named) => {
-      const service = await serveForge(vendor, remote());
-      const patch = patchBy(() => place(added));
-      commit(upstream);
-      const message = `conflicts in ${added}, where it has ${named}`;
-      await expect(send(patch, opening(service))).rejects.toThrow(message);
-      expect(service.writes).toEqual([]);
-    },
-  );
+  test.each(turnOf(IN_THE_WAY, 2))("refuses a new file if upstream has %s", async (_what, added, upstream, named) => {
+    const service = await serveForge(vendor, remote());
+    const patch = patchBy(() => place(added));
+    commit(upstream);
+    const message = `conflicts in ${added}, where it has ${named}`;
+    await expect(send(patch, opening(service))).rejects.toThrow(message);
+    expect(service.writes).toEqual([]);
+  });
 
   test.each(turnOf(TURNED, 1))("turns %s", async (_what, from, to) => {
     const service = await serveForge(vendor, remote());
@@ -327,7 +321,7 @@ describe.each([
     expect(at(patch.branch, to)).toBe("turned");
   });
 
-  test("makes only the request for a branch whose change moves a file", async () => {
+  test("creates only the request if the branch with a moved file exists already", async () => {
     const service = await serveForge(vendor, remote());
     const patch = patchBy(() => renameSync(join(work(), "a.txt"), join(work(), "moved.txt")));
     service.failAt = vendor === "github" ? 3 : 1;
@@ -338,7 +332,7 @@ describe.each([
     expect(service.requests).toHaveLength(1);
   });
 
-  test("changes no other byte of a file that upstream is not UTF-8 any more", async () => {
+  test("changes no other byte of a file that is no longer UTF-8 upstream", async () => {
     const service = await serveForge(vendor, remote());
     const patch = patchOf();
     push("a.txt", Buffer.from(LINES.replace("one", "\xf6ne"), "latin1"));
