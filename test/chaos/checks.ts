@@ -8,11 +8,11 @@ import type { Course } from "./course.ts";
 import type { Done } from "./life.ts";
 import type { Ledger } from "./world.ts";
 
-/** What has to be true of a run that was killed again and again. */
+/** Facts that must hold for a run that was killed again and again. */
 
 interface Compared {
   readonly course: Course;
-  /** The same workflow, which nobody disturbed. */
+  /** A run of the same workflow without disturbances. */
   readonly twin: Course;
   readonly ledger: Ledger;
   readonly calmly: Ledger;
@@ -24,7 +24,7 @@ interface Compared {
   };
 }
 
-/** Notes what is wrong at the course; gives how many calls are in doubt. */
+/** Reports problems to the course. Returns the number of calls in doubt. */
 export function checkCourse({ course, twin, ledger, calmly, looked }: Compared): number {
   const { problems } = course;
   const [result, expected, replay] = [resultOf(looked.shown), resultOf(looked.calm), resultOf(looked.replayed)];
@@ -47,7 +47,7 @@ function resultOf(done: Done | undefined): RunResult | undefined {
   return done && (parseJson(done.stdout) as RunResult | undefined);
 }
 
-/** Each write happened once, but for those in doubt, which happened once or not at all. */
+/** Each write happened once, except those in doubt, which happened once or not at all. */
 function checkLedger(course: Course, ledger: Ledger, calmly: Ledger): number {
   const { problems } = course;
   const events = course.events();
@@ -58,7 +58,7 @@ function checkLedger(course: Course, ledger: Ledger, calmly: Ledger): number {
   const known = new Set(events.flatMap((event) => (event.type === "tool:call" ? [`r/${event.id}`] : [])));
   const planned = events.flatMap((event) => (event.type === "operation:planned" ? [event.operation.digest] : []));
   for (const [key, { tool, times }] of ledger) {
-    // An operation that was refused is tried again by whoever applies again.
+    // A refused operation is tried again by each later apply.
     const isOnce = tool === "post" || (tool === "refuse" && planned.length === 0);
     const most = planned.includes(key) ? planned.filter((digest) => digest === key).length : 1;
     if (isOnce && times > most) problems.push(`${tool} ${key} was done ${times} times`);
@@ -72,7 +72,7 @@ function checkLedger(course: Course, ledger: Ledger, calmly: Ledger): number {
       problems.push(`${tool} ${key} is recorded as done, and was not done`);
   }
   for (const [key, { tool }] of calmly) {
-    if (!ledger.has(key) && !doubts.has(key)) problems.push(`${tool} ${key} was not done, and nobody is told so`);
+    if (!ledger.has(key) && !doubts.has(key)) problems.push(`${tool} ${key} was not done, and no record reports it`);
   }
   return doubts.size;
 }
@@ -81,7 +81,7 @@ function checkSame(problems: string[], what: string, one: unknown, other: unknow
   if (!isDeepStrictEqual(one, other)) problems.push(`${what}: ${firstDifference(one, other)}`);
 }
 
-/** Where two values part. */
+/** Finds the path at which two values first differ. */
 export function firstDifference(one: unknown, other: unknown, path = ""): string {
   if (one && other && typeof one === "object" && typeof other === "object") {
     for (const name of new Set([...Object.keys(one), ...Object.keys(other)])) {
@@ -92,9 +92,9 @@ export function firstDifference(one: unknown, other: unknown, path = ""): string
   return `${path}: ${JSON.stringify(one)?.slice(0, 300)} and not ${JSON.stringify(other)?.slice(0, 300)}`;
 }
 
-/** Without what is another time's, or the order's in which inner runs came along. */
+/** Without times, and without the order in which inner runs arrived. */
 function steady({ results, status, trace, usage, plan, error, verdict, evidence }: RunResult) {
-  // What items beside each other read is told in the order in which it was answered.
+  // Reads of parallel items are listed in the order of their answers.
   const planned = plan
     .map(({ id: _, sources, ...operation }) => ({ ...operation, sources: sources.map(unnumbered).toSorted(byText) }))
     .map(unnumbered)
@@ -111,7 +111,7 @@ function byText(one: unknown, other: unknown): number {
   return JSON.stringify(one) < JSON.stringify(other) ? -1 : 1;
 }
 
-/** And without what a call in doubt would have said. */
+/** Also without the result of a call in doubt. */
 function certain(result: RunResult) {
   return withoutDoubts(steady(result));
 }
@@ -124,7 +124,7 @@ function withoutDoubts(value: unknown): unknown {
   return Object.fromEntries(kept.map(([name, each]) => [name, withoutDoubts(each)]));
 }
 
-/** What runs remember, without the times. */
+/** The states that the runs stored, without the times. */
 function statesIn(folder: string): unknown {
   const place = join(folder, ".skillflow", "state");
   const names = existsSync(place) ? readdirSync(place).filter((name) => name.endsWith(".jsonl")) : [];

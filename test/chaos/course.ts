@@ -8,21 +8,21 @@ import type { Flow } from "./flows.ts";
 import type { Done, Task } from "./life.ts";
 import type { World } from "./world.ts";
 
-/** One run on its way: what is to be typed next, and what was seen of its record so far. */
+/** The progress of one run: the next command, and the record as it was last seen. */
 export interface Course {
   readonly id: string;
   readonly flow: Flow;
   readonly folder: string;
-  /** What is wrong, as far as it is known. */
+  /** Problems found so far. */
   readonly problems: string[];
-  /** The next command; undefined once all is over. */
+  /** The next command. Undefined if the run is finished. */
   next(): Task | undefined;
-  /** Takes notice of a command that ended. */
+  /** Handles a command that ended. */
   take(done: Done): void;
-  /** Looks at the record after a process died, and tells with which event it ends. */
+  /** Reads the record after a process died, and returns the type of its last event. */
   look(): string;
   events(): readonly RunEvent[];
-  /** Whether a process has its run. */
+  /** Whether a process runs it. */
   isLocked(): boolean;
   command(argv: readonly string[]): Task;
 }
@@ -45,9 +45,9 @@ export function beginCourse(id: string, { flow, folder, world, home }: Project):
   const command = (argv: readonly string[]): Task => ({ id, argv, cwd: folder, env });
   let seen = "";
   let doubts: readonly AppliedOperation[] = [];
-  /** Writes that were sent again at a person's word. */
+  /** Writes that were sent again after an explicit decision. */
   const repeated = new Set<string>();
-  /** A command came to its end, and nothing is left to do. */
+  /** A command ended, and nothing is left to do. */
   let isOver = false;
   return {
     id,
@@ -72,7 +72,7 @@ export function beginCourse(id: string, { flow, folder, world, home }: Project):
     take({ code, stdout, stderr }) {
       const stand = standOf(file);
       const isLeftOver = code === 2 && stderr.includes("has succeeded");
-      // The word was recorded before the process that brought it was killed.
+      // The decision was recorded before the process that brought it was killed.
       const isResolved = code === 2 && stderr.includes("is not in doubt");
       if (isResolved) doubts = [];
       if (![0, 1, 7].includes(code) && !isLeftOver && !isResolved)
@@ -80,7 +80,7 @@ export function beginCourse(id: string, { flow, folder, world, home }: Project):
       if (stand?.end === "succeeded" && stand.isPlanned && stand.wait === undefined) {
         const said = parseJson(stdout) as { readonly operations?: readonly AppliedOperation[] } | undefined;
         if (!said?.operations) return;
-        // What is always refused stays in doubt, however often it is sent.
+        // An operation that is always refused stays in doubt, however often it is sent.
         const isRefused = ({ digest }: AppliedOperation) =>
           world.ledger(id).get(digest)?.tool === "refuse" && repeated.has(digest);
         doubts = said.operations.filter((one) => one.status === "in_doubt" && !isRefused(one));
@@ -104,11 +104,11 @@ function inputOf({ input }: Flow): readonly string[] {
   return ["--input", JSON.stringify(input)];
 }
 
-/** Where a run stands, by its record; undefined where there is none. */
+/** The state of a run according to its record. Undefined without a record. */
 interface Stand {
-  /** How it ended, and was not taken up again. */
+  /** How it ended, if it was not resumed. */
   readonly end: string | undefined;
-  /** Where a word is wanted. */
+  /** The node that waits for a decision. */
   readonly wait: string | undefined;
   readonly isPlanned: boolean;
 }
@@ -146,7 +146,7 @@ function lost(seen: string, whole: string): string {
   return `line ${at + 1} of ${lines.length}`;
 }
 
-/** What a person says, always the same. */
+/** Returns the decision of the user, always the same for a node. */
 function wordFor({ seed }: Flow, node: string): string {
   return numberOf(`${seed} ${node}`) % 3 === 0 ? "--deny" : "--approve";
 }

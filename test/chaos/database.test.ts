@@ -47,7 +47,7 @@ describe.skipIf(missing !== undefined)(`runs of the engine dbos${missing ? ` (sk
     grounds?.close();
   });
 
-  /** Somebody types this, and something happens at requests that follow. */
+  /** Runs a command, with a disturbance at later requests. */
   const type = async (id: string, argv: readonly string[], happens?: Happening) => {
     const cwd = grounds.folderOf(0);
     const engine = { SKILLFLOW_DATABASE_URL: database.url, PATH: process.env["PATH"] ?? "", HOME: grounds.home };
@@ -88,7 +88,7 @@ describe.skipIf(missing !== undefined)(`runs of the engine dbos${missing ? ` (sk
       let done: Done | undefined = await type(id, ["run", "flow.yml", "--run-id", id, ...model], { chance, work });
       for (let lives = 0; lives < 12 && done?.code !== 0; lives++) {
         const told = { code: 4, stderr: expect.stringContaining("database") };
-        if (done) expect(done, "what ended a run is told").toMatchObject(told);
+        if (done) expect(done, "the outcome of the run is printed").toMatchObject(told);
         const isThere = (await type(id, ["runs", "show", id]))?.code === 0;
         const argv = isThere ? ["resume", id] : ["run", "flow.yml", "--run-id", id, ...model];
         done = await type(id, argv, lives < 8 ? { chance, work } : undefined);

@@ -1,4 +1,4 @@
-/** Chance that can be had again: the same seed, the same throws. */
+/** Reproducible randomness: the same seed gives the same numbers. */
 export interface Dice {
   /** A whole number from 0 below `sides`. */
   below(sides: number): number;
@@ -23,7 +23,7 @@ export function dice(seed: number): Dice {
   };
 }
 
-/** A number that a text always comes to. */
+/** Returns a fixed number for a text. */
 export function numberOf(text: string): number {
   let value = 7;
   for (const character of text) value = (Math.imul(value, 31) + character.charCodeAt(0)) | 0;

@@ -6,19 +6,19 @@ import { type Ended, type Life, live, type Task, type Through } from "./life.ts"
 import { count, type Tally } from "./tally.ts";
 import { MOMENTS, type World } from "./world.ts";
 
-/** What befalls one process that drives several runs. */
+/** One process that drives several runs, and a disturbance of it. */
 
 export interface Scene {
   readonly grounds: Grounds;
   readonly world: World;
   readonly courses: readonly Course[];
   readonly chance: Dice;
-  /** How many requests a calm drive of all runs takes. */
+  /** Number of requests if all runs are driven without disturbance. */
   readonly size: number;
   readonly tally: Tally;
 }
 
-/** One life of the runs that are left; false once none is. */
+/** Lets one process drive the remaining runs. Returns false if none remain. */
 export async function disturb(scene: Scene): Promise<boolean> {
   const { chance, courses } = scene;
   const tasks = courses.flatMap((course) => (course.problems.length > 0 ? [] : (course.next() ?? [])));
@@ -38,7 +38,7 @@ export async function disturb(scene: Scene): Promise<boolean> {
 type Living = Omit<Life, "program">;
 type Befall = (scene: Scene, life: Living) => Promise<Ended>;
 
-/** It is killed when it asks the world for the nth time. */
+/** Kills it at its nth request to the world. */
 async function killAtRequest(scene: Scene, life: Living): Promise<Ended> {
   const living = live(scene.grounds, life);
   planKill(scene, living);
@@ -54,7 +54,7 @@ function planKill({ world, chance, size, tally }: Scene, living: ReturnType<type
   world.plan({ nth: nthOf(chance, size), moment: chance.pick(MOMENTS), strike });
 }
 
-/** It kills itself at the nth thing that it does to files. */
+/** It kills itself at its nth file operation. */
 async function fallAtFile({ grounds, chance, size, tally }: Scene, life: Living): Promise<Ended> {
   const fall = { nth: nthOf(chance, size), moment: chance.pick(MOMENTS) };
   const ended = await live(grounds, { ...life, fall }).ended;
@@ -78,7 +78,7 @@ async function fillDisk(scene: Scene, life: Living): Promise<Ended> {
   return { ...ended, done: ended.done.filter((done) => !full.includes(done)) };
 }
 
-/** Another process wants the same runs, while the first is at work on them and waits for an answer. */
+/** Starts another process for the same runs, while the first runs them and waits for an answer. */
 async function rival(scene: Scene, life: Living): Promise<Ended> {
   const { grounds, world, courses, chance, size, tally } = scene;
   const living = live(grounds, life);
@@ -88,7 +88,7 @@ async function rival(scene: Scene, life: Living): Promise<Ended> {
     const { done } = await live(grounds, { tasks: wanted }).ended;
     for (const { id, code, stderr } of done) {
       const isRefused = code === 4 && stderr.includes("is being driven by process");
-      // What is at work on it only applies its plan.
+      // The process that has the run only applies its plan.
       const isLate = code === 2 && stderr.includes("has succeeded");
       const course = courses.find((each) => each.id === id);
       if (isRefused) count(tally.struck, "a second driver, refused");
@@ -101,7 +101,7 @@ async function rival(scene: Scene, life: Living): Promise<Ended> {
   return living.ended;
 }
 
-/** As often as they stand here. */
+/** Each entry is as frequent as the number of times it is listed. */
 const BEFALLS: readonly [Befall, ...Befall[]] = [
   killAtRequest,
   ...[killAtRequest, killAtRequest, killAtRequest, killAtRequest, killAtRequest],
@@ -113,7 +113,7 @@ function nthOf(chance: Dice, size: number): number {
   return 1 + chance.below(Math.max(4, Math.ceil(size / 16)));
 }
 
-/** Notes which runs were cut off, and looks at what is left of them. */
+/** Notes which runs were interrupted, and checks their records. */
 function mourn({ courses, tally }: Scene, tasks: readonly Task[], { done }: Ended): void {
   tally.deaths += 1;
   for (const { id } of tasks.filter((task) => !done.some((each) => each.id === task.id))) {

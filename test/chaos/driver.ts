@@ -7,7 +7,7 @@ import { processHost } from "../../src/entry/process-host.ts";
 import type { Done, Life, Task } from "./life.ts";
 
 /**
- * The built program, given several command lines at once: so many runs die with one process. It is told what to do over
+ * The built program with several command lines at once, so that several runs die with one process. Reads its task from
  * standard input, and prints a line for each command that ended.
  */
 
@@ -22,7 +22,7 @@ process.exit(0);
 
 interface Loaded {
   loadProgram(use: string): { main: typeof main };
-  /** Spares the lives to come from compiling it again. */
+  /** Saves the later processes the time to compile it. */
   keepCompiled(by: { pid: number; uid: number }): void;
 }
 
@@ -55,7 +55,7 @@ function tell(line: string): void {
   fs.writeFileSync(1, line);
 }
 
-/** The process kills itself at the nth thing that it does to files, so that it dies at the same place each time. */
+/** The process kills itself at its nth file operation, so that it dies at the same place each time. */
 function fallAt({ nth, moment }: NonNullable<Life["fall"]>): void {
   let left = nth;
   const isDue = () => {
@@ -84,7 +84,7 @@ function fallAt({ nth, moment }: NonNullable<Life["fall"]>): void {
   syncBuiltinESMExports();
 }
 
-/** What is written, with half of its content. */
+/** Returns the arguments of a write with half of its content. */
 function halfOf([place, content, ...rest]: readonly unknown[]): readonly unknown[] | undefined {
   if (typeof content === "string" && content.length > 1) return [place, content.slice(0, content.length / 2), ...rest];
   const [from, length, ...at] = rest as number[];
@@ -93,7 +93,7 @@ function halfOf([place, content, ...rest]: readonly unknown[]): readonly unknown
   return [place, content, from, Math.ceil(length / 2), ...at];
 }
 
-/** The clock of the machine is set, again and again: days ahead, then days back. */
+/** Sets the clock of the process again and again: days ahead, then days back. */
 function stepClock({ everyMs, stepMs }: NonNullable<Life["clock"]>): void {
   const { now } = Date;
   const begun = now();

@@ -1,13 +1,13 @@
 import { type Dice, dice } from "./dice.ts";
 import { instructionOf, type NodeScript, rubricOf } from "./script.ts";
 
-/** A workflow by chance, with all that it needs. */
+/** A random workflow, with all files that it needs. */
 export interface Flow {
   readonly seed: number;
-  /** By their names; `flow.yml` is the workflow. */
+  /** Files by name. `flow.yml` is the workflow. */
   readonly files: Readonly<Record<string, unknown>>;
   readonly input: object;
-  /** What it is made of, for the summary. */
+  /** Its building blocks, for the summary. */
   readonly parts: readonly string[];
 }
 
@@ -30,7 +30,7 @@ export function flowOf(seed: number): Flow {
 
 const LIMITS = { limits: { max_steps: 500, timeout: "2h", per_day: { max_runs: 50 } } };
 
-/** Makes pieces of a workflow, each with one way in and one way out. */
+/** Makes pieces of a workflow, each with one entry and one exit. */
 class Maker {
   readonly dice: Dice;
   readonly parts = new Set<string>();
@@ -67,7 +67,7 @@ class Maker {
     return this.#add(graph, id, this.#doing(id, { answers: ["done"] }));
   }
 
-  /** The first answer is none of the kind that is wanted. */
+  /** The first answer does not fit the schema. */
   #corrected(graph: Graph, id: string): Piece {
     this.parts.add("corrected");
     return this.#add(graph, id, { ...this.#doing(id, { answers: ["no object", { x: 1 }] }), ...OUTPUT });
@@ -192,7 +192,7 @@ class Maker {
     return this.#add(graph, id, { name: id, call: `./${file}`, with: given });
   }
 
-  /** One node, which may fail: what comes after it comes either way. */
+  /** One node, which may fail. The next node runs in both cases. */
   #add(graph: Graph, id: string, node: Node): Piece {
     graph.nodes[id] = node;
     const leave = (to: string) =>

@@ -4,7 +4,7 @@ import { makeInstallation } from "../harness/installed-program.ts";
 import { makeQuickFolder } from "../harness/quick-folder.ts";
 import { buildDriver, type Place } from "./life.ts";
 
-/** Where runs are killed: an installation of the built program, and a folder. */
+/** The place of the runs: an installation of the built program, and a folder. */
 export interface Grounds extends Place {
   readonly home: string;
   folderOf(seed: number): string;

@@ -9,13 +9,13 @@ import { live } from "./life.ts";
 import { count, type Tally } from "./tally.ts";
 import { openWorld, type World } from "./world.ts";
 
-/** Runs that are driven side by side by one process after another, each of which is killed. */
+/** Runs that one process after another drives side by side, each of which is killed. */
 
 export interface Group {
   readonly seed: number;
   /** How many runs a process has. */
   readonly together: number;
-  /** After so many processes nobody disturbs any more. */
+  /** Number of processes after which the disturbances end. */
   readonly mostLives: number;
 }
 
@@ -41,7 +41,7 @@ export async function runGroup(grounds: Grounds, { seed, together, mostLives }: 
   }
 }
 
-/** Life after life, none of which is killed. */
+/** One process after another, without kills. */
 async function driveCalmly(grounds: Grounds, courses: readonly Course[]): Promise<void> {
   for (let lives = 0; lives < 60; lives++) {
     const tasks = courses.flatMap((course) => (course.problems.length > 0 ? [] : (course.next() ?? [])));
@@ -50,7 +50,7 @@ async function driveCalmly(grounds: Grounds, courses: readonly Course[]): Promis
     for (const done of ended.done) courses.find(({ id }) => id === done.id)?.take(done);
     if (ended.code !== 0) throw new Error(`the driver failed: ${ended.said}`);
   }
-  for (const course of courses) if (course.next()) course.problems.push("it does not come to an end");
+  for (const course of courses) if (course.next()) course.problems.push("it does not end");
 }
 
 interface Checked {

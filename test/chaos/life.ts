@@ -8,7 +8,7 @@ export interface Life {
   /** The built program. */
   readonly program: string;
   readonly tasks: readonly Task[];
-  /** It kills itself at the nth thing that it does to files. */
+  /** It kills itself at its nth file operation. */
   readonly fall?: { readonly nth: number; readonly moment: Moment } | undefined;
   /** Its clock is set ahead and back. */
   readonly clock?: { readonly everyMs: number; readonly stepMs: number } | undefined;
@@ -34,7 +34,7 @@ export interface Ended {
   readonly done: readonly Done[];
   readonly signal: NodeJS.Signals | null;
   readonly code: number | null;
-  /** What the process itself said. */
+  /** Output of the process itself. */
   readonly said: string;
 }
 
@@ -43,7 +43,7 @@ export interface Living {
   kill(): Promise<void>;
 }
 
-/** Bundles the driver, which the lives are processes of. */
+/** Bundles the driver, which each process runs. */
 export async function buildDriver(folder: string): Promise<string> {
   const outfile = join(folder, "driver.mjs");
   const shape = { bundle: true, platform: "node", format: "esm", target: "node20", logLevel: "warning" } as const;
@@ -57,7 +57,7 @@ export interface Place {
   readonly cwd: string;
 }
 
-/** What starts the process in its place: `prlimit --fsize=…`. */
+/** A wrapper command that starts the process, such as `prlimit --fsize=…`. */
 export type Through = readonly string[];
 
 export function live({ driver, program, cwd }: Place, life: Omit<Life, "program">, through: Through = []): Living {

@@ -3,7 +3,7 @@ import { type Grounds, openGrounds } from "./grounds.ts";
 import { runGroup } from "./group.ts";
 import { emptyTally, summaryOf, type Tally } from "./tally.ts";
 
-/** Kills the program at places that chance chooses, again and again, and tells whether anything was lost or repeated. */
+/** Kills the program at random places, again and again, and reports whether anything was lost or repeated. */
 
 const { values } = parseArgs({
   options: {
@@ -31,7 +31,7 @@ async function main(grounds: Grounds, tally: Tally): Promise<void> {
   }
 }
 
-/** What has the same again. */
+/** Formats the command that repeats the same run. */
 function againOf(seed: number): string {
   return `again: npm run test:chaos -- --seed ${seed} --groups 1 --together ${together}`;
 }

@@ -2,13 +2,13 @@ import type { ChatRequest } from "../services/chat.ts";
 import type { Scripted, ScriptedCall } from "../services/script.ts";
 import { numberOf } from "./dice.ts";
 
-/** What a model is to do at a node. It stands in the node's instruction, so that the prompt alone decides. */
+/** A model's task at a node. It is in the node's instruction, so that the prompt alone decides. */
 export interface NodeScript {
   /** Calls of each turn, as `TOOL TEXT`; `TEXT` gets the item's name, where there is one. */
   readonly turns: readonly (readonly string[])[];
-  /** The answers after them: the second where the first was refused. */
+  /** The answers after them. The second one follows if the first was refused. */
   readonly answers: readonly Answer[];
-  /** Of attempts after the first one. */
+  /** The script of later attempts. */
   readonly again?: NodeScript;
 }
 
@@ -22,12 +22,12 @@ export function instructionOf(node: string, script: NodeScript): string {
   return `You are at ${node}. ${OPEN}${JSON.stringify(script)}${CLOSE}`;
 }
 
-/** What a judge is to say. */
+/** A rubric that states which verdict a judge must give. */
 export function rubricOf(verdict: "yes" | "no"): string {
   return `It is good. ${OPEN}${verdict}${CLOSE}`;
 }
 
-/** What a model that keeps nothing says: the same prompt, the same answer. */
+/** The answer of a model without memory: the same prompt always gives the same answer. */
 export function answerOf({ messages }: ChatRequest): Scripted {
   const first = messages.findIndex(({ role }) => role === "assistant");
   const opening = messages
@@ -76,7 +76,7 @@ function callOf(call: string, messages: ChatRequest["messages"], item: string): 
   return { tool, input: { blob_id: /blob:[0-9a-f]{32}/.exec(said)?.[0] ?? "", offset: 100 } };
 }
 
-/** A claim for each result that says what was seen, and one that nothing supports. */
+/** A claim for each result, and one that nothing supports. */
 function claimsFrom(messages: ChatRequest["messages"]) {
   const results = messages.filter(({ role }) => role === "tool").map(({ content }) => content ?? "");
   const cites = results.flatMap((content) => {

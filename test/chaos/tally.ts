@@ -1,17 +1,17 @@
-/** What was done to runs, and what came of it. */
+/** Counts of what was done to runs, and of the results. */
 export interface Tally {
   runs: number;
   /** Processes that were killed. */
   deaths: number;
-  /** How often a run was under way in one of them. */
+  /** How often a run was in progress in one of them. */
   kills: number;
   /** Calls that the record says are in doubt. */
   doubts: number;
-  /** By what was struck. */
+  /** Number of interruptions by kind. */
   readonly struck: Map<string, number>;
-  /** By the event that the record of a run ended with when its process died. */
+  /** Number of interruptions by the last event in the record of a run when its process died. */
   readonly positions: Map<string, number>;
-  /** By what its workflow is made of. */
+  /** Number of workflows by building block. */
   readonly parts: Map<string, number>;
   readonly failures: { readonly seed: number; readonly problem: string }[];
 }

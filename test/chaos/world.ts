@@ -4,19 +4,19 @@ import { startChat } from "../services/chat.ts";
 import type { Scripted } from "../services/script.ts";
 import { answerOf } from "./script.ts";
 
-/** What is there whatever becomes of the program: a model's service, and a ledger of what tools did. */
+/** Services that outlive the program: a model, and a ledger of the tools' actions. */
 export interface World {
-  /** What a run is told of it; `place` is the run's own. */
+  /** Environment of a run. `place` is the id of the run. */
   env(place: string): Readonly<Record<string, string>>;
   ledger(place: string): Ledger;
   /** How many requests there were. */
   readonly requests: number;
-  /** What happens at a request, counted from now on. */
+  /** Schedules a disturbance at a request, counted from now on. */
   plan(strike: Strike | undefined): void;
   close(): Promise<void>;
 }
 
-/** What was done in one run's name, by the keys of its calls. */
+/** The actions done in one run's name, by the keys of its calls. */
 export type Ledger = ReadonlyMap<string, Entry>;
 
 interface Entry {
@@ -26,7 +26,7 @@ interface Entry {
   readonly times: number;
 }
 
-/** Before anything was done, after it was and before an answer, or with half of the answer sent. */
+/** Before the action, after it and before the answer, or with half of the answer sent. */
 export const MOMENTS = ["before", "after", "midway"] as const;
 export type Moment = (typeof MOMENTS)[number];
 
@@ -34,7 +34,10 @@ export interface Strike {
   /** Counted from 1. */
   readonly nth: number;
   readonly moment: Moment;
-  /** Told what it strikes. Nothing is done or answered before it is over, nor after it where it killed who asked. */
+  /**
+   * Gets the request that it disturbs. No action or answer follows before it returns, and none at all if it killed the
+   * caller.
+   */
   readonly strike: (at: string) => Promise<"killed" | "alive">;
 }
 
@@ -43,7 +46,7 @@ export async function openWorld(): Promise<World> {
   let requests = 0;
   let left = 0;
   let planned: Strike | undefined;
-  /** The strike that falls on this request. */
+  /** The disturbance that is due at this request. */
   const due = (): Strike | undefined => {
     requests += 1;
     left -= 1;
@@ -101,7 +104,7 @@ function carryOut(ledger: Map<string, Entry>, { body }: LoopbackRequest) {
   ledger.set(key, { tool, text, times: (before?.times ?? 0) + 1 });
   if (tool === "fail" || tool === "refuse") return { tool, status: 500, said: { error: `no ${text} today` } };
   if (tool === "big") return { tool, status: 200, said: { text: `line of ${text}\n`.repeat(4000) } };
-  if (tool !== "look") return { tool, status: 200, said: { said: `it is written down at ${text}` } }; // what is in doubt is no evidence
+  if (tool !== "look") return { tool, status: 200, said: { said: `it is written down at ${text}` } }; // a write in doubt is not evidence
   return { tool, status: 200, said: { said: `it was seen at ${text}` } };
 }
 
