@@ -9,10 +9,10 @@ import { runHere } from "./in-process.ts";
 import { forgedRecord, makeProject, runFile, runProgram } from "./program.ts";
 import { ENV, linesOf, plannedRun, SINK, scriptOf, statusesOf, toldBy, WORKFLOW } from "./sink.ts";
 
-/** Planned writes, reviewed and carried out: trust 2 and 3, fine-print T3 to T17. */
+/** Planned writes, reviewed and applied. */
 
 describe("apply", () => {
-  it("carries out what was approved, once, with its digest as the call's id, and keeps what it came to in the run", async () => {
+  it("carries out approved operations once, with the digest as the call's id, and stores the results in the run", async () => {
     const { plan, apply, written, cwd } = await plannedRun({ title: "one" }, { title: "two", link: "${op-1.url}" });
     const first = await apply("--yes");
     expect(first.code).toBe(0);
@@ -29,7 +29,7 @@ describe("apply", () => {
     expect(readFileSync(runFile(cwd, "r"), "utf8")).toContain('"by":"kim@');
   });
 
-  it("asks nobody where nobody is, shows the plan and does nothing", async () => {
+  it("does not prompt without a terminal, shows the plan and does nothing", async () => {
     const { apply, written } = await plannedRun({ title: "one" });
     const { code, stderr, told } = await apply();
     expect(code).toBe(2);
@@ -44,7 +44,7 @@ describe("apply", () => {
     ["op-2", ["not_approved", "applied"]],
     ["no", ["not_approved", "not_approved"]],
     ["", ["not_approved", "not_approved"]],
-  ])("asks the person at a terminal, who says %j", async (answer, statuses) => {
+  ])("prompts the user at a terminal, who answers %j", async (answer, statuses) => {
     const { cwd } = await plannedRun({ title: "one" }, { title: "two" });
     const screen = { cwd, env: ENV, isTerminal: true, answers: [answer] };
     const { stdout, stderr, code } = await runHere(["apply", "r", "--json"], screen);
@@ -53,7 +53,7 @@ describe("apply", () => {
     expect([shown.includes(" · run r · apply\n"), / · 1 of 2 · \d+ ms/.test(shown)]).toEqual([true, true]);
   });
 
-  it("takes approvals by operation and by digest, and nothing else", async () => {
+  it("accepts approvals by operation and by digest, and nothing else", async () => {
     const { cwd, plan, apply, written } = await plannedRun({ title: "one" }, { title: "two" });
     const digest = plan[1]?.digest ?? "";
     for (const wrong of [`op-2@${"f".repeat(32)}`, "op-9", `op-2@${digest.slice(0, 31)}`, `op-2@${digest}0`, "two"]) {
@@ -89,7 +89,7 @@ describe("apply", () => {
     expect(written()).toHaveLength(1);
   });
 
-  it("goes on after a failure with what does not depend on it; what failed can be applied again", async () => {
+  it("continues after a failure with operations that do not depend on it, and the failed one can be applied again", async () => {
     const { apply, written } = await plannedRun(
       { title: "boom" },
       { title: "two", link: "${op-1.url}" },
@@ -102,7 +102,7 @@ describe("apply", () => {
     expect(written()).toHaveLength(1);
   });
 
-  it("refuses an input that does not fit once it is filled in", async () => {
+  it("refuses an input that does not fit its schema once references are resolved", async () => {
     const { apply, written } = await plannedRun(
       { title: "one" },
       { title: "two", count: "${op-1.url}" },
@@ -116,7 +116,7 @@ describe("apply", () => {
     expect(written()).toHaveLength(2);
   });
 
-  it("needs the config of the operations' skills alone, and no model: exit 3 before anything is written", async () => {
+  it("needs only the config of the operations' skills, and no model: exit 3 before anything is written", async () => {
     const { cwd, written } = await plannedRun({ title: "one" });
     const bare = await runHere(["apply", "r", "--yes"], { cwd, env: { SKILLFLOW_TRUST_SKILL: "sink" } });
     expect([bare.code, written()]).toEqual([3, []]);
@@ -145,7 +145,7 @@ describe("apply", () => {
     expect([(await apply("--yes")).code, written()]).toEqual([4, []]);
   });
 
-  it("says that an operation is in doubt when its sink may have done it, and never repeats it", async () => {
+  it("reports an operation as in doubt when its sink may have done it, and never repeats it", async () => {
     const { apply, written } = await plannedRun({ title: "500" }, { title: "two", link: "${op-1.url}" });
     expect(statusesOf((await apply("--yes")).told)).toEqual(["in_doubt", "skipped"]);
     const again = await apply("--yes", "--trust-skill", "sink");
@@ -158,7 +158,7 @@ describe("apply", () => {
     expect(written()).toHaveLength(1);
   });
 
-  it("believes a person about an operation in doubt", async () => {
+  it("accepts the user's decision about an operation in doubt", async () => {
     const { apply, written } = await plannedRun({ title: "500" });
     await apply("--yes");
     expect((await apply("--yes", "--resolve", "op-2=applied")).code).toBe(2);
@@ -167,7 +167,7 @@ describe("apply", () => {
     expect((await apply("--yes", "--resolve", "op-1=applied")).code).toBe(2);
   });
 
-  it("asks a sink that knows its calls again, and finds what it did", async () => {
+  it("repeats a call to a sink that recognizes its calls, and finds what it did", async () => {
     const { apply, written } = await plannedRun({ tool: "put", title: "500" });
     expect(statusesOf((await apply("--yes")).told)).toEqual(["failed"]);
     const again = await apply("--yes");
@@ -175,7 +175,7 @@ describe("apply", () => {
     expect(written()).toHaveLength(1);
   });
 
-  it("finds at the sink what another run's plan has written, unless it is told to write it anew", async () => {
+  it("finds at the sink what another run's plan has written, unless told to write it again", async () => {
     const { cwd, apply, written } = await plannedRun({ tool: "put", title: "one" });
     await apply("--yes");
     const run = (id: string) => ["run", "w.yml", "--model", "script:s.json", "--run-id", id, "--json"];
@@ -189,7 +189,7 @@ describe("apply", () => {
     expect([statusesOf(toldBy(anew.stdout)), written().length]).toEqual([["applied"], 2]);
   });
 
-  it("does not apply what a replay, or a run that has not ended, planned", async () => {
+  it("does not apply the plan of a replay, or of a run that has not ended", async () => {
     const { cwd, written } = await plannedRun({ title: "one" });
     await runHere(["replay", "r", "--run-id", "p"], { cwd, env: ENV });
     const ofReplay = await runHere(["apply", "p", "--yes"], { cwd, env: ENV });
@@ -214,7 +214,7 @@ describe("a skill that lacks its config", () => {
     makeProject({ "w.yml": WORKFLOW, "s.json": scriptOf([{ title: "one" }]), "skills/sink/skill.ts": SINK });
   const RUN = ["run", "w.yml", "--model", "script:s.json", "--run-id", "r", "--json", "--require-skills"];
 
-  it("keeps what it writes where writes are planned, and nothing is degraded", async () => {
+  it("still has its writing tools if writes are planned, and nothing is degraded", async () => {
     const cwd = project();
     const { stdout, stderr, code } = await runHere(RUN, { cwd, env: BARE });
     const result = JSON.parse(stdout) as { plan: Operation[]; degraded: unknown[] };
@@ -224,7 +224,7 @@ describe("a skill that lacks its config", () => {
     expect([told.code, linesOf(cwd).length]).toEqual([0, 1]);
   });
 
-  it("is reported before a person is asked, with all that is missing", async () => {
+  it("is reported before any prompt, with everything that is missing", async () => {
     const flow = WORKFLOW.replace("[sink]", "[sink, notification, linear]").replace("entry:", "skills: {}\nentry:");
     const comment = { tool: "linear_add_comment", input: { issue: "A-1", body: "text" } };
     const script = { replies: [...scriptOf([{ title: "one" }, { title: "two" }]).replies] };
@@ -240,7 +240,7 @@ describe("a skill that lacks its config", () => {
     expect(linesOf(cwd)).toEqual([]);
   });
 
-  it("is told so by doctor, which misses nothing", async () => {
+  it("is reported by doctor as able to plan, and nothing is missing", async () => {
     const { stdout, code } = await runHere(["doctor", "w.yml", "--json"], { cwd: project(), env: BARE });
     const { skills } = JSON.parse(stdout) as { skills: { state: string; reason: string }[] };
     expect([code, skills]).toEqual([
@@ -249,7 +249,7 @@ describe("a skill that lacks its config", () => {
     ]);
   });
 
-  it("is left out where writes are carried out", async () => {
+  it("is left out if writes are carried out", async () => {
     const { code } = await runHere([...RUN, "--writes", "allow"], { cwd: project(), env: BARE });
     expect(code).toBe(3);
   });
@@ -273,7 +273,7 @@ describe("a plan's file", () => {
     return { code, stderr, written: run.written() };
   }
 
-  it("stands for the run that it names", async () => {
+  it("identifies the run that it names", async () => {
     expect(await withFile((plan) => plan)).toMatchObject({ code: 0, written: { length: 2 } });
   });
 
@@ -296,7 +296,7 @@ describe("a plan's file", () => {
 describe("a process that is killed while it applies", () => {
   const APPLY = ["apply", "r", "--yes", "--json"];
 
-  it.each(["die first", "die after"])("never does twice what it may have done (%s)", async (title) => {
+  it.each(["die first", "die after"])("never repeats what it may have done (%s)", async (title) => {
     const { cwd, apply, written } = await plannedRun({ title }, { title: "two" });
     const { signal } = await runProgram(APPLY, { cwd, env: ENV });
     expect(signal).toBe("SIGKILL");
@@ -306,14 +306,14 @@ describe("a process that is killed while it applies", () => {
     expect(written()).toHaveLength(before.length + 1);
   });
 
-  it.each(["die first", "die after"])("finds what it did where the sink knows its calls (%s)", async (title) => {
+  it.each(["die first", "die after"])("finds what it did if the sink recognizes its calls (%s)", async (title) => {
     const { cwd, apply, written } = await plannedRun({ tool: "put", title });
     await runProgram(APPLY, { cwd, env: ENV });
     expect((await apply("--yes")).code).toBe(0);
     expect(written().filter((line) => line !== "died")).toHaveLength(1);
   });
 
-  it("is taken up after any of its records, and nothing is written twice", async () => {
+  it("is resumed after any of its records, and nothing is written twice", async () => {
     const whole = await plannedRun({ title: "one" }, { title: "two", link: "${op-1.url}" }, { title: "three" });
     const file = runFile(whole.cwd, "r");
     const planned = readFileSync(file, "utf8");
@@ -340,7 +340,7 @@ describe("a record", () => {
   const plannedInput = /("type":"operation:planned".*?"input":\{"title":)"one"/;
   const verify = (cwd: string) => runHere(["runs", "verify", "r", "--json"], { cwd, env: ENV });
 
-  it("holds together with what was applied of its plan", async () => {
+  it("is valid together with what was applied of its plan", async () => {
     const { apply, cwd } = await plannedRun({ title: "one" });
     const before = JSON.parse((await verify(cwd)).stdout);
     await apply("--yes");
@@ -364,7 +364,7 @@ describe("a record", () => {
     }
   });
 
-  it("that was written anew with another operation than its digest says does not hold", async () => {
+  it("that was rewritten with another operation than its digest states is not valid", async () => {
     const { cwd } = await plannedRun({ title: "one" });
     const forged = forgedRecord(readFileSync(runFile(cwd, "r"), "utf8").replace(plannedInput, '$1"two"'));
     writeFileSync(runFile(cwd, "r"), forged);

@@ -157,7 +157,7 @@ describe("a question about a run", () => {
     expect((await here("runs", "list", "--kind", "ask")).stdout).toContain('about one: "Which order?"');
   });
 
-  it("calls the run's reading tools with --live, and goes on with its references", async () => {
+  it("calls the run's reading tools with --live, and continues the numbering of references", async () => {
     const live = [
       { node: "ask", calls: [search("paid")] },
       gives("Order 4712 was paid.", [claim("Order 4712 was paid", "r2", "order=4712"), ORDER]),
@@ -172,7 +172,7 @@ describe("a question about a run", () => {
     expect([replayed.code, JSON.parse(replayed.stdout).results.ask.data.claims]).toMatchObject([0, [{}, {}]]);
   });
 
-  it("can be about a run that waits, and is no run to ask", async () => {
+  it("can be about a waiting run, and cannot itself be asked about", async () => {
     script("ask.json", gives("It waits.", [TIMEOUT]));
     const asked = await here("ask", "waits", "What next?", "--model", "script:ask.json", "--json");
     expect(asked.code).toBe(0);
@@ -190,7 +190,7 @@ describe("a question about a run", () => {
     expect([code, JSON.parse(stdout)]).toMatchObject([0, { evidence: { supported: 1 }, usage: { modelCalls: 2 } }]);
   });
 
-  it("is shown by the local page, with the command that asks another one", async () => {
+  it("is shown on the local page, with the command that asks another one", async () => {
     const host = { env: {}, cwd, self: { pid: 1, host: "", started: "" }, execPath: "", uid: undefined };
     const options = { overrides: new Map(), skillDirs: [], discover: true, store: undefined, skillFlags: {} };
     const workspace = openWorkspace({ ...host, isAlive: () => false, kill: () => undefined }, options);

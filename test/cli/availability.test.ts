@@ -21,7 +21,7 @@ interface Told {
 
 const json = <T>({ stdout }: Ended) => JSON.parse(stdout) as T;
 
-/** What each command reports of one skill. */
+/** The report of each command about one skill. */
 async function ask(skill: string, env: Readonly<Record<string, string>>, files: Record<string, unknown> = {}) {
   const cwd = makeProject({ "w.yml": WORKFLOW(skill), "s.json": SCRIPT, ...files });
   const options = { cwd, env: { HOME: cwd, ...env } };
@@ -60,7 +60,7 @@ describe("a skill that cannot be used", () => {
     ["postgres", { POSTGRES_URL: `mysql://u:${SECRET}@h` }, "config_form", /POSTGRES_URL is not a URL .*postgres:/],
     ["git", { GIT_REPOSITORY: "." }, "config_form", /GIT_REPOSITORY is neither/],
   ];
-  it.each(cases)("%s with %j is so for every command", async (skill, env, cause, reason) => {
+  it.each(cases)("%s with %j has the same state in every command", async (skill, env, cause, reason) => {
     const { listed, show, doctor, told, validate, run, recorded } = await ask(skill, env);
     expect(listed).toMatchObject({ available: false, cause, fix: expect.any(String) });
     expect(listed?.reasons[0]).toMatch(reason);
@@ -80,7 +80,7 @@ describe("a skill that cannot be used", () => {
       expect(text).not.toContain(SECRET);
   });
 
-  it("is not served to MCP clients, which is said", async () => {
+  it("is not served to MCP clients, and a warning reports that", async () => {
     const cwd = makeProject();
     const env = { HOME: cwd, AWS_REGION: "eu-west-1", HTTP_HOSTS: ",," };
     const hello = { protocolVersion: "2025-06-18", capabilities: {}, clientInfo: { name: "c", version: "1" } };
@@ -108,12 +108,12 @@ describe("a skill that cannot be used", () => {
 });
 
 describe("a skill that can be used", () => {
-  it("gets its token without the white space around it", async () => {
+  it("gets its token without surrounding white space", async () => {
     const { listed, told } = await ask("grafana", { GRAFANA_URL: " https://g.example\n", GRAFANA_TOKEN: "t\n" });
     expect([listed?.available, told?.state]).toEqual([true, "configured"]);
   });
 
-  it("is git where a text of the run names a repository below the working directory", async () => {
+  it("can be git if the run's text names a repository below the working directory", async () => {
     const bare = Object.fromEntries(["HEAD", "objects/x", "refs/x"].map((file) => [join("shop.git", file), "x"]));
     const files = { ...bare, "w.yml": WORKFLOW("git", "Look into shop.git.") };
     const { told, recorded } = await ask("git", {}, files);

@@ -9,7 +9,7 @@ import type { Scripted } from "../services/script.ts";
 import { runHere } from "./in-process.ts";
 import { makeProject, readEvents, resultOf, runProgram } from "./program.ts";
 
-/** A large log with one line that tells the cause. */
+/** A large log with one line that states the cause. */
 
 const CAUSE = "2026-11-20T03:14:07Z ERROR orders: connection pool exhausted after 30000 ms (max=5)";
 const MEGABYTES = LONG ? 50 : 12;
@@ -33,7 +33,7 @@ const FLOW = {
   edges: [{ from: "read", to: "tell" }],
 };
 
-/** What a model does that reads only what it is shown. */
+/** Answers of a model that reads only what it is shown. */
 function findLine(address: string) {
   return (body: ChatRequest): Scripted => {
     const answers = body.messages.flatMap((message) => (message.role === "tool" ? [message.content] : []));
@@ -89,7 +89,7 @@ describe("a log of many megabytes", () => {
     expect(readFileSync(join(project, "report.html"), "utf8")).toContain("r1.blobs/");
   });
 
-  it("brings tools only where there are some, and only once there is a blob", () => {
+  it("adds tools only if a tool can return a blob, and only once there is one", () => {
     const offered = run.model.bodies.map((body) => body.tools?.map((tool) => tool.function.name) ?? []);
     const [before, after, , without] = offered;
     expect(before).not.toContain("read_blob");

@@ -44,7 +44,7 @@ afterEach(async () => {
 });
 
 describe("the skill code", () => {
-  it("is in the list without asking anything of this machine", async () => {
+  it("is listed without any access to this machine", async () => {
     const { stdout } = await runHere(["skills", "list", "--json"], {
       cwd: makeProject(),
       env: { PATH: "/nowhere" },
@@ -57,7 +57,7 @@ describe("the skill code", () => {
     });
   });
 
-  it("refuses what does not fit the protocol's parameters", async () => {
+  it("rejects input that does not fit the protocol's parameters", async () => {
     const project = projectOf([
       call("x", { language: "bash" }),
       call("x", { args: [] }),
@@ -68,7 +68,7 @@ describe("the skill code", () => {
     for (const error of callsOf(ended)) expect(error).toMatch(/^invalid input/);
   });
 
-  it("refuses a blob that no result named, and packages that are not there, are none, or are not trusted", async () => {
+  it("rejects a blob that no result named, and packages that are missing, malformed or untrusted", async () => {
     const id = `blob:${"0".repeat(32)}`;
     const mounts = ["no.such.package", "logs", "text.words.count"];
     const project = projectOf(
@@ -132,7 +132,7 @@ describe.skipIf(!runsPython)("code (needs a sandbox that isolates, and Python)",
     expect(callsOf(ended)).toEqual([[3, null]]);
   });
 
-  it("reaches nothing and leaves nothing, and the run goes on", async () => {
+  it("cannot reach or leave anything outside, and the run continues", async () => {
     const service = await startLoopback((_, response) => void response.end("reached"));
     open.push(service);
     const project = projectOf([]);
@@ -185,7 +185,7 @@ def main(args):
     return Counter(line.split()[2].rstrip(":") for line in lines if " ERROR " in line)
 `;
 
-  /** What a model does that has seen nothing of the log but its head. */
+  /** Answers of a model that saw only the beginning of the log. */
   function countErrors(address: string) {
     return (body: ChatRequest): Scripted => {
       const answers = body.messages.flatMap((message) => (message.role === "tool" ? [message.content] : []));
@@ -197,7 +197,7 @@ def main(args):
     };
   }
 
-  it("is counted by code, passes no prompt, and is replayed without Python", async () => {
+  it("is counted by code, is not part of any prompt, and is replayed without Python", async () => {
     const log = hugeLog();
     const service = await startLoopback((_, response) => void response.end(log));
     const model = await startChat(countErrors(`${service.url}/orders.log`));

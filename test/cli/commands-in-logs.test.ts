@@ -2,11 +2,11 @@ import { describe, expect, it } from "vitest";
 import { runHere } from "./in-process.ts";
 import { makeProject } from "./program.ts";
 
-/** What a model says can not become a workflow command where GitHub Actions reads the log (trust 13). */
+/** A model's text must not become a workflow command in the log of GitHub Actions. */
 
 const WORKFLOW = "id: w\nname: W\nentry: a\nnodes:\n  a: { name: A, instruction: Say it. }\nedges: []\n";
 const SAID = "fine\n::stop-commands::x\n  ::add-mask::y\n##[add-path]/evil ::error::mid";
-/** As the runner finds them: at a line's start behind white space, and of the old form anywhere. */
+/** Matches commands as the runner does: at a line's start after white space, and the old form anywhere. */
 const COMMAND = /^\s*::|##\[/m;
 const env = { GITHUB_ACTIONS: "true" };
 
@@ -17,7 +17,7 @@ async function run(flags: readonly string[]) {
 }
 
 describe("on GitHub Actions", () => {
-  it("text of a model is shown, and is no command", async () => {
+  it("a model's text is shown, and is not a command", async () => {
     const { cwd, ended } = await run([]);
     expect(ended.code).toBe(0);
     expect(ended.stderr).toContain(": :stop-commands::x");
@@ -27,12 +27,15 @@ describe("on GitHub Actions", () => {
     expect(shown.stdout).not.toMatch(COMMAND);
   });
 
-  it.each([["--json"], ["--stream"]])("a document printed by %s holds the same text, and no command", async (flag) => {
-    const { ended } = await run([flag]);
-    expect(ended.stdout).not.toMatch(COMMAND);
-    const documents = flag === "--json" ? [ended.stdout] : ended.stdout.trimEnd().split("\n");
-    expect(documents.map((text) => JSON.stringify(JSON.parse(text))).join("")).toContain(JSON.stringify(SAID));
-  });
+  it.each([["--json"], ["--stream"]])(
+    "a document printed by %s holds the same text, and is not a command",
+    async (flag) => {
+      const { ended } = await run([flag]);
+      expect(ended.stdout).not.toMatch(COMMAND);
+      const documents = flag === "--json" ? [ended.stdout] : ended.stdout.trimEnd().split("\n");
+      expect(documents.map((text) => JSON.stringify(JSON.parse(text))).join("")).toContain(JSON.stringify(SAID));
+    },
+  );
 
   it.each([
     ["bad input", ["w.yml", "--input", "{"]],

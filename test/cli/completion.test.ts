@@ -45,8 +45,8 @@ const NAMES_OF_RUNS = (COMMANDS.find(({ usage }) => usage === "runs")?.commands 
   ({ usage }) => usage.split(" ")[0] ?? "",
 );
 
-describe("what may stand at the cursor", () => {
-  it("is every command, told by its summary", async () => {
+describe("the candidates at the cursor", () => {
+  it("are all commands, each with its summary", async () => {
     const { stdout } = await runHere(["completion", "--words", "1", "--", "skillflow", ""], { cwd: makeProject() });
     const told = COMMANDS.map(({ usage, summary }) => `${usage.split(" ")[0]}\t${summary}`);
     expect(stdout.trimEnd().split("\n")).toEqual(told);
@@ -87,7 +87,7 @@ describe("what may stand at the cursor", () => {
     ["nothing where nothing is asked for", ["runs", "list", ""], []],
     ["nothing of an unknown command", ["frobnicate", ""], []],
     ["nothing of an unknown run", ["runs", "show", "no-such-run", ""], []],
-  ])("is %s", async (_, words, expected) => {
+  ])("are %s", async (_, words, expected) => {
     expect((await complete(words, await shared())).sort()).toEqual([...expected].sort());
   });
 
@@ -97,7 +97,7 @@ describe("what may stand at the cursor", () => {
     return made;
   };
 
-  it("is known for every placeholder of the help, or nothing can be known of it", () => {
+  it("are known for every placeholder of the help, unless nothing can be known", () => {
     const FREE =
       "key=value id usd n ref ops duration digest op=outcome text url number address word name question".split(" ");
     const placeholders = (specs: readonly CommandSpec[], path: readonly string[]): string[] =>
@@ -122,44 +122,44 @@ describe("what may stand at the cursor", () => {
     expect(unknown).toEqual([]);
   });
 
-  it("is found in the store that the line names", async () => {
+  it("come from the store that the command line names", async () => {
     const cwd = makeProject(files);
     const flags = ["--store", "kept", "--run-id", "elsewhere"];
     await runHere(["run", "flow.yml", "--model", "script:script.json", ...flags], { cwd });
     expect(await complete(["runs", "show", "--store", "kept", "e"], cwd)).toEqual(["elsewhere"]);
   });
 
-  it("is no name that a line or a terminal would take for more", async () => {
+  it("contain no name that a command line or a terminal would misinterpret", async () => {
     const cwd = makeProject({ "a\nb.yml": "", "a\u001b[2J.yml": "", "a\tb.yml": "", "ab.yml": "" });
     expect(await complete(["run", "a"], cwd)).toEqual(["ab.yml"]);
   });
 
-  it("is asked for without an error where nothing can be read", async () => {
+  it("cause no error if nothing can be read", async () => {
     const cwd = makeProject({ ".skillflow": "a file in place of the folder" });
     expect(await complete(["runs", "show", "x"], cwd)).toEqual([]);
   });
 });
 
 describe("the scripts", () => {
-  it("are not written for other shells", async () => {
+  it("exist only for the supported shells", async () => {
     const { code, stderr } = await runHere(["completion", "bsh"], { cwd: makeProject() });
     expect([code, stderr]).toEqual([2, expect.stringContaining("did you mean bash?")]);
   });
 
-  it.each(["bash", "zsh", "fish"])("evaluate nothing, and ask the program of the PATH: %s", async (shell) => {
+  it.each(["bash", "zsh", "fish"])("evaluate nothing, and call the program of the PATH: %s", async (shell) => {
     const { stdout } = await runHere(["completion", shell], { cwd: makeProject() });
     expect(stdout).toContain("command skillflow completion --words");
     expect(stdout).not.toMatch(/\beval\b|-W|compgen/);
   });
 
-  it.each(["zsh", "fish"])("are what %s reads, where it is installed", async (shell) => {
+  it.each(["zsh", "fish"])("are valid for %s, if it is installed", async (shell) => {
     const { stdout } = await runHere(["completion", shell], { cwd: makeProject() });
     const { error, status, stderr } = spawnSync(shell, ["-n"], { input: stdout, encoding: "utf8" });
     expect(error ? (error as NodeJS.ErrnoException).code : [status, stderr]).toEqual(error ? "ENOENT" : [0, ""]);
   });
 });
 
-/** `skillflow` on a PATH of its own. */
+/** `skillflow` on a separate PATH. */
 function onPath(cwd: string): string {
   const bin = join(cwd, "bin-of-the-test");
   mkdirSync(bin);
@@ -168,7 +168,7 @@ function onPath(cwd: string): string {
   return `${bin}:${process.env.PATH}`;
 }
 
-/** Types into a bash of its own, a key after the other is answered, and gives what the line became. */
+/** Types into a separate bash, each key after the previous one was answered, and returns the resulting line. */
 const TYPIST = `
 import json, os, pty, sys
 keys, prompt = json.loads(sys.argv[1]), b"READY> "
@@ -194,7 +194,7 @@ for line in keys:
 os.close(terminal)
 `;
 
-describe.skipIf(!hasTerminal)("bash", () => {
+describe.skipIf(!hasTerminal)("completion in bash", () => {
   const type = (cwd: string, lines: readonly string[]) => {
     const env = { PATH: onPath(cwd), HOME: cwd, TERM: "dumb" };
     const { stdout, stderr } = spawnSync("python3", ["-c", TYPIST, JSON.stringify(lines)], {
@@ -209,7 +209,7 @@ describe.skipIf(!hasTerminal)("bash", () => {
       .map((line) => [...(JSON.parse(line) as string).matchAll(/<([^>]*)>/g)].map(([, word]) => word));
   };
 
-  it("completes what is typed, as its next words", async () => {
+  it("completes the typed word to its next words", async () => {
     const cwd = await project();
     expect(
       type(cwd, [
@@ -242,14 +242,14 @@ describe.skipIf(!hasTerminal)("bash", () => {
       ],
       4,
     ),
-  )("takes a name for a word whatever is in it: %s", async (name) => {
+  )("treats a name as one word, whatever it contains: %s", async (name) => {
     const cwd = makeProject({ [name]: FLOW });
     const [words] = type(cwd, ["skillflow run ev", 'skillflow run "ev']);
     expect(existsSync(join(cwd, "pwned"))).toBe(false);
     if (!name.includes(">")) expect(words).toEqual(["skillflow", "run", name]);
   });
 
-  it("runs nothing of the folder that it is used in", async () => {
+  it("runs no program of the folder in which it is used", async () => {
     const cwd = makeProject({ skillflow: "#!/bin/sh\ntouch pwned\n", "skills/x/skill.ts": "throw 1" });
     chmodSync(join(cwd, "skillflow"), 0o755);
     type(cwd, ["./skillflow runs sh", "skillflow run --trust-skill x"]);

@@ -21,7 +21,7 @@ describe(".skillflow.yml", () => {
   const RUN = ["run", "small.yml", "--run-id", "r"];
   const files = { "small.yml": SMALL, "file.json": texts, "env.json": texts, "flag.json": texts };
 
-  it("gives way to the environment, which gives way to a flag", async () => {
+  it("is overridden by the environment, and that by a flag", async () => {
     const project = { ...files, ".skillflow.yml": "model: script:file.json\nlimits: { max_steps: 7, timeout: 15m }" };
     const modelOf = async (args: readonly string[], env: Record<string, string>) => {
       const cwd = makeProject(project);
@@ -41,7 +41,7 @@ describe(".skillflow.yml", () => {
     });
   });
 
-  it("gives way to the workflow's own limits and writes, which give way to a flag", async () => {
+  it("is overridden by the workflow's own limits and writes, and those by a flag", async () => {
     const strict = `${SMALL}limits: { max_steps: 5 }\nwrites: deny\n`;
     const cwd = makeProject({
       ...files,
@@ -55,7 +55,7 @@ describe(".skillflow.yml", () => {
     expect(recordOf(cwd, "by-flag").settings).toMatchObject({ writes: "allow", limits: { max_steps: 2 } });
   });
 
-  it("of the project beats the user's, which fills in what it leaves out", async () => {
+  it("of the project overrides the user's, which fills in missing keys", async () => {
     const cwd = makeProject({
       ...files,
       ".skillflow.yml": "model: script:file.json",
@@ -65,7 +65,7 @@ describe(".skillflow.yml", () => {
     expect(recordOf(cwd, "r").settings).toMatchObject({ model: "script:file.json", writes: "deny" });
   });
 
-  it("is found from a folder below, up to the repository's root and never above it", async () => {
+  it("is found from a subfolder, up to the repository's root and never above it", async () => {
     const cwd = makeProject({
       ...files,
       ".skillflow.yml": "model: nonsense",
@@ -87,7 +87,7 @@ describe(".skillflow.yml", () => {
     ["limits: { max_steps: 0 }", /limits\.max_steps must be at least 1/],
     ["model: [", /\.skillflow\.yml:1:8: this quote or bracket is not closed/],
     ["- a list", /\.skillflow\.yml:1:1: the file must be a map, not a list/],
-  ])("that says %j is refused, whatever the command", async (text, says) => {
+  ])("that contains %j is refused, whatever the command", async (text, says) => {
     const cwd = makeProject({ ...files, ".skillflow.yml": text });
     for (const args of [RUN, ["runs", "list"]]) {
       expectRefused(await runHere(args, { cwd }), says);
@@ -101,7 +101,7 @@ describe(".skillflow.yml", () => {
     expect(stderr).not.toContain("linear: no skill");
   });
 
-  it("that is a folder is none", async () => {
+  it("that is a folder is ignored", async () => {
     const cwd = makeProject({ ...files, ".skillflow.yml/x": "" });
     expect(await runHere(["runs", "list"], { cwd })).toMatchObject({ code: 0 });
   });
@@ -148,7 +148,7 @@ describe("a skill's config", () => {
     return resultOf(ended).results.look?.toolCalls[0]?.output;
   };
 
-  it("comes from the environment, and its value is nowhere to be seen", async () => {
+  it("comes from the environment, and its value is never shown", async () => {
     expect(await given([], { DESK_TOKEN: "from-the-environment" })).toEqual({
       fields: ["DESK_TOKEN"],
       DESK_TOKEN: "[redacted:DESK_TOKEN]",
@@ -170,7 +170,7 @@ describe("a skill's config", () => {
     expect(await given(["--env-from", "my.env"])).toMatchObject({ fields: ["DESK_TOKEN"] });
   });
 
-  it("is not there when it is empty", async () => {
+  it("is missing if the variable is empty", async () => {
     expect(await given([], { DESK_TOKEN: "" })).toEqual({ fields: [] });
   });
 });

@@ -54,7 +54,7 @@ async function results({
 }
 
 describe.skipIf(!isSandboxed)("a contract that is bound to a function (needs a sandbox)", () => {
-  it("is called with its defaults, held to its bounds, and to its guarantee", async () => {
+  it("is called with its defaults, and its bounds and its guarantee are enforced", async () => {
     const inputs = [{ query: "report" }, { query: "a", limit: 101 }, { limit: 5 }, { query: "broken" }, ["a"]];
     const { found, skill } = await results({ inputs });
     expect(skill).toMatchObject({ id: "filesystem.search", format: "contract", available: true });
@@ -90,7 +90,7 @@ describe.skipIf(!isSandboxed)("a contract that is bound to a function (needs a s
 });
 
 describe("a contract", () => {
-  it("that nobody trusts has no tools, and says how to change that", async () => {
+  it("that is not trusted has no tools, and the reason says how to change that", async () => {
     const { found, skill } = await results({ flags: [], inputs: [{ query: "q" }] });
     expect(skill).toMatchObject({ tools: [], reason: expect.stringContaining("--trust-skill filesystem.search") });
     expect(found).toEqual(["no tool is named filesystem_search; no tools are available"]);
@@ -107,7 +107,7 @@ describe("a contract", () => {
     expect(found).toEqual([{ matches: [{ path: '{"query":"; id","recursive":true,"limit":10}' }] }]);
   });
 
-  it("that is bound to a tool needs no trust of its own, and holds what the tool gives to its guarantee", async () => {
+  it("that is bound to a tool needs no separate trust, and checks the tool's results against its guarantee", async () => {
     const inner = CONTRACT.replace("filesystem.search", "fs.raw").replace(
       /output:[\s\S]*metadata:/,
       "output: {}\nmetadata:",
@@ -128,7 +128,7 @@ describe("a contract", () => {
     ]);
   });
 
-  it("keeps the secrets of the skill that it calls out of what is recorded", async () => {
+  it("removes the secrets of the called skill from the record", async () => {
     const inner = CONTRACT.replace("filesystem.search", "fs.raw");
     const files = {
       "skills/search/contract.yml": CONTRACT,
@@ -159,8 +159,8 @@ describe("a contract", () => {
   });
 });
 
-describe("two contracts whose tools would be offered alike", () => {
-  it("are both offered, the second with a number, and each is carried out by its own", async () => {
+describe("two contracts whose tools would have the same name", () => {
+  it("are both offered, the second with a number, and each calls its own", async () => {
     const contract = (id: string) => ({
       id,
       version: "1.0.0",

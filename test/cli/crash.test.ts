@@ -9,7 +9,7 @@ import { linesOf, makeProject, type ProgramOptions, runProgram } from "./program
 
 const it = oneOf(4);
 
-/** What Sentry's ingest is sent: an envelope's header, then each item's header and payload. */
+/** An event as Sentry's ingest endpoint receives it: an envelope's header, then each item's header and payload. */
 interface Envelope {
   readonly header: Readonly<Record<string, unknown>>;
   readonly items: readonly { readonly header: Readonly<Record<string, unknown>>; readonly payload: unknown }[];
@@ -29,7 +29,7 @@ function parseLine(line: string): Readonly<Record<string, unknown>> {
 const accept = (_request: LoopbackRequest, response: ServerResponse) => sendJson(response, 200, { id: "0" });
 const hang = () => undefined;
 
-/** The program, told to report to an ingest server that answers as it is told to. */
+/** Runs the program with reports to an ingest server that gives the specified answer. */
 async function runReporting(args: readonly string[], options: ProgramOptions, answer = accept) {
   const ingest = await startLoopback(answer);
   const env = { SENTRY_DSN: ingest.url.replace("//", "//publickey@").concat("/42"), ...options.env };
@@ -50,7 +50,7 @@ function brokenMachine(thrown: string) {
   return { cwd: makeProject({ "broken.mjs": broken }), env: { NODE_OPTIONS: "--import ./broken.mjs" } };
 }
 
-/** A machine on which something is thrown where nobody waits for it, before a run could have to do with it. */
+/** A machine on which an unhandled error is thrown before a run starts. */
 function burstingMachine() {
   const bursting = `
     import fs from "node:fs";
@@ -67,8 +67,8 @@ function burstingMachine() {
   return { cwd: makeProject(files), env: { NODE_OPTIONS: "--import ./bursting.mjs" } };
 }
 
-describe("a fault of skillflow itself", () => {
-  it("thrown where nobody waits for it is reported once, and told and ended with 4 as ever", async () => {
+describe("an internal error of skillflow", () => {
+  it("that is unhandled is reported once, with the usual message and exit code 4", async () => {
     const { code, stdout, stderr, envelopes } = await runReporting([...RUN, "--json"], burstingMachine());
     expect({ code, stdout }).toEqual({ code: 4, stdout: "" });
     expect(stderr).toContain(BURST_LINE);
@@ -116,7 +116,7 @@ describe("a fault of skillflow itself", () => {
     expect(frames).toContainEqual(
       expect.objectContaining({ filename: expect.stringMatching(/^dist\/.*\.js$/), in_app: true }),
     );
-    expect(frames.at(-1), "the place of a file that is not ours").toMatchObject({ filename: "elsewhere" });
+    expect(frames.at(-1), "the place of a third-party file").toMatchObject({ filename: "elsewhere" });
     expect(Object.keys(envelopes[0]?.header ?? {}).sort()).toEqual(["event_id", "sdk", "sent_at"]);
   });
 
@@ -154,7 +154,7 @@ describe("a fault of skillflow itself", () => {
     for (const form of all) expect(body).not.toContain(Buffer.from(form).toString("base64").slice(4, 20));
   });
 
-  it("is reported without the machine's name, its user, its folders and what is set on it", async () => {
+  it("is reported without the machine's name, its user, its folders and its environment", async () => {
     const { cwd, env } = brokenMachine(`new Error("no folders")`);
     const set = { SENTRY_NAME: "the-server", SENTRY_ENVIRONMENT: "the-environment", SENTRY_RELEASE: "the-release" };
     const { sent } = await runReporting(["runs", "list"], { cwd, env: { ...set, ...env } });
@@ -166,7 +166,7 @@ describe("a fault of skillflow itself", () => {
     }
   });
 
-  it("that is no error is reported by its kind", async () => {
+  it("that is not an Error is reported by its type", async () => {
     const { cwd, env } = brokenMachine(`"a bare text"`);
     const { code, envelopes } = await runReporting(["skills", "list"], { cwd, env });
     expect(code).toBe(4);
@@ -175,14 +175,14 @@ describe("a fault of skillflow itself", () => {
     });
   });
 
-  it("is said to be reported with --verbose", async () => {
+  it("is announced as reported with --verbose", async () => {
     const { cwd, env } = brokenMachine(`new Error("no folders")`);
     const { stderr, envelopes } = await runReporting(["skills", "list", "--verbose"], { cwd, env });
     const { event_id } = envelopes[0]?.header ?? {};
     expect(stderr.endsWith(`the error was reported to SENTRY_DSN as ${event_id}\n`), stderr).toBe(true);
   });
 
-  it("goes no further while it is reported, to a server that never answers", async () => {
+  it("does not hang while it is reported to a server that never answers", async () => {
     const machine = burstingMachine();
     const { code, signal, stdout, stderr, sent } = await runReporting([...RUN, "--verbose"], machine, hang);
     expect({ code, signal, stdout }).toEqual({ code: 4, signal: null, stdout: "" });
@@ -205,7 +205,7 @@ describe("a fault of skillflow itself", () => {
       ] as const,
       2,
     ),
-  )("is told as ever where SENTRY_DSN %s, which only --verbose mentions", async (_what, dsn, reason) => {
+  )("shows the usual message if SENTRY_DSN %s, which only --verbose mentions", async (_what, dsn, reason) => {
     const { cwd, env } = brokenMachine(`new Error("no folders")`);
     const plain = await runProgram(["skills", "list"], { cwd, env });
     expect(plain).toMatchObject({ code: 4, stdout: "" });
@@ -216,7 +216,7 @@ describe("a fault of skillflow itself", () => {
     expect(verbose.stderr.endsWith(`the error was not reported: ${reason}\n`), verbose.stderr).toBe(true);
   });
 
-  it("is told as ever where the server refuses it", async () => {
+  it("shows the usual message if the server refuses the report", async () => {
     const { cwd, env } = brokenMachine(`new Error("no folders")`);
     const refuse = (_request: LoopbackRequest, response: ServerResponse) => sendJson(response, 403, {});
     const { code, stderr } = await runReporting(["skills", "list", "--verbose"], { cwd, env }, refuse);
@@ -236,7 +236,7 @@ describe("a fault of skillflow itself", () => {
   });
 });
 
-describe("what is no fault of skillflow", () => {
+describe("an error that is not internal", () => {
   const failing = { "flow.yml": FLOW, "script.json": scriptOf({ node: "look", fail: "gone" }) };
   const required = SMALL.replace(
     "Say something.",

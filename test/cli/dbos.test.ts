@@ -33,7 +33,7 @@ const WAITING = FLOW.replace("entry: look", "entry: ask")
   .replace("nodes:\n", 'nodes:\n  ask: { name: Ask, approval: { ask: "Shall it be?" } }\n')
   .replace("edges:\n", "edges:\n  - { from: ask, to: look }\n");
 
-/** What a model says that looks, then posts twice, at each of two nodes. */
+/** The replies of a model that looks, then posts twice, at each of two nodes. */
 const TURNS: readonly Scripted[] = [
   { calls: [{ tool: "desk_look" }] },
   { calls: [{ tool: "desk_post" }, { tool: "desk_post" }] },
@@ -59,7 +59,7 @@ describe.skipIf(missing !== undefined)(`the engine dbos${missing ? ` (skipped: $
     await database?.stop();
   });
 
-  /** A model of the openai-compatible kind, told of each request before it answers. */
+  /** A model of the openai-compatible kind that calls `onRequest` before it answers. */
   const openModel = async (onRequest: () => void) => {
     const service = await startChat((body) => {
       onRequest();
@@ -68,7 +68,7 @@ describe.skipIf(missing !== undefined)(`the engine dbos${missing ? ` (skipped: $
     closing.push(() => service.close());
     return { OPENAI_BASE_URL: service.url };
   };
-  /** Asked again whenever a worker says something, or is gone. */
+  /** Checked again whenever a worker prints something, or exits. */
   const waiting = new Set<() => void>();
   const until = (isSo: () => boolean) =>
     new Promise<void>((resolve) => {
@@ -108,7 +108,7 @@ describe.skipIf(missing !== undefined)(`the engine dbos${missing ? ` (skipped: $
   const detach = (cwd: string, run: string): Promise<Ended> =>
     runHere([...ASKING, "--engine", "dbos", "--detach", "--run-id", run], { cwd, env });
 
-  it("drives a run as the local one does, and the commands that name a run find it", async () => {
+  it("drives a run as the local engine does, and commands find the run by its id", async () => {
     const cwd = makeProject(FILES);
     const local = await runHere([...SCRIPTED, "--json"], { cwd });
     const given = ["--engine", "dbos"];
@@ -129,7 +129,7 @@ describe.skipIf(missing !== undefined)(`the engine dbos${missing ? ` (skipped: $
     expect((await listed(cwd)).map(({ id, kind }) => [id, kind])).toContainEqual(["same", "run"]);
   });
 
-  it("applies what a run there planned", async () => {
+  it("applies the plan of a run in the database", async () => {
     const cwd = makeProject(FILES);
     const given = ["--engine", "dbos"];
     await runProgram([...SCRIPTED, ...given, "--run-id", "planned", "--writes", "plan"], { cwd, env });
@@ -139,7 +139,7 @@ describe.skipIf(missing !== undefined)(`the engine dbos${missing ? ` (skipped: $
     expect(linesOf(cwd, "posts.txt")).toHaveLength(1);
   });
 
-  it("goes on with a run whose process was killed, from the record in the database", async () => {
+  it("continues a run whose process was killed, from the record in the database", async () => {
     const cwd = makeProject(FILES);
     let requests = 0;
     let child: ChildProcess | undefined;
@@ -157,10 +157,10 @@ describe.skipIf(missing !== undefined)(`the engine dbos${missing ? ` (skipped: $
     expect(ended).toMatchObject({ code: 0 });
     expect(resultOf(ended).trace.steps.map(({ node }) => node)).toEqual(["look", "post"]);
     expect(linesOf(cwd, "posts.txt")).toHaveLength(4);
-    expect(requests).toBe(7); // the reply that its process did not live to hear is asked for again
+    expect(requests).toBe(7); // the reply that the killed process did not receive is requested again
   });
 
-  it("obeys the policy of the worker that drives a run", async () => {
+  it("enforces the policy of the worker that drives a run", async () => {
     const cwd = makeProject({ ...FILES, "deny.yml": { writes: "deny" } });
     const model = await openModel(() => undefined);
     expect((await detach(cwd, "bounded")).code).toBe(0);
@@ -174,7 +174,7 @@ describe.skipIf(missing !== undefined)(`the engine dbos${missing ? ` (skipped: $
     expect((await startWorker(cwd, { SKILLFLOW_POLICY: "none.yml" })).code).toBe(2);
   });
 
-  it("is not put out by a database that drops all its connections", async () => {
+  it("survives a database that drops all its connections", async () => {
     const cwd = makeProject(FILES);
     let requests = 0;
     const cuts: Promise<void>[] = [];
@@ -191,7 +191,7 @@ describe.skipIf(missing !== undefined)(`the engine dbos${missing ? ` (skipped: $
     expect(await runHere(["runs", "verify", "dropped", "--engine", "dbos"], { cwd, env })).toMatchObject({ code: 0 });
   });
 
-  it("leaves a run to a worker, which drives it with keys and skills of its own", async () => {
+  it("leaves a run to a worker, which drives it with its own keys and skills", async () => {
     const [asking, working] = [makeProject(FILES), makeProject()];
     const told = await detach(asking, "left");
     expect(told).toMatchObject({ code: 0, stdout: "left\n" });
@@ -241,7 +241,7 @@ describe.skipIf(missing !== undefined)(`the engine dbos${missing ? ` (skipped: $
     90_000,
   );
 
-  it("keeps no place for a run that waits for a person, and goes on with it once the word is given", async () => {
+  it("does not block a worker while a run waits for approval, and continues it after the decision", async () => {
     const cwd = makeProject({ ...FILES, "asking.yml": WAITING });
     const worker = await startWorker(cwd, {}, ["--concurrency", "1"]);
     const queue = (run: string, file: string) => {
@@ -263,9 +263,9 @@ describe.skipIf(missing !== undefined)(`the engine dbos${missing ? ` (skipped: $
     expect(worker.code).toBe(0);
   });
 
-  it("leaves a run that was stopped to a worker, with what is to change", async () => {
+  it("lets a worker resume a stopped run, with changed limits", async () => {
     const cwd = makeProject(FILES);
-    // Processes of their own: what drives or takes up a run holds a session for as long as it lives.
+    // Separate processes: a process that drives or resumes a run holds a session for as long as it lives.
     const stopped = [...SCRIPTED, "--engine", "dbos", "--run-id", "again", "--max-steps", "1"];
     expect((await runProgram(stopped, { cwd, env })).code).not.toBe(0);
     const given = ["again", "--engine", "dbos", "--detach"];
@@ -279,7 +279,7 @@ describe.skipIf(missing !== undefined)(`the engine dbos${missing ? ` (skipped: $
     worker.child.kill("SIGKILL");
   });
 
-  it("ends a worker that is told to stop once its run has ended, and leaves the next one in the queue", async () => {
+  it("stops a worker on request after its run has ended, and leaves the next one in the queue", async () => {
     const cwd = makeProject(FILES);
     let worker: Worker | undefined;
     const model = await openModel(() => {
@@ -295,7 +295,7 @@ describe.skipIf(missing !== undefined)(`the engine dbos${missing ? ` (skipped: $
     expect(ends).not.toContainEqual(["left-over", "succeeded"]);
   });
 
-  it("has its runs on the local page, with those that nobody drives as over", async () => {
+  it("shows its runs on the local page, and abandoned ones as ended", async () => {
     const cwd = makeProject(FILES);
     await runProgram([...SCRIPTED, "--engine", "dbos", "--run-id", "paged"], { cwd, env });
     await detach(cwd, "idle");
@@ -316,7 +316,7 @@ describe.skipIf(missing !== undefined)(`the engine dbos${missing ? ` (skipped: $
     expect(await shown.text()).toContain("Look and post");
   });
 
-  it("is told of by doctor: the database, its version and clock, and what waits there", async () => {
+  it("is described by doctor: the database, its version and clock, and the waiting runs", async () => {
     const cwd = makeProject(FILES);
     await detach(cwd, "waits");
     // Postgres sees a moment later that a process is gone.
@@ -338,7 +338,7 @@ describe.skipIf(missing !== undefined)(`the engine dbos${missing ? ` (skipped: $
     expect(JSON.parse(away.stdout).database).toMatchObject({ place: "127.0.0.1:1/x", state: "unavailable" });
   });
 
-  it("says what it lacks", async () => {
+  it("reports what is missing", async () => {
     const cwd = makeProject(FILES);
     const list = ["runs", "list", "--engine", "dbos"];
     const without = await runHere(list, { cwd });
@@ -363,7 +363,7 @@ describe.skipIf(missing !== undefined)(`the engine dbos${missing ? ` (skipped: $
     }
   });
 
-  it("names the package that it needs, where that or its version is not installed", async () => {
+  it("names the package that it needs if it or its version is not installed", async () => {
     const bare = makeProject();
     cpSync(join(installation().directory, "dist"), join(bare, "dist"), { recursive: true });
     const list = ["runs", "list", "--engine", "dbos"];

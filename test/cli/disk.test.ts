@@ -9,11 +9,11 @@ import { linesOf, makeProject, resultOf, runFile, runProgram } from "./program.t
 const files = { "flow.yml": FLOW, "script.json": WORKING };
 const RUN = ["run", "flow.yml", "--model", "script:script.json", "--run-id", "r", "--json"];
 
-/** A process that may write no more than so many bytes to a file: what a full disk looks like to it. */
+/** A process that may write only so many bytes to a file. To the process, this looks like a full disk. */
 const within = (bytes: number) => ["prlimit", `--fsize=${bytes}`];
 
 describe.skipIf(!existsSync("/usr/bin/prlimit"))("a disk that is full", () => {
-  it("before a run is recorded leaves nothing behind, so that the same run can be made again", async () => {
+  it("before a run is recorded leaves nothing behind, so that the same run can start again", async () => {
     const cwd = makeProject(files);
     const ended = await runProgram(RUN, { cwd, through: within(100) });
     expect(ended.code).toBe(4);
@@ -25,7 +25,7 @@ describe.skipIf(!existsSync("/usr/bin/prlimit"))("a disk that is full", () => {
     expect(await runHere(RUN, { cwd })).toMatchObject({ code: 0 });
   });
 
-  it("in the middle of a record stops the run with 4, which goes on once there is space", async () => {
+  it("in the middle of a record stops the run with 4, and it can be resumed once there is space", async () => {
     const calm = makeProject(files);
     const undisturbed = await runHere(RUN, { cwd: calm });
     const lines = readFileSync(runFile(calm, "r"), "utf8").trimEnd().split("\n");

@@ -3,7 +3,7 @@ import { sendJson, startLoopback } from "../../src/testing.ts";
 import { runHere } from "./in-process.ts";
 import { makeProject } from "./program.ts";
 
-/** `doctor --live`: services are asked by reading only, side by side, and each answer is told. */
+/** `doctor --live` sends read-only requests to the services in parallel, and reports each answer. */
 
 async function diagnose(env: Readonly<Record<string, string>>, handler: Parameters<typeof startLoopback>[0]) {
   const service = await startLoopback(handler);
@@ -28,7 +28,7 @@ const slack = { SLACK_WEBHOOK_URL: "http://127.0.0.1:1/canary", SLACK_BOT_TOKEN:
 const rate = { resources: { core: { limit: 5000, remaining: 4999 } } };
 
 describe("doctor --live", () => {
-  it("tells what works, and which scope is missing", async () => {
+  it("reports which service works, and which scope is missing", async () => {
     const { of, requests } = await diagnose({ ...github, ...slack }, async (request, response) => {
       if (request.url === "/rate_limit") sendJson(response, 200, rate, { "x-oauth-scopes": "gist" });
       else sendJson(response, 200, { ok: true, user: "triage-bot", team: "Example" });
@@ -41,7 +41,7 @@ describe("doctor --live", () => {
     ]);
   });
 
-  it("tells whose key it is, and which organization a token reaches", async () => {
+  it("reports whose key it is, and which organization a token reaches", async () => {
     const env = { LINEAR_API_KEY: "lin_api_canary", SENTRY_AUTH_TOKEN: "canary-token", SENTRY_ORG: "example" };
     const { of, requests } = await diagnose(env, async (request, response) => {
       const viewer = { viewer: { name: "Ada" }, organization: { name: "Example" } };
@@ -52,7 +52,7 @@ describe("doctor --live", () => {
     expect(requests.map(({ method }) => method).sort()).toEqual(["GET", "POST"]);
   });
 
-  it("tells that keys are accepted", async () => {
+  it("reports that keys are accepted", async () => {
     const env = { DD_API_KEY: "canary-api", DD_APP_KEY: "canary-app", BETTERSTACK_API_TOKEN: "canary-token" };
     const { of } = await diagnose(env, async (request, response) => {
       sendJson(response, 200, request.url.startsWith("/datadog") ? [] : { data: [] });
@@ -61,7 +61,7 @@ describe("doctor --live", () => {
     expect(of("betterstack")).toMatchObject({ state: "available", reason: "the token reads monitors" });
   });
 
-  it("tells how many tables can be read", async () => {
+  it("reports how many tables can be read", async () => {
     const api = {
       swagger: "2.0",
       definitions: { orders: { properties: { id: {} } } },
@@ -77,7 +77,7 @@ describe("doctor --live", () => {
     expect(requests.every(({ method }) => method === "GET")).toBe(true);
   });
 
-  it("tells what does not work and why, without a secret, even if the service quotes it", async () => {
+  it("reports failures and their causes without a secret, even if the service quotes it", async () => {
     const { of, stdout } = await diagnose({ ...github, ...slack }, async (request, response) => {
       if (request.url === "/rate_limit") sendJson(response, 401, { message: "Bad credentials ghp_canary0123456789" });
       else sendJson(response, 200, { ok: false, error: "invalid_auth" });
@@ -87,7 +87,7 @@ describe("doctor --live", () => {
     expect(stdout).not.toContain("canary");
   });
 
-  it("asks nobody that is not configured", async () => {
+  it("contacts no service that is not configured", async () => {
     const { of, requests } = await diagnose({}, async (_request, response) => sendJson(response, 200, {}));
     expect(of("github")).toMatchObject({ state: "not_configured", reason: "GITHUB_TOKEN is not set" });
     expect(requests).toEqual([]);

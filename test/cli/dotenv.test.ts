@@ -83,7 +83,7 @@ describe("a value of the checkout's .env", () => {
     ["TOKEN_URL", "https://login.acme.example/oauth"],
     ["TEAM", "sk-bratislava-operations"],
     ["LOKI_ORG_ID", "5f4dcc3b5aa765d61d8327deb882cf99"],
-  ])("is none: %s=%s", async (name, value) => {
+  ])("is not a secret: %s=%s", async (name, value) => {
     const { text, result } = await readLog({ dotenv: `${name}=${value}\n`, log: `before ${value} after` });
     expect(text).toContain(`before ${value} after`);
     expect(result).not.toHaveProperty("redactions");
@@ -98,7 +98,7 @@ describe("a value of the checkout's .env", () => {
     expect(used.text).toContain("of platform-operations");
   });
 
-  it("stays a secret if a skill that is not trusted says so", async () => {
+  it("stays a secret if a skill that is not trusted declares it readable", async () => {
     const files = { "skills/team/SKILL.md": TEAM("secret: false") };
     const setting = { dotenv: "TEAM_KEY=platform-operations\n", log: "of platform-operations", files };
     expect((await readLog(setting)).text).toContain("of [redacted:.env TEAM_KEY]");

@@ -26,7 +26,7 @@ describe.skipIf(missing !== undefined)(`the embedded database${missing ? ` (skip
     const path = join(await folder(), "data/postmaster.pid");
     return existsSync(path) ? Number.parseInt(readFileSync(path, "utf8"), 10) : undefined;
   };
-  /** The server, and the process that is to end it. */
+  /** The server, and the process that has to stop it. */
   const running = async () => {
     const server = await serverOf();
     const stat = readFileSync(`/proc/${server}/stat`, "utf8");
@@ -53,7 +53,7 @@ describe.skipIf(missing !== undefined)(`the embedded database${missing ? ` (skip
     return (JSON.parse(stdout).runs as { id: string; status: string }[]).map(({ id, status }) => [id, status]);
   };
 
-  it("is set up once, shared by all processes of a project, and ends with the last of them, however that ended", async () => {
+  it("is set up once, shared by all processes of a project, and stops with the last of them, however that ended", async () => {
     const worker = await startWorker();
     expect(worker.said).toContain("setting up a Postgres in");
     const detached = await program("run", "flow.yml", "--model", "script:script.json", "--detach", "--run-id", "first");
@@ -76,7 +76,7 @@ describe.skipIf(missing !== undefined)(`the embedded database${missing ? ` (skip
     await isOver();
   });
 
-  it("is taken over by the next process where what was to end it was killed", async () => {
+  it("is taken over by the next process if the one that has to stop it was killed", async () => {
     const worker = await startWorker();
     const { server, keeper } = await running();
     process.kill(keeper, "SIGKILL");
@@ -86,7 +86,7 @@ describe.skipIf(missing !== undefined)(`the embedded database${missing ? ` (skip
     await isOver();
   });
 
-  it("starts again after its machine was cut off, whatever process has its number now", async () => {
+  it("starts again after a power failure, even if another process has its process id now", async () => {
     const worker = await startWorker();
     const { server } = await running();
     process.kill(server, "SIGKILL");

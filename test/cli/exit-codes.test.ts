@@ -138,17 +138,17 @@ describe("the exit code", () => {
     const ended = await runHere([...RUN, "--out", "taken"], { cwd });
     expect(ended.code).toBe(4);
     expect(ended.stderr).toContain("cannot write a result");
-    expect(ended.stderr, "what came of the run is told all the same").toContain("✔ succeeded");
+    expect(ended.stderr, "the result is printed all the same").toContain("✔ succeeded");
   });
 
-  it("is 4 when there is no place for the result, and nothing ran", async () => {
+  it("is 4 when the result has no valid place, and nothing ran", async () => {
     const cwd = makeProject({ "flow.yml": FLOW, "script.json": WORKING, taken: "a file" });
     const ended = await runProgram([...RUN, "--out", "taken/folder"], { cwd });
     expect(ended).toMatchObject({ code: 4, stdout: "", stderr: expect.stringContaining("nothing ran") });
     expect(existsSync(join(cwd, ".skillflow"))).toBe(false);
   });
 
-  it("is 5 when a limit stopped the run, whose results so far are kept", async () => {
+  it("is 5 when a limit stopped the run, whose results so far are stored", async () => {
     const cwd = makeProject({ "flow.yml": FLOW, "script.json": WORKING });
     const ended = await runProgram([...RUN, "--max-steps", "1", "--json", "--run-id", "short"], { cwd });
     expect(ended.code).toBe(5);

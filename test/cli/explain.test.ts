@@ -10,7 +10,7 @@ const explain = (args: readonly string[], screen: object = {}) =>
   runHere(["validate", "--explain", ...args], { cwd: makeProject(), ...screen });
 
 describe("validate --explain CODE", () => {
-  it("tells on the output what a finding means, without a workflow", async () => {
+  it("prints the meaning of a finding to stdout, without a workflow", async () => {
     const { code, stdout, stderr } = await explain(["SELF_LOOP"]);
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
     expect(stdout).toMatch(/^SELF_LOOP \(a finding\)\n\n.*to itself.*\n\nWhat to do: .*`max_iterations`/);
@@ -18,7 +18,7 @@ describe("validate --explain CODE", () => {
     expect(stdout).toBe(stripVTControlCharacters(stdout));
   });
 
-  it("tells the exit code of an error, and takes any case", async () => {
+  it("prints the exit code of an error, and accepts upper and lower case", async () => {
     const { code, stdout } = await explain(["STORE.Locked"]);
     expect(code).toBe(0);
     expect(stdout).toMatch(/^store\.locked \(an error, exit code 4\)\n/);
@@ -37,26 +37,26 @@ describe("validate --explain CODE", () => {
   it.each([
     [["SELF_LOOP", "--json"], { code: "SELF_LOOP", kind: "finding", example: { right: expect.any(String) } }],
     [["limit.reached", "--format", "json"], { code: "limit.reached", kind: "error", exitCode: 5 }],
-  ])("of %j gives a document", async (args, holds) => {
+  ])("prints a document with %j", async (args, holds) => {
     const { code, stdout } = await explain(args);
     expect(code).toBe(0);
     const texts = { what: expect.any(String), mend: expect.any(String) };
     expect(JSON.parse(stdout)).toMatchObject({ schema: "skillflow.explanation/1", ...holds, ...texts });
   });
 
-  it("refuses an unknown code and names the nearest", async () => {
+  it("refuses an unknown code and suggests the nearest", async () => {
     expect(await explain(["selfloop"])).toMatchObject({ code: 2, stdout: "" });
     expect((await explain(["selfloop"])).stderr).toMatch(/there is no code "selfloop"\n {2}did you mean SELF_LOOP\?/);
     expect((await explain(["model.quta"])).stderr).toContain("did you mean model.quota?");
     expect((await explain(["nothing like it"])).stderr).toContain("list all codes with skillflow validate --explain");
   });
 
-  it("takes no workflow beside the code", async () => {
+  it("refuses a workflow next to the code", async () => {
     const { code, stderr } = await explain(["SELF_LOOP", "flow.yml"]);
     expect({ code, stderr }).toMatchObject({ code: 2, stderr: expect.stringContaining("leave out flow.yml") });
   });
 
-  it("lists every code where none is named", async () => {
+  it("lists every code if none is named", async () => {
     const { code, stdout } = await explain([]);
     const codes = explainedCodes().map((found) => found.code);
     expect(code).toBe(0);
@@ -72,7 +72,7 @@ describe("validate of a workflow", () => {
   const ending = "explain one with skillflow validate --explain CODE\n";
   const WRONG = FLOW.replace("entry: look", "entry: lok");
 
-  it("says once, behind its findings, how a code is explained", async () => {
+  it("mentions --explain once, after its findings", async () => {
     const cwd = makeProject({ "flow.yml": WRONG, "sound.yml": SMALL });
     const { stderr } = await runHere(["validate", "flow.yml"], { cwd });
     expect(stderr).toContain("MISSING_ENTRY");
@@ -98,7 +98,7 @@ describe("the example of a code", () => {
     edges: [{ from: "look", to: "file" }],
   };
 
-  /** A part of a workflow is put into a whole one; text that is none stays as it is. */
+  /** Inserts a part of a workflow into a complete one. Returns other text unchanged. */
   function workflowOf(part: string): string {
     try {
       const said = parse(part);
@@ -108,7 +108,7 @@ describe("the example of a code", () => {
     }
   }
 
-  /** What is found wrong with it, by its code. */
+  /** Returns the findings of a document, by code. */
   async function findingsIn(written: string): Promise<{ code: string; severity: string }[]> {
     const isDocument = written.startsWith("---");
     const isSkill = isDocument || written.startsWith("[");
@@ -128,9 +128,12 @@ describe("the example of a code", () => {
 
   const examples = explainedCodes().flatMap(({ code, example }) => (example ? [[code, example] as const] : []));
 
-  it.each(examples)("%s is found in what is wrong, and nothing in what is right", async (code, { wrong, right }) => {
-    expect((await findingsIn(wrong)).map((found) => found.code)).toContain(code);
-    const left = await findingsIn(right);
-    expect(left.filter((found) => found.severity === "error" || found.code === code)).toEqual([]);
-  });
+  it.each(examples)(
+    "%s is reported for the wrong form, and nothing for the right one",
+    async (code, { wrong, right }) => {
+      expect((await findingsIn(wrong)).map((found) => found.code)).toContain(code);
+      const left = await findingsIn(right);
+      expect(left.filter((found) => found.severity === "error" || found.code === code)).toEqual([]);
+    },
+  );
 });

@@ -156,7 +156,7 @@ describe("feedback", () => {
     [["r1", "wrong", "--cause", " "], "--cause is empty"],
     [["r1", "wrong", "--by", ""], "--by is empty"],
     [["w", "right"], "run w has not ended"],
-  ])("with %j records nothing: exit 2", async (args, message) => {
+  ])("with %j records nothing and exits with 2", async (args, message) => {
     const cwd = await project();
     await runHere(["run", "ask.json", "--model", "script:real.json", "--run-id", "w"], { cwd });
     const { code, stderr } = await feedback(cwd, ...args);
@@ -164,7 +164,7 @@ describe("feedback", () => {
     expect(() => linesIn(cwd)).toThrow();
   });
 
-  it("loses no line of two processes, and none of a line that was cut off", async () => {
+  it("loses no line if two processes write, and none after a truncated line", async () => {
     const cwd = await project();
     expect((await feedback(cwd, "r1", "right")).code).toBe(0);
     appendFileSync(join(cwd, ".skillflow/state/_feedback.jsonl"), '{"kind":"judgement","run":"r1","judg');
@@ -191,7 +191,7 @@ describe("feedback", () => {
     expect(await statsOf(cwd)).toMatchObject({ rows: [], skipped: [] });
   });
 
-  it("is in the place that --state names", async () => {
+  it("is stored in the place that --state names", async () => {
     const cwd = await project();
     expect((await feedback(cwd, "r1", "right", "--state", "other")).code).toBe(0);
     expect(readFileSync(join(cwd, "other/_feedback.jsonl"), "utf8")).toContain('"judgement":"right"');
@@ -232,7 +232,7 @@ describe("stats", () => {
     expect(stdout).toContain("0 right, 1 partly, 0 wrong");
   });
 
-  it("leaves out what began before --since, and says what it cannot read", async () => {
+  it("leaves out runs that began before --since, and reports what it cannot read", async () => {
     const old = makeProject();
     const text = readFileSync(runFile(cwd, "r2"), "utf8");
     const earlier = new Date(Date.now() - 3 * 86_400_000).toISOString();

@@ -20,13 +20,13 @@ export interface Fleet {
   replace(): Promise<void>;
   /** Ends all workers as an orchestrator would. */
   stop(): Promise<void>;
-  /** What each living worker tells Prometheus. */
+  /** Prometheus metrics of each living worker. */
   metrics(): Promise<readonly string[]>;
-  /** Resolves once nothing waits in the queue, and nothing is under way. */
+  /** Resolves once nothing waits in the queue, and nothing is running. */
   idle(): Promise<void>;
-  /** How each of the runs ended. */
+  /** The outcome of each run. */
   statuses(runs: readonly string[]): Promise<ReadonlyMap<string, string>>;
-  /** Of how many the record is not as it was written. */
+  /** Number of runs whose record was altered. */
   altered(runs: readonly string[]): Promise<number>;
   close(): Promise<void>;
 }

@@ -25,7 +25,7 @@ edges:
 const LOOK = { node: "look", calls: [{ tool: "desk_look", input: { text: "a" } }] };
 const POST = { node: "post", calls: [{ tool: "desk_post", input: { text: "b" } }] };
 
-/** What a model that does its work says, as a script. */
+/** The replies of a model that does its work, as a script. */
 export const WORKING = {
   replies: [LOOK, { node: "look", text: "it is broken" }, POST, { node: "post", text: "it is posted" }],
 };
@@ -38,7 +38,7 @@ interface Body {
   readonly messages: readonly { readonly role: string; readonly content: unknown }[];
 }
 
-/** The same over the wire: what is answered depends on the prompt alone, as with a model that keeps nothing. */
+/** The same replies over the wire. The answer depends on the prompt alone, as with a stateless model. */
 export function work(body: Body): Scripted {
   const posting = isPosting(body);
   if (body.messages.some((message) => message.role === "tool")) {

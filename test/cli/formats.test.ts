@@ -90,14 +90,14 @@ describe("a workflow with a skill of every format", () => {
     expect(skills.find(({ format }) => format === node)).toMatchObject({ tools: [], instruction: expect.any(String) });
   });
 
-  it("tells each call in an event before its result", () => {
+  it("records each call in an event before its result", () => {
     const told = readEvents(cwd, "r").filter(({ type }) => type === "tool:call" || type === "tool:result");
     const types = told.map(({ type }) => type);
     expect(types).toEqual(types.map((_, index) => (index % 2 === 0 ? "tool:call" : "tool:result")));
     expect(types).toHaveLength(12);
   });
 
-  it("runs no code of the checkout without trust: the tools are not there", async () => {
+  it("runs no code of the checkout without trust: the tools are not offered", async () => {
     const untrusted = treeProject();
     const held = await runHere(RUN, { cwd: untrusted });
     const { results } = resultOf(held);
@@ -145,7 +145,7 @@ describe("a workflow with a skill of every format", () => {
     expect(outputs).toEqual(texts.map(([, beginning]) => expect.stringContaining(beginning)));
   });
 
-  it("lints without an error", async () => {
+  it("passes lint without an error", async () => {
     const { code, stdout } = await runHere(["skills", "lint", "--json"], { cwd });
     const { problems } = JSON.parse(stdout) as { problems: { severity: string }[] };
     expect(problems.filter(({ severity }) => severity === "error")).toEqual([]);
@@ -180,7 +180,7 @@ describe("an MCP server of .skillflow.yml", () => {
     await server.close();
   });
 
-  it("reads by what the user's file or a flag says of its tools, and not by the project's", async () => {
+  it("uses the effects that the user's file or a flag sets for its tools, and not the project's", async () => {
     let calls = 0;
     const server = await httpServer({
       "tools/list": () => ({ tools: [{ name: "count", description: "Counts.", inputSchema: { type: "object" } }] }),
@@ -218,7 +218,7 @@ describe("an MCP server of .skillflow.yml", () => {
   });
 });
 
-describe("what skills new writes", () => {
+describe("a skill written by skills new", () => {
   const text = "three plain words";
   it.each([
     ["skill-tools", "word-count_count_words", { text, unit: "words" }, { words: 3 }],
@@ -226,13 +226,13 @@ describe("what skills new writes", () => {
     ["contract", "word-count", { text }, { words: 3 }],
     ["module", "word-count_count_words", { text }, { words: 3 }],
     ["mcp", "word-count_count_words", { text }, { words: 3 }],
-  ])("works as it is: a tool of %s is called", async (format, tool, input, output) => {
+  ])("works unchanged: a tool of %s is called", async (format, tool, input, output) => {
     const cwd = makeProject({ "notes.txt": "three plain words\n" });
     await runHere(["skills", "new", "word-count", "--format", format], { cwd });
     expect(await callOnce(cwd, "word-count", { tool, input })).toMatchObject([{ tool, output }]);
   });
 
-  it.skipIf(!hasPython)("works as it is: a tool of skills-protocol is called, which is Python", async () => {
+  it.skipIf(!hasPython)("works unchanged: a tool of skills-protocol is called, which is Python", async () => {
     const cwd = makeProject();
     await runHere(["skills", "new", "word.count", "--format", "skills-protocol"], { cwd });
     const calls = await callOnce(cwd, "word.count", { tool: "word_count", input: { text } });

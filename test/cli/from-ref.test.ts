@@ -10,7 +10,7 @@ import { makeProject, runFile } from "./program.ts";
 
 const it = oneOf(2);
 
-/** The commit that decides in place of the checkout: trust 14, fine-print T26 and T27. */
+/** The commit whose files are used instead of the checkout's. */
 
 const workflow = (instruction: string) => `
 id: w
@@ -65,7 +65,7 @@ const recordOf = (cwd: string) => JSON.parse(textOf(cwd).split("\n")[0] ?? "") a
 const copies = () => readdirSync(tmpdir()).filter((name) => name.startsWith(`skillflow-ref-${process.pid}@`));
 
 describe("--from-ref", () => {
-  it("takes workflow, config, skills and document sources as of the commit, and records it", async () => {
+  it("uses workflow, config, skills and document sources as of the commit, and records the commit", async () => {
     const { cwd, base } = checkout();
     const { code, stderr } = await runHere([...RUN, "--from-ref", "main"], { cwd });
     expect(code).toBe(0);
@@ -77,14 +77,14 @@ describe("--from-ref", () => {
     expect(copies()).toEqual([]);
   });
 
-  it("reads the input and what tools look at from the checkout", async () => {
+  it("reads the input and the files that tools read from the checkout", async () => {
     const { cwd } = checkout();
     writeFileSync(join(cwd, "input.json"), '{"from":"the head"}');
     await runHere([...RUN, "--from-ref", "main", "--input", "@input.json"], { cwd });
     expect(recordOf(cwd).input).toEqual({ from: "the head" });
   });
 
-  it("is kept by resume, which a newer commit does not change", async () => {
+  it("is kept by resume, also if there is a newer commit", async () => {
     const { cwd, base } = checkout();
     const limited = [...RUN, "--from-ref", "main", "--max-tokens", "1"];
     await runHere(limited, { cwd });
@@ -100,7 +100,7 @@ describe("--from-ref", () => {
     ["doctor", ["doctor", "w.yml", "--json"]],
     ["skills", ["skills", "show", "team", "--json"]],
     ["lint", ["skills", "lint", "skills/team"]],
-  ])("is taken by %s, which looks at nothing of the checkout", async (_, args) => {
+  ])("is accepted by %s, which reads nothing of the checkout", async (_, args) => {
     const { cwd } = checkout();
     for (const name of ["w.yml", "facts.md", "skills"]) rmSync(join(cwd, name), { recursive: true });
     const { code, stdout } = await runHere([...args, "--from-ref", "main"], { cwd });
@@ -108,14 +108,14 @@ describe("--from-ref", () => {
     expect(stdout).not.toContain("EVIL");
   });
 
-  it.each(["nowhere", "--output=x", "main:w.yml", "", "-1"])("refuses %j, which is no commit", async (ref) => {
+  it.each(["nowhere", "--output=x", "main:w.yml", "", "-1"])("refuses %j, which is not a commit", async (ref) => {
     const { cwd } = checkout();
     const { code } = await runHere([...RUN, `--from-ref=${ref}`], { cwd });
     expect(code).toBe(2);
     expect(existsSync(runFile(cwd, "r"))).toBe(false);
   });
 
-  it("runs no filter, follows no link and believes no replacement of the repository", async () => {
+  it("runs no filter, follows no link and ignores replacement objects of the repository", async () => {
     const { cwd } = checkout();
     git(cwd, "checkout", "-q", "main");
     writeFileSync(join(cwd, ".gitattributes"), "*.md filter=evil\n");
@@ -139,7 +139,7 @@ describe("--from-ref", () => {
   });
 });
 
-describe("in GitHub Actions the base decides", () => {
+describe("in GitHub Actions the files of the base are used", () => {
   async function during(
     event: string,
     payload: object,
@@ -167,7 +167,7 @@ describe("in GitHub Actions the base decides", () => {
     ["pull_request_review", PULL, {}],
     ["pull_request_review_comment", PULL, {}],
     ["pull_request_review", {}, { GITHUB_BASE_REF: "main" }],
-    ["an event that nobody has heard of yet", PULL, {}],
+    ["an unknown event", PULL, {}],
     ["merge_group", { merge_group: { base_sha: "BASE_SHA" } }, {}],
     ["issue_comment", REPOSITORY, {}],
     ["workflow_run", REPOSITORY, {}],
@@ -179,7 +179,7 @@ describe("in GitHub Actions the base decides", () => {
     expect(await during(event, payload, env)).toMatchObject({ code: 0, decides: "base" });
   });
 
-  it.each(["push", "schedule", "workflow_dispatch"])("and on %s the checkout", async (event) => {
+  it.each(["push", "schedule", "workflow_dispatch"])("and on %s the files of the checkout", async (event) => {
     expect(await during(event, REPOSITORY)).toMatchObject({ code: 0, decides: "head" });
   });
 
@@ -204,7 +204,7 @@ describe("in GitHub Actions the base decides", () => {
     expect(textOf(cwd).includes("EVIL") ? "head" : "base").toBe(decides);
   });
 
-  it("unless the operator says otherwise", async () => {
+  it("unless the operator chooses otherwise", async () => {
     expect(await during("pull_request", PULL, {}, ["--from-ref", "HEAD"])).toMatchObject({ decides: "head" });
   });
 
@@ -212,7 +212,7 @@ describe("in GitHub Actions the base decides", () => {
     ["pull_request", { pull_request: { base: { sha: "0".repeat(40) } } }],
     ["pull_request", {}],
     ["issue_comment", {}],
-  ])("and a shallow clone that lacks it is refused on %s", async (event, payload) => {
+  ])("and a shallow clone without the base is refused on %s", async (event, payload) => {
     const { code, stderr, decides } = await during(event, payload);
     expect([code, decides]).toEqual([2, ""]);
     expect(stderr).toContain("fetch-depth: 0");

@@ -8,27 +8,27 @@ import { type Ended, installation } from "./program.ts";
 
 export interface Screen {
   readonly cwd: string;
-  /** Beside PATH and a HOME of its own, as with `runProgram`. */
+  /** In addition to PATH and a separate HOME, as with `runProgram`. */
   readonly env?: Readonly<Record<string, string>>;
   readonly stdin?: string;
-  /** What arrives bit by bit, in place of `stdin`. */
+  /** Input that arrives in pieces, instead of `stdin`. */
   readonly input?: AsyncIterable<Uint8Array>;
-  /** Told of what is printed, as it is printed. */
+  /** Receives output as it is printed. */
   readonly onText?: (stream: "stdout" | "stderr", text: string) => void;
   readonly columns?: number;
   /** Whether both streams go to a terminal. */
   readonly isTerminal?: boolean;
   /** Keys of models that change while the program works. */
   readonly keys?: ShortLivedKeys;
-  /** What the person at the terminal answers, in turn; nobody is there where it is left out. */
+  /** The user's answers at the terminal, in turn. If undefined, there is no user. */
   readonly answers?: readonly string[];
-  /** How hints name options. */
+  /** Format of options in hints. */
   readonly writeOption?: Terminal["host"]["writeOption"] | undefined;
 }
 
 /**
- * The built program in this process, where nothing depends on the process itself: what `runProgram` gives. The working
- * directory is the program's alone: `process.cwd()` stays the tests'.
+ * Runs the built program in this process, for tests that do not depend on the process itself, with the result of
+ * `runProgram`. The working directory applies to the program alone: `process.cwd()` remains that of the tests.
  */
 export async function runHere(argv: readonly string[], screen: Screen): Promise<Ended> {
   const { cwd, stdin = "", columns = 80, isTerminal = false, answers } = screen;
@@ -75,13 +75,16 @@ export async function runHere(argv: readonly string[], screen: Screen): Promise<
   return { code, signal: null, ...shown };
 }
 
-/** Loaded by Node itself, as vitest.config.ts says: what the tests' own loader makes of a module is not what is installed. */
+/**
+ * Loaded by Node itself, as in vitest.config.ts: the tests' own loader transforms a module, so that it would not be the
+ * installed one.
+ */
 async function builtMain(): Promise<typeof main> {
   const file = join(installation().directory, "dist", "load.js");
   return (await import(pathToFileURL(file).href)).loadProgram().main;
 }
 
-/** Whether the signal can be sent to the process, or to the group if the number is negative. */
+/** Returns true if the signal can be sent to the process, or to the group if the number is negative. */
 export function reaches(pid: number, signal: NodeJS.Signals | 0): boolean {
   try {
     return process.kill(pid, signal);

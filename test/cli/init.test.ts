@@ -52,7 +52,7 @@ async function expectSound(cwd: string, name: string, env = {}, verdict = "incid
 }
 
 describe("skillflow init", () => {
-  it("writes into an empty folder what runs by the three commands that it prints, the last one without a key", async () => {
+  it("creates in an empty folder a project whose three printed commands work, the last one without a key", async () => {
     const cwd = makeProject();
     const { code, stdout } = await runProgram(["init"], { cwd });
     expect([code, stdout.trim().split("\n"), filesIn(cwd)]).toEqual([0, commandsFor("triage"), WRITTEN]);
@@ -64,7 +64,7 @@ describe("skillflow init", () => {
     expect(codes).toEqual([3, 0, 0]);
   });
 
-  it("takes the last errors of the project's own logs as its example", async () => {
+  it("uses the last errors of the project's own logs as its example", async () => {
     const time = (second: number) => `2026-11-20T09:12:${String(second).padStart(2, "0")}Z`;
     const line = (second: number, text: string) => `${time(second)} ${text}\n`;
     const cwd = makeProject({
@@ -91,7 +91,7 @@ describe("skillflow init", () => {
     expect(JSON.parse((await runHere(args, { cwd })).stdout).evidence).toMatchObject({ claims: 2, supported: 2 });
   });
 
-  it("starts from the proven fix, which is tested without a repository", async () => {
+  it("can start from the fix workflow, which is tested without a repository", async () => {
     const cwd = makeProject();
     const { code, stdout } = await start(cwd, ["fix", "--from", "fix"]);
     expect([code, stdout.split("\n").slice(0, 3)]).toEqual([
@@ -109,7 +109,7 @@ describe("skillflow init", () => {
     expect(await start(makeProject(), ["--from", "fix", "--ci", "github"])).toMatchObject({ code: 2 });
   });
 
-  it("finds what a project has: its remote without the token, logs, and the skills that variables make available", async () => {
+  it("detects the project's remote without the token, its logs, and the skills that variables make available", async () => {
     const cwd = makeProject({ "var/log/app.log": "x\n", "logs/web.jsonl": "{}\n", "node_modules/p/logs/x.log": "x" });
     execFileSync("git", ["init", "-q", cwd]);
     execFileSync("git", ["-C", cwd, "remote", "add", "origin", "https://ci:s3cret-token@gitlab.acme.dev/shop/app.git"]);
@@ -137,7 +137,7 @@ describe("skillflow init", () => {
     await expectSound(cwd, "triage", env);
   });
 
-  it("offers every skill that is configured here, and none that only could be", async () => {
+  it("offers every skill that is configured here, and no other", async () => {
     const cwd = makeProject();
     const env = {
       ...{
@@ -165,7 +165,7 @@ describe("skillflow init", () => {
     await expectSound(cwd, "triage", env);
   });
 
-  it("starts from the shipped workflow where that is said", async () => {
+  it("starts from the shipped workflow if requested", async () => {
     const cwd = makeProject();
     expect(await start(cwd, ["checkout-triage", "--from", "triage"])).toMatchObject({ code: 0 });
     expect(parse(read(cwd, "workflows/checkout-triage.yml"))).toMatchObject({ id: "checkout-triage", entry: "look" });
@@ -174,7 +174,7 @@ describe("skillflow init", () => {
     expect([other.code, other.stderr.includes("triage")]).toEqual([2, true]);
   });
 
-  it("starts from the triage of a board, whose job keeps what it has seen", async () => {
+  it("can start from the triage of a board, whose job stores what it has seen", async () => {
     const cwd = makeProject();
     const { code, stdout } = await start(cwd, ["errors", "--from", "board", "--ci", "github"]);
     expect([code, stdout.trim().split("\n")]).toEqual([0, commandsFor("errors")]);
@@ -196,14 +196,14 @@ describe("skillflow init", () => {
     await expectSound(cwd, "errors", {}, "changed");
   });
 
-  it("writes nothing for the review on GitLab, which has no job for it", async () => {
+  it("writes nothing for the review on GitLab, for which there is no job", async () => {
     const cwd = makeProject();
     const { code, stderr } = await start(cwd, ["review", "--from", "review", "--ci", "gitlab"]);
     expect([code, filesIn(cwd)]).toEqual([2, []]);
     expect(stderr).toContain("the review has a CI job for GitHub only\n  pass --ci github, or leave --ci out\n");
   });
 
-  it("starts from the review of a pull request, whose job a pull request starts", async () => {
+  it("can start from the review of a pull request, with a job that a pull request triggers", async () => {
     const cwd = makeProject();
     expect(await start(cwd, ["review", "--from", "review", "--ci", "github"])).toMatchObject({
       code: 0,
@@ -214,7 +214,7 @@ describe("skillflow init", () => {
     await expectSound(cwd, "review", {}, "request_changes");
   });
 
-  it("keeps what is there, says so, and ends well", async () => {
+  it("leaves existing files unchanged, reports that, and succeeds", async () => {
     const cwd = makeProject({ ".skillflow.yml": "writes: deny\n", "workflows/triage.yml": "mine" });
     const { code, stderr } = await start(cwd);
     expect([code, read(cwd, ".skillflow.yml"), read(cwd, "workflows/triage.yml")]).toEqual([
@@ -239,7 +239,7 @@ describe("skillflow init", () => {
     expect(() => parse(read(cwd, file))).not.toThrow();
   });
 
-  it("begins each YAML of its own with the line by which editors complete it, from where the package will be", async () => {
+  it("begins each generated YAML file with the line that enables completion in editors, from the package's installed path", async () => {
     const cwd = makeProject();
     await start(cwd);
     for (const [path, schema] of [
@@ -253,13 +253,13 @@ describe("skillflow init", () => {
     }
   });
 
-  it.each([["../evil"], ["a b"], ["Triage"], ["-x-"], ["a".repeat(65)]])("takes no name like %j", async (name) => {
+  it.each([["../evil"], ["a b"], ["Triage"], ["-x-"], ["a".repeat(65)]])("refuses a name like %j", async (name) => {
     const cwd = makeProject();
     expect(await start(cwd, ["--", name])).toMatchObject({ code: 2 });
     expect(filesIn(cwd)).toEqual([]);
   });
 
-  it("writes behind no link", async () => {
+  it("does not write through a link", async () => {
     const elsewhere = makeProject({ "victim.yml": "mine" });
     const cwd = makeProject();
     mkdirSync(join(cwd, "workflows"));
@@ -273,7 +273,7 @@ describe("skillflow init", () => {
     expect(filesIn(elsewhere)).toEqual(["victim.yml"]);
   });
 
-  it("asks nobody where nobody is, nor in CI", async () => {
+  it("asks nothing without a terminal, nor in CI", async () => {
     const answers: readonly string[] = [];
     for (const name of ["CI", "JENKINS_URL", "BUILD_ID"]) {
       const env = { [name]: "1" };

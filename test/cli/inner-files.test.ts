@@ -5,7 +5,7 @@ import { describe, expect, it } from "vitest";
 import { runHere } from "./in-process.ts";
 import { makeProject, readEvents } from "./program.ts";
 
-/** Files that a checkout names as workflows of its nodes, whatever they are (trust 8). */
+/** Files that a checkout names as workflows of its nodes, of any kind. */
 
 function calling(id: string, file: string, count = 1): string {
   const nodes = Array.from({ length: count }, (_, index) => `  n${index}: { name: N, call: ${file} }`);
@@ -18,7 +18,7 @@ function calling(id: string, file: string, count = 1): string {
 const LAST = "id: last\nname: L\nentry: a\nnodes: { a: { name: A, instruction: Do. } }\nedges: []\n";
 
 describe("the workflows that nodes run", () => {
-  it("are not waited for where they are no files", async () => {
+  it("do not block if they are not regular files", async () => {
     const cwd = makeProject({ "w.yml": calling("w", "./pipe.yml") });
     execFileSync("mkfifo", [join(cwd, "pipe.yml")]);
     const { code, stderr } = await runHere(["validate", "w.yml"], { cwd });
@@ -26,7 +26,7 @@ describe("the workflows that nodes run", () => {
     expect(stderr).toContain("./pipe.yml is not a file");
   });
 
-  it("can be looked at and gone on with after a script that ended inside one", async () => {
+  it("can be inspected and resumed after a script that ended inside one", async () => {
     const cwd = makeProject({ "w.yml": calling("w", "./last.yml"), "last.yml": LAST, "s.json": { replies: [] } });
     await runHere(["run", "w.yml", "--model", "script:s.json", "--run-id", "r"], { cwd });
     expect(readEvents(cwd, "r")).toContainEqual(expect.objectContaining({ type: "run:fail", node: "a", at: "n0" }));
@@ -35,7 +35,7 @@ describe("the workflows that nodes run", () => {
     expect(JSON.parse(stdout)).toMatchObject({ status: "failed", error: { code: "script.exhausted" } });
   });
 
-  it("are faulted where they are written", async () => {
+  it("have their errors reported where they are written", async () => {
     const cwd = makeProject({ "w.yml": calling("w", "./mid.yml", 2), "mid.yml": calling("mid", "./gone.yml") });
     const { stdout } = await runHere(["validate", "w.yml", "--json"], { cwd });
     const faults = JSON.parse(stdout).diagnostics.filter(({ severity }: { severity: string }) => severity === "error");
@@ -44,7 +44,7 @@ describe("the workflows that nodes run", () => {
     ]);
   });
 
-  it("have their data known to the paths of the workflow that calls them", async () => {
+  it("have data that the paths of the calling workflow can refer to", async () => {
     const edges = "edges: [{ from: n0, to: n1, if: n0.results.a.sumary exists }]";
     const main = calling("w", "./last.yml", 2).replace(/edges:[\s\S]*/, edges);
     const cwd = makeProject({ "w.yml": main, "last.yml": LAST });
@@ -54,7 +54,7 @@ describe("the workflows that nodes run", () => {
     ]);
   });
 
-  it("are replayed as they were where their files are gone", async () => {
+  it("are replayed from the record if their files are gone", async () => {
     const files = {
       "w.yml": calling("w", "./in/mid.yml"),
       "in/mid.yml": calling("mid", "./last.yml"),
@@ -70,7 +70,7 @@ describe("the workflows that nodes run", () => {
     expect(other.stderr).toContain("w.yml, which the run's record names, cannot be used");
   });
 
-  it("need their skills too where unavailable ones are errors", async () => {
+  it("need their skills too with --require-skills", async () => {
     const needing = LAST.replace("instruction: Do.", "instruction: Do., skills: [absent]");
     const cwd = makeProject({ "w.yml": calling("w", "./last.yml"), "last.yml": needing, "s.json": { replies: [] } });
     const run = ["run", "w.yml", "--model", "script:s.json", "--require-skills"];

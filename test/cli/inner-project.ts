@@ -1,6 +1,6 @@
 import { makeProject } from "./program.ts";
 
-/** A board whose issues are judged one by one; then an expert is asked, and a person. */
+/** A board whose issues are judged one by one. Then an expert is asked, and a person. */
 export const BOARD = {
   id: "board",
   name: "Triage the board",
@@ -39,7 +39,7 @@ const EXPERT = {
   edges: [],
 };
 
-/** The second issue has no good answer; the third has the first one's key; the fifth is left. */
+/** The second issue has no good answer. The third has the key of the first. The fifth is left out. */
 export const ISSUES = { issues: ["fp-1", "it's 2", "fp-1", "fp-4", "fp-5", "fp-6"].map((id) => ({ id })) };
 
 const SCRIPT = {

@@ -11,7 +11,7 @@ const run = await runHere([...RUN_BOARD, "b1", ...reports], { cwd: project, colu
 const read = (name: string) => readFileSync(join(project, name), "utf8");
 
 describe("a run with runs inside it, on a terminal", () => {
-  it("waits with the question and the very commands that answer it, and names nothing else to type", () => {
+  it("waits with the question and the exact commands that answer it, and suggests no other command", () => {
     expect(run.code).toBe(7);
     expect(run.stderr).toContain("◆ waiting");
     expect(run.stderr).toContain("approve: skillflow signal b1 sure --approve\n");
@@ -19,14 +19,14 @@ describe("a run with runs inside it, on a terminal", () => {
     expect(run.stderr).not.toContain("next:");
   });
 
-  it("says the same where it is to be quiet", async () => {
+  it("prints the same with --quiet", async () => {
     const { stderr } = await runHere([...RUN_BOARD, "quiet", "--quiet"], { cwd: project });
     expect(stderr).toContain("◆ waiting\n");
     expect(stderr).toContain("File what was found?\n");
     expect(stderr).toContain("approve: skillflow signal quiet sure --approve\n");
   });
 
-  it("names the place of each node in its plain lines", () => {
+  it("prints the path of each node in its plain lines", () => {
     for (const line of [
       "map:start each 5 items, 1 skipped, 1 left",
       "inner:start each[fp-1]",
@@ -39,7 +39,7 @@ describe("a run with runs inside it, on a terminal", () => {
       expect(run.stderr.split("\n")).toContain(line);
   });
 
-  it("ends with what became of the items, those that failed first", () => {
+  it("ends with the results of the items, failed ones first", () => {
     expect(run.stderr).toContain(
       [
         "▲ Judge each issue",
@@ -53,7 +53,7 @@ describe("a run with runs inside it, on a terminal", () => {
     expect(run.stderr).toContain("✔ Ask the expert\n  summary: I think so.");
   });
 
-  it("shows in its live lines how far a map is and who is at work, and keeps of items what failed", async () => {
+  it("shows the progress of a map and its running items in the live lines, and keeps only failed items", async () => {
     const shown: string[] = [];
     const onText = (_: string, text: string) => void shown.push(stripVTControlCharacters(text));
     await runHere([...RUN_BOARD, "live"], { cwd: project, isTerminal: true, columns: 100, onText });
@@ -70,8 +70,8 @@ describe("a run with runs inside it, on a terminal", () => {
   });
 });
 
-describe("what is written of a run with runs inside it", () => {
-  it("tells in Markdown what is waited for, what became of the items, and each visit by its place", () => {
+describe("reports of a run with runs inside it", () => {
+  it("show in Markdown the pending decision, the results of the items, and each visit by its path", () => {
     const summary = read("r.md");
     expect(summary).toContain("**Waiting for a decision**");
     expect(summary).toContain("approve: `skillflow signal b1 sure --approve`");
@@ -81,7 +81,7 @@ describe("what is written of a run with runs inside it", () => {
     expect(summary).toMatch(/\| 1\.2\.1 \| `each\[it's 2\]` Look at the issue \| ❌/);
   });
 
-  it("is a case of JUnit for each item, and no error where a person is waited for", () => {
+  it("are one case of JUnit for each item, and a pending decision is not an error", () => {
     const junit = read("r.xml");
     expect(junit).toContain('tests="9" failures="0" errors="0" skipped="2"');
     expect(junit).toContain('<testcase name="each[fp-4]"');
@@ -90,7 +90,7 @@ describe("what is written of a run with runs inside it", () => {
     expect(junit).toContain('<testcase name="expert/think"');
   });
 
-  it("is a page with the items below their map, those that failed open, and the commands that answer", () => {
+  it("are a page with the items below their map, failed ones opened, and the commands that answer", () => {
     const page = read("r.html");
     expect(page).toContain('<details class="visit item" open><summary><span class="dot failed"');
     expect(page).toContain('id="visit-1-2-1"');
@@ -101,7 +101,7 @@ describe("what is written of a run with runs inside it", () => {
 });
 
 describe("a list of runs", () => {
-  it("tells that one waits, and that it is degraded by its items", async () => {
+  it("shows that one waits, and that its items degraded it", async () => {
     const { stdout } = await runHere(["runs", "list", "--json"], { cwd: project });
     const listed = JSON.parse(stdout).runs.find(({ id }: { id: string }) => id === "b1");
     const reason =
@@ -110,8 +110,8 @@ describe("a list of runs", () => {
   });
 });
 
-describe("what is looked at of a run with runs inside it", () => {
-  it("shows a node of an item by its place, and a map with its items", async () => {
+describe("inspection of a run with runs inside it", () => {
+  it("shows a node of an item by its path, and a map with its items", async () => {
     const inside = await runHere(["runs", "show", "b1", "each[it's 2]/look"], { cwd: project });
     expect(inside.stdout).toContain("Look at the issue · each[it's 2]/look#1");
     expect(inside.stdout).toContain("nope");
@@ -123,7 +123,7 @@ describe("what is looked at of a run with runs inside it", () => {
     expect(wrong.code).toBe(2);
   });
 
-  it("draws what nodes run beside them, each node by its kind, and how often it was there", async () => {
+  it("draws inner workflows next to their nodes, each node by its kind, and the number of visits", async () => {
     const { stdout: plain } = await runHere(["graph", "board.yml"], { cwd: project });
     expect(plain).toContain(`n0[["Judge each issue<br/>for each issue of input.issues<br/>`);
     expect(plain).toContain(`n2{{"May it be filed#63;<br/>asks for approval<br/>`);
@@ -134,7 +134,7 @@ describe("what is looked at of a run with runs inside it", () => {
     expect(ran).toContain("#9670; waiting");
   });
 
-  it("differs from another run by the node of the item that did otherwise", async () => {
+  it("reports as the difference between runs the node of the item that behaved differently", async () => {
     await runHere([...RUN_BOARD, "b2"], { cwd: project });
     const same = JSON.parse((await runHere(["runs", "diff", "b1", "b2", "--json"], { cwd: project })).stdout);
     expect(same).toMatchObject({ same: true, path: { first: null, a: ["each", "expert", "sure"] } });

@@ -2,8 +2,8 @@ import { runHere, type Screen } from "./in-process.ts";
 import type { Ended } from "./program.ts";
 
 /**
- * `runHere` where code of a checkout may write beside itself: the working directory is this process's own too. One at a
- * time.
+ * Calls `runHere` if code of a checkout may write to relative paths: the process changes to the working directory. One
+ * call at a time.
  */
 export function runInside(args: readonly string[], screen: Screen): Promise<Ended> {
   const ended = turn.then(async () => {

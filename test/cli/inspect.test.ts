@@ -13,7 +13,7 @@ const RUN = ["run", "flow.yml", "--model", "script:script.json", "--run-id"];
 const parse = (text: string) => JSON.parse(text) as { [key: string]: unknown };
 
 describe("skills list --json", () => {
-  it("tells every skill with its tools, effects and config, and no value", async () => {
+  it("prints every skill with its tools, effects and config, and no value", async () => {
     const cwd = makeProject({ "skills/mine/SKILL.md": "---\nname: mine\ndescription: My way\nowner: me\n---\nDo it." });
     const { code, stdout } = await runHere(["skills", "list", "--json"], { cwd, env: SECRETS });
     expect(code).toBe(0);
@@ -79,7 +79,7 @@ describe("skills list --json", () => {
     });
   });
 
-  it("skips a broken skill with a diagnostic, and tells what shadows what", async () => {
+  it("skips a broken skill with a diagnostic, and reports shadowed skills", async () => {
     const cwd = makeProject({
       "skills/broken/SKILL.md": "no frontmatter",
       "skills/mine/SKILL.md": "---\nname: mine\ndescription: lower\n---\nx",
@@ -105,7 +105,7 @@ describe("doctor", () => {
     project: Record<string, unknown> = files,
   ) => runHere(["doctor", ...args], { cwd: makeProject(project), env });
 
-  it("tells with --json which skills and models can be used, and how to mend the others", async () => {
+  it("reports with --json which skills and models can be used, and how to fix the others", async () => {
     const { code, stdout } = await doctor(["--json"], { OPENAI_API_KEY: SECRETS.OPENAI_API_KEY });
     expect(code).toBe(0);
     const { skills, models, ok } = parse(stdout) as { skills: { id: string }[]; models: { id: string }[]; ok: boolean };
@@ -126,7 +126,7 @@ describe("doctor", () => {
     expect(stdout).not.toContain(CANARY);
   });
 
-  it("names the nodes that ask a model of each provider", async () => {
+  it("names the nodes that use a model of each provider", async () => {
     const ask = { name: "N", instruction: "Look." };
     const own = { ...ask, model: ["anthropic:a", "openai:b"] };
     const nodes = { own, plain: ask, bare: { ...ask, model: "c" }, sure: { name: "S", approval: { ask: "Go?" } } };
@@ -182,7 +182,7 @@ describe("doctor", () => {
     [{ OPENAI_BASE_URL: "localhost:11434" }, "openai-compatible", /^OPENAI_BASE_URL is not an http or https URL/],
     [{ ANTHROPIC_API_KEY: "sk a key with blanks" }, "anthropic", /^ANTHROPIC_API_KEY is not a token/],
   ])(
-    "agrees with run that %j cannot be used, and run begins nothing",
+    "agrees with run that %j cannot be used, and run starts nothing",
     async (env: Record<string, string>, id, reason) => {
       const { models } = parse((await doctor(["--json"], env)).stdout) as { models: { id: string }[] };
       const fix = expect.stringMatching(/^set /);
@@ -198,7 +198,7 @@ describe("doctor", () => {
     },
   );
 
-  it("of a workflow tells which nodes a missing skill affects, and fails when a node could not run at all", async () => {
+  it("of a workflow reports which nodes a missing skill affects, and fails when a node could not run at all", async () => {
     const some = await doctor(["flow.yml", "--json"], {}, { "flow.yml": FLOW.replaceAll("[desk]", "[desk, github]") });
     expect(some.code).toBe(0);
     expect(parse(some.stdout)).toMatchObject({
@@ -210,7 +210,7 @@ describe("doctor", () => {
     expect(parse(none.stdout)).toMatchObject({ ok: false });
   });
 
-  it("never shows a value, not even to people", async () => {
+  it("never shows a value, also not in its text output", async () => {
     const { code, stdout, stderr } = await doctor([], SECRETS);
     expect(code).toBe(0);
     expect(stdout).toContain("github");
@@ -219,7 +219,7 @@ describe("doctor", () => {
 });
 
 describe("runs", () => {
-  it("are listed newest first, with what became of them", async () => {
+  it("are listed newest first, with their outcomes", async () => {
     const cwd = makeProject({ ...files, "none.json": scriptOf() });
     expect(await runHere(["runs", "list"], { cwd })).toMatchObject({ code: 0, stdout: "" });
     await runHere([...RUN, "a-1"], { cwd });
@@ -240,7 +240,7 @@ describe("runs", () => {
     ]);
   });
 
-  it("are named by their id, an unambiguous beginning of it, or latest", async () => {
+  it("are named by their id, an unambiguous prefix of it, or latest", async () => {
     const cwd = makeProject(files);
     for (const id of ["a-1", "a-2", "b-1"]) await runHere([...RUN, id], { cwd });
     const shown = async (id: string) => resultOf(await runHere(["runs", "show", id, "--json"], { cwd })).run;
@@ -253,7 +253,7 @@ describe("runs", () => {
     expect(near.stderr).toMatch(/there is no run "a-3"\n {2}did you mean a-\d\?/);
   });
 
-  it("show the same result as when they ended, and their path to people", async () => {
+  it("show the same result as when they ended, and their path in text output", async () => {
     const cwd = makeProject(files);
     const ended = await runHere([...RUN, "r", "--json"], { cwd });
     const shown = await runHere(["runs", "show", "r", "--json"], { cwd });
@@ -297,12 +297,12 @@ describe("runs", () => {
     const again = await runHere(redo, { cwd });
     expect(again.code, again.stderr).toBe(0);
     expect(resultOf(again).results.post?.data).toEqual({ summary: "posted again" });
-    // The same script goes on after the replies that the run has used, another one begins.
+    // The same script continues after the replies that the run has used. Another script starts from its beginning.
     const spent = await runHere(redo, { cwd });
     expect(spent.stderr).toContain("the script has no work reply left for node post");
   });
 
-  it("are redone only from a node that no earlier redoing took back", async () => {
+  it("can only be redone from a node that is still part of the run", async () => {
     const replies = [
       { node: "post", text: "posted" },
       { node: "look", text: "looked" },

@@ -7,7 +7,7 @@ import { installation, makeProject } from "./program.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 
-/** The built program, installed below a folder of this name. */
+/** The built program, installed below a folder with this name. */
 function doctorBelow(folder: string): string {
   const cwd = makeProject({ [`${folder}/ab12/node_modules/skillflow/package.json`]: { type: "module" } });
   const at = join(cwd, folder, "ab12", "node_modules", "skillflow");
@@ -20,12 +20,12 @@ function doctorBelow(folder: string): string {
   });
 }
 
-it("doctor says when it runs from a temporary install of npx, and only then", () => {
+it("doctor reports whether it runs from a temporary install of npx", () => {
   expect(doctorBelow("_npx")).toContain("npx --no-install skillflow");
   expect(doctorBelow("lib")).toBe("");
 });
 
-it("no document fetches a package of our name from a registry", () => {
+it("no document fetches a package with skillflow's name from a registry", () => {
   const documents = [
     "README.md",
     ...readdirSync(join(ROOT, "docs"))

@@ -67,7 +67,7 @@ describe("two instances of a skill", () => {
     ran = await runHere([...RUN, "--trust-skill", "prometheus@us-1"], { cwd, env: env() });
   });
 
-  it("are asked by one workflow, each with its own config", () => {
+  it("are used by one workflow, each with its own config", () => {
     expect([ran.code, ran.stderr]).toEqual([0, expect.any(String)]);
     expect(resultOf(ran).results).toMatchObject({
       look: { data: { eu: { series_total: 2 }, us: { series_total: 2 } } },
@@ -111,7 +111,7 @@ describe("an instance", () => {
     expect(stderr).toMatch(/not redacted[^\n]*: PROMETHEUS_TOKEN_EU, PROM_US_SECRET\n/);
   });
 
-  it("that is not declared is named by validate, and before a run asks a model", async () => {
+  it("that is not declared is reported by validate, and before a run calls a model", async () => {
     const cwd = project(CONFIG, { "w.yml": WORKFLOW.replace("prometheus@us-1", "prometheus@us-2") });
     const expected =
       /w\.yml:14:\d+ warning UNKNOWN_SKILL node "tell" lists an unknown skill "prometheus@us-2": the skill prometheus has no instance us-2\n\s+did you mean "prometheus@us-1"\?/;
@@ -122,7 +122,7 @@ describe("an instance", () => {
     expect(ran.stderr).toMatch(/prometheus@us-2[\s\S]*model:reply/);
   });
 
-  it("of a skill without any is found, too", async () => {
+  it("of a skill without instances is reported, too", async () => {
     const cwd = project("{}", { "w.yml": WORKFLOW });
     const { stdout, stderr } = await runHere(["validate", "w.yml"], { cwd, env: env() });
     expect(stdout + stderr).toContain("the skill prometheus has no instance us-1");
@@ -195,7 +195,7 @@ describe("an instance in a project's file", () => {
     );
   });
 
-  it("waits without a request, and names no value", async () => {
+  it("has the state waiting without a request, and no value is shown", async () => {
     const config = only(`PROMETHEUS_URL: "${eu.url}", PROMETHEUS_TOKEN: { env: PROMETHEUS_TOKEN }`);
     const cwd = project(config, { "w.yml": WORKFLOW.replace("prometheus@us-1", "prometheus@eu") });
     const before = eu.requests.length;

@@ -49,7 +49,7 @@ describe("a run", () => {
     ["SIGINT", "interrupted (Ctrl-C)"],
     ["SIGTERM", "interrupted (terminated)"],
   ] as const)(
-    "that gets %s records it, says how to go on, ends with 130 and can be resumed",
+    "that gets %s records it, prints how to continue, ends with 130 and can be resumed",
     async (signal, reason) => {
       const cwd = makeProject({ "flow.yml": FLOW });
       const ended = await runHanging(cwd, [...RUN, "--json"], (child) => child.kill(signal));
@@ -72,14 +72,14 @@ describe("a run", () => {
     },
   );
 
-  it("says how to go on with --quiet too, and nothing else", async () => {
+  it("prints how to continue with --quiet too, and nothing else", async () => {
     const cwd = makeProject({ "flow.yml": FLOW });
     const ended = await runHanging(cwd, [...RUN, "--quiet"], (child) => child.kill("SIGINT"));
     expect(ended).toMatchObject({ code: 130, stdout: "" });
     expect(ended.stderr).toMatch(/^■ interrupted interrupted \(Ctrl-C\)\nnext: \S*skillflow resume r\n$/);
   });
 
-  it("ends at once when it is told twice, and can be resumed", async () => {
+  it("ends at once on a second signal, and can be resumed", async () => {
     const cwd = makeProject({ "flow.yml": FLOW });
     const ended = await runHanging(cwd, RUN, (child) => {
       child.kill("SIGINT");
@@ -110,7 +110,7 @@ describe("a run", () => {
     ]);
   });
 
-  it("that succeeded ends although one of its tools still hangs", async () => {
+  it("that succeeded ends even if one of its tools still hangs", async () => {
     const hang = { node: "look", calls: [{ tool: "desk_hang" }] };
     const texts = [
       { node: "look", text: "gave up" },
@@ -121,7 +121,7 @@ describe("a run", () => {
     expect(await runProgram(run, { cwd })).toMatchObject({ code: 0 });
   });
 
-  it("goes on when a tool throws where nobody waits for it: that call has failed", async () => {
+  it("continues when a tool throws an unhandled error: that call has failed", async () => {
     const burst = { node: "look", calls: [{ tool: "desk_burst", input: { text: "thrown of sk-canary-0123456789" } }] };
     const texts = [
       { node: "look", text: "looked" },
@@ -158,7 +158,7 @@ describe("a run", () => {
   });
 
   it.skipIf(!existsSync("/proc/self/stat"))(
-    "is not kept by a process that has the id of the one that died",
+    "is not locked by a process that has the id of the one that died",
     async () => {
       const cwd = makeProject({ "flow.yml": FLOW });
       await runHanging(cwd, RUN, (child) => child.kill("SIGKILL"));
@@ -170,7 +170,7 @@ describe("a run", () => {
     },
   );
 
-  it("of another machine is refused with what to delete if that machine is gone", async () => {
+  it("of another machine is refused, with the file to delete if that machine is gone", async () => {
     const cwd = makeProject({ "flow.yml": FLOW });
     await runHanging(cwd, RUN, (child) => child.kill("SIGKILL"));
     const lock = join(dirname(runFile(cwd, "r")), "r.lock");
@@ -201,7 +201,7 @@ describe("a run", () => {
     await again();
   });
 
-  it("that is resumed under another model or limit goes by it, though it crashed", async () => {
+  it("that is resumed with another model or limit uses it, even after a crash", async () => {
     const cwd = makeProject({ "flow.yml": FLOW });
     await runHanging(cwd, RUN, (child) => child.kill("SIGKILL"));
     const service = await startChat(work);

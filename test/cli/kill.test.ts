@@ -30,7 +30,7 @@ const TURNS: readonly Scripted[] = [
   { text: "done here" },
 ];
 
-/** What it answers depends on the prompt alone. */
+/** The answer depends on the prompt alone. */
 function answer({ messages }: ChatRequest): Scripted {
   const [first] = messages;
   if (String(first?.content).includes("Choices:")) return { text: '{"reason":"it is due","choice":"b"}' };
@@ -40,7 +40,7 @@ function answer({ messages }: ChatRequest): Scripted {
 
 const RUN = ["run", "chain.yml", "--model", "openai-compatible:test", "--run-id", "r", "--json"];
 
-/** The same numbers in every run of the tests. */
+/** A random number generator with a seed: the same numbers in each run of the tests. */
 function dice(seed: number): (sides: number) => number {
   let state = seed;
   return (sides) => {
@@ -49,7 +49,7 @@ function dice(seed: number): (sides: number) => number {
   };
 }
 
-/** Kills a process when it asks the model for the nth time, or when its journal has been written to n times. */
+/** Kills a process at its nth request to the model, or after n writes to its journal. */
 interface Reaper {
   onRequest(): void;
   onStart(child: ChildProcess): void;
@@ -81,7 +81,7 @@ const MOST_KILLS = LONG ? 12 : 4;
 
 describe("a run of the built program", () => {
   it.each(sliceOf([1, 2]))(
-    "that is killed again and again ends as if nothing had happened (%i)",
+    "that is killed again and again ends as if it had not been killed (%i)",
     async (seed) => {
       const files = { "chain.yml": CHAIN };
       const [calm, wild] = [makeProject(files), makeProject(files)];

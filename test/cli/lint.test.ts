@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { runHere } from "./in-process.ts";
 import { makeProject } from "./program.ts";
 
-/** The lint as people and CI call it; its rules are in test/loaders/registry/lint.test.ts. */
+/** The lint as users and CI call it. Its rules are in test/loaders/registry/lint.test.ts. */
 
 const GOOD = "---\nname: good\ndescription: Good\n---\nDo it.";
 const BAD = "---\nname: Bad\n---\nDo it.";
@@ -23,7 +23,7 @@ const lint = async (args: readonly string[], project: Record<string, unknown> = 
 };
 
 describe("skills lint", () => {
-  it("checks every skill that is found, also one that is skipped and one that is shadowed", async () => {
+  it("checks every skill that is found, including skipped and shadowed ones", async () => {
     const { code, schema, problems } = await lint([]);
     expect({ code, schema }).toEqual({ code: 2, schema: "skillflow.lint/1" });
     expect(problems).toEqual([
@@ -49,7 +49,7 @@ describe("skills lint", () => {
     ["a folder of skills", ["skills"], 2],
     ["several", ["good", "skills/bad"], 2],
     ["one by two names", ["good", "./.agents/skills/good"], 0],
-  ])("takes %s", async (_, args, code) => {
+  ])("accepts %s", async (_, args, code) => {
     expect(await lint(args)).toMatchObject({ code });
   });
 
@@ -63,7 +63,7 @@ describe("skills lint", () => {
     expect(stderr).toMatch(says);
   });
 
-  it("tells people what is wrong, where, and how to mend it", async () => {
+  it("prints in text what is wrong, where, and how to fix it", async () => {
     const cwd = makeProject(files);
     const { code, stdout, stderr } = await runHere(["skills", "lint"], { cwd });
     expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
@@ -115,7 +115,7 @@ describe("skills lint", () => {
     expect(problems).toMatchObject([{ severity: "warning", code: "SKILL_FILE_MISSING" }]);
   });
 
-  it("tells a text that names a tool that the skill has not", async () => {
+  it("reports a text that refers to a tool that the skill does not have", async () => {
     const { code, problems } = await lint(["skills/tally"], {
       "skills/tally/SKILL.md": "---\nname: tally\ndescription: Counts.\n---\nUse `{{count}}`, then `{{cuont}}`.\n",
       "skills/tally/tools.json": JSON.stringify([{ name: "count", description: "Counts." }]),
@@ -126,7 +126,7 @@ describe("skills lint", () => {
     ]);
   });
 
-  it("finds nothing wrong with the skills that come with the program", async () => {
+  it("finds nothing wrong with the built-in skills", async () => {
     for (const id of ["git", "github", "linear", "logs", "notification", "slack", "supabase"]) {
       expect(await lint([id], {}), id).toMatchObject({ code: 0, problems: [] });
     }

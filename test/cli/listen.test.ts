@@ -38,7 +38,7 @@ const FILES = {
 afterEach(killListening);
 afterAll(removeProjects);
 
-/** Sends again what was not answered, or refused for now, as vendors do. Gives the runs that were accepted. */
+/** Sends deliveries again that were not answered, or refused for now, as vendors do. Returns the accepted runs. */
 async function deliver(count: number, living: () => Promise<Process>, onAccepted: (accepted: number) => void) {
   const accepted = new Map<number, string>();
   let next = 0;
@@ -60,7 +60,7 @@ async function deliver(count: number, living: () => Promise<Process>, onAccepted
 
 describe("the process", () => {
   it(
-    "loses nothing that it accepted and begins nothing twice, however often it is killed in a burst",
+    "loses no accepted delivery and starts no run twice, however often it is killed in a burst",
     async () => {
       const [count, kills] = LONG ? [1000, 20] : [24, 2];
       const cwd = makeProject(FILES);
@@ -99,7 +99,7 @@ describe("the process", () => {
     longer(90_000),
   );
 
-  it("says where it listens, and ends with 0 when it is told to", async () => {
+  it("prints its address, and ends with 0 on request", async () => {
     const cwd = makeProject(FILES);
     const { child, url, said, ended, until } = await start(cwd);
     expect((await send(url, signed({ n: 1 }))).status).toBe(202);
@@ -137,7 +137,7 @@ describe.skipIf(missing !== undefined)(`with the engine dbos${missing ? ` (skipp
   };
 
   it(
-    "keeps what it accepted in the database, drives it, and carries a run on by its link",
+    "stores accepted deliveries in the database, drives their runs, and continues a waiting run through its link",
     async () => {
       const { sources, ...more } = FILES["listen.yml"];
       const ask = { kind: "generic", secret: "HOOK", workflow: "asking.yml", fingerprint: "body.n", cool_down: "1h" };
@@ -185,7 +185,7 @@ describe.skipIf(missing !== undefined)(`with the engine dbos${missing ? ` (skipp
   );
 });
 
-describe("what keeps it from listening", () => {
+describe("a listener that cannot start", () => {
   it.each<[string, readonly string[], Readonly<Record<string, string>>, number, RegExp]>([
     [
       "no file",

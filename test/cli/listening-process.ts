@@ -14,7 +14,7 @@ export interface Process {
   readonly url: string;
   readonly said: () => string;
   readonly ended: Promise<number | null>;
-  /** Resolves once `isSo` holds; looked at whenever it says something. */
+  /** Resolves once `isSo` returns true. Checked whenever the process prints something. */
   until(isSo: () => boolean): Promise<void>;
 }
 

@@ -6,7 +6,7 @@ import { scriptOf } from "./flows.ts";
 import { runHere } from "./in-process.ts";
 import { makeProject, runFile } from "./program.ts";
 
-/** Servers that want tokens, as the command line meets them: whose config counts, who is asked, what is written. */
+/** Servers that require tokens, on the command line: whose config applies, when there is a prompt, what is written. */
 
 const open: OAuthRig[] = [];
 afterEach(async () => {
@@ -70,7 +70,7 @@ describe("an auth of a server", () => {
     expect(rig.as.requests).toEqual([]);
   });
 
-  it("asks a person at a terminal to log in, keeps that in the user's folder, and asks nobody else", async () => {
+  it("prompts the user at a terminal to log in, stores that in the user's folder, and prompts nowhere else", async () => {
     const { rig, run, home } = await project(() => ({ type: "authorization_code", clientId: "desk" }), "user");
     const nobody = await run("nobody");
     expect(nobody.stderr).toContain("log in once with a run in a terminal");

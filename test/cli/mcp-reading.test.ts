@@ -9,7 +9,7 @@ import { runHere } from "./in-process.ts";
 import { pinned } from "./pins.ts";
 import { makeProject, readEvents } from "./program.ts";
 
-/** What servers have beside tools, in runs. */
+/** Features of servers other than tools, in runs. */
 
 const LINKING: Answers = {
   initialize: (params) => ({
@@ -65,7 +65,7 @@ const SHOWING: Answers = {
 
 const resultsOf = (cwd: string, run = "r") => readEvents(cwd, run).filter(({ type }) => type === "tool:result");
 
-it("what a result links is read on demand: recorded, redacted, held as a blob, and the same when replayed", async () => {
+it("a resource that a result links is read on demand: recorded, redacted, stored as a blob, and the same when replayed", async () => {
   const read = call("served_read_resource", { uri: "log://api-1" });
   const cwd = project(LINKING, scriptOf(call("served_look"), { text: "seen" }, read, { text: "done" }));
   const ended = await runHere(RUN, { cwd, env });
@@ -79,7 +79,7 @@ it("what a result links is read on demand: recorded, redacted, held as a blob, a
   expect(replayed.code, replayed.stderr).toBe(0);
 });
 
-it("a run that goes on may read what it was told before, and nothing else", async () => {
+it("a resumed run may read the resources that it was shown before, and no others", async () => {
   const tries = ["log://api-1", "file:///etc/passwd"].map((uri) => call("served_read_resource", { uri }));
   const cwd = project(LINKING, scriptOf(call("served_look"), { text: "seen" }, { text: "done" }));
   expect((await runHere(RUN, { cwd, env })).code).toBe(0);
@@ -92,7 +92,7 @@ it("a run that goes on may read what it was told before, and nothing else", asyn
   expect(refused).toMatchObject({ code: "call.refused", error: expect.stringContaining("neither linked nor listed") });
 });
 
-it("what a server's prompt orders is a stranger's word: a model that obeys plans what a person is shown", async () => {
+it("a server's prompt is untrusted: if a model obeys it, a user sees the planned write first", async () => {
   const obeying = [call("served_read_prompt", { name: "triage" }), call("served_look", { apply: true })];
   const cwd = project(LINKING, scriptOf(...obeying, { text: "planned" }, { text: "done" }));
   const ended = await runHere([...RUN, "--writes", "plan"], { cwd, env });
@@ -103,7 +103,7 @@ it("what a server's prompt orders is a stranger's word: a model that obeys plans
   ]);
 });
 
-it("an image of a result is recorded once, shown to a model that sees, and the same when replayed and resumed", async () => {
+it("an image of a result is recorded once, shown to a model with image input, and the same when replayed and resumed", async () => {
   const cwd = project(SHOWING, {});
   const service = await startAnthropic((_, index) => {
     return index % 2 === 0 ? { calls: [{ id: `c${index}`, tool: "served_look", input: {} }] } : { text: "a pixel" };

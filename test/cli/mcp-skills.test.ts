@@ -9,7 +9,7 @@ import { scriptOf } from "./flows.ts";
 import { runHere } from "./in-process.ts";
 import { makeProject, readEvents, resultOf, runFile } from "./program.ts";
 
-/** Skills that MCP servers offer: what a run gets of them, and what skillflow.lock holds them to. */
+/** Skills that MCP servers offer: what a run gets of them, and what skillflow.lock pins. */
 
 const open: { close(): Promise<void> }[] = [];
 afterEach(async () => {
@@ -63,7 +63,7 @@ function rig(
 const lockOf = (cwd: string) => JSON.parse(readFileSync(join(cwd, "skillflow.lock"), "utf8"));
 
 describe("a node that lists a server", () => {
-  it("gets its tools and all its skills, as untrusted text whose files are read when they are asked for", async () => {
+  it("gets its tools and all its skills, as untrusted text whose files are read on demand", async () => {
     const server = await OFFICIAL();
     const read = (path?: string) => ({
       tool: "read_skill",
@@ -192,7 +192,7 @@ describe("skillflow.lock", () => {
     );
   });
 
-  it("of version 1 pins no skills, which is reported and no difference", async () => {
+  it("of version 1 pins no skills, which is reported and does not count as a difference", async () => {
     const server = await OFFICIAL();
     const { program, run, skill, cwd } = rig(server.url);
     await program("mcp-lock");
@@ -299,14 +299,14 @@ describe("a hostile server", () => {
     expect([call?.output, call?.error]).toEqual([undefined, expect.stringContaining("the skill entry lists")]);
   });
 
-  it("cannot hold up a run by a text that never comes", async () => {
+  it("cannot delay a run with a text that never arrives", async () => {
     const server = await hostile([entry("slow"), entry("slower")], {}, ({ body }) => body.includes("resources/read"));
     const { run } = rig(server.url, { skills: ["docs", "docs/slow"] });
     const { stderr } = await run("--timeout", "1s");
     expect(stderr).toMatch(/slower\/SKILL\.md\\?", which is left out: its SKILL\.md cannot be used/);
   });
 
-  it("is read no further than a few pages, and cannot hold up a run", async () => {
+  it("is read only for a few pages, and cannot delay a run", async () => {
     let page = 0;
     const server = await hostile([], { "skills/list": () => ({ skills: [], nextCursor: String(++page) }) });
     const { run } = rig(server.url);

@@ -71,7 +71,7 @@ function isAlive(pid: number): boolean {
 }
 
 describe("a skill with an MCP server", () => {
-  it("gives its tools to the model, and they are in the trace like others", async () => {
+  it("offers its tools to the model, and the trace has them like others", async () => {
     const cwd = project(everything, scriptOf(use("served_echo", { message: "hi" }), done));
     const ended = await runHere(RUN, { cwd });
     expect(ended.code).toBe(0);
@@ -83,7 +83,7 @@ describe("a skill with an MCP server", () => {
     expect(resultOf(ended)).toMatchObject({ degraded: [], trace: { skills: [{ id: "served", available: true }] } });
   });
 
-  it("hands its server the declared variables alone, and their values are redacted", async () => {
+  it("passes its server the declared variables alone, and their values are redacted", async () => {
     const mcp = { ...everything, env: { SERVED_CODE: "what opens it", ABSENT: "what else" } };
     const cwd = project(mcp, scriptOf(use("served_get-env"), done));
     const ended = await runHere(RUN, { cwd, env: { SERVED_CODE: "canary-0123", OTHER: "canary-4567" } });
@@ -95,7 +95,7 @@ describe("a skill with an MCP server", () => {
     expect(ended.stderr).toContain("the MCP server of served starts without ABSENT, which is not set");
   });
 
-  it("is gone when the run ends, and asked once", async () => {
+  it("stops its server when the run ends, and lists its tools once", async () => {
     const cwd = notingProject({}, scriptOf(use("served_look"), use("served_look"), done));
     const ended = await runProgram(RUN, { cwd });
     expect(ended.code).toBe(0);
@@ -123,7 +123,7 @@ describe("a skill with an MCP server", () => {
       { command: "node", args: ["-e", "console.error('no licence'); process.exit(1)"] },
       /exit code 1.*no licence/,
     ],
-  ])("is left out where its server %s, and the run goes on", async (_what, mcp, reason) => {
+  ])("is left out if its server %s, and the run continues", async (_what, mcp, reason) => {
     const cwd = project(mcp, scriptOf(use("desk_look"), done), WITH_DESK);
     const ended = await runHere(RUN, { cwd });
     expect(ended.code).toBe(0);
@@ -142,7 +142,7 @@ describe("a skill with an MCP server", () => {
     expect(required).toMatchObject({ code: 3, stderr: expect.stringMatching(reason) });
   });
 
-  it("keeps the tools of the built-in skill whose id it has, where its server is not there", async () => {
+  it("keeps the tools of the built-in skill with the same id if its server is not available", async () => {
     const cwd = makeProject({
       "flow.yml": flow({})
         .replaceAll("served", "desk")
@@ -160,7 +160,7 @@ describe("a skill with an MCP server", () => {
     });
   });
 
-  it("keeps what its server prints out of our streams", async () => {
+  it("does not mix its server's output into the program's streams", async () => {
     const loud: Answers = { start: () => void process.stderr.write("LOUD\n"), "tools/call": () => ({ content: [] }) };
     const cwd = notingProject({ ...loud }, scriptOf(use("served_look"), done));
     const { stdout, stderr, code } = await runProgram(RUN, { cwd });
@@ -168,7 +168,7 @@ describe("a skill with an MCP server", () => {
     expect(stdout + stderr).not.toContain("LOUD");
   });
 
-  it("has its tools hidden by those of a skill of the same id and name", async () => {
+  it("has its tools hidden by those of a skill with the same id and name", async () => {
     const workflow = JSON.parse(flow(stdioServer({})));
     workflow.skills = { desk: workflow.skills.served };
     workflow.nodes.use.skills = ["desk"];
@@ -183,7 +183,7 @@ describe("a skill with an MCP server", () => {
     expect(linesOf(cwd, "looks.txt")).toHaveLength(1);
   });
 
-  it("has a tool left out that would bear the name of one of skillflow itself", async () => {
+  it("does not offer a tool that would have the name of one of skillflow's own", async () => {
     const tools = () => ({ tools: [{ name: "skill", description: "Reads.", inputSchema: { type: "object" } }] });
     const workflow = JSON.parse(flow(stdioServer({ "tools/list": tools })));
     workflow.skills = { read: workflow.skills.served };
@@ -194,7 +194,7 @@ describe("a skill with an MCP server", () => {
     expect(resultOf(ended).results.use?.toolCalls[0]?.error).toContain("no tool is named read_skill");
   });
 
-  it("starts nothing for a check, a drawing or a replay", async () => {
+  it("does not start its server for a check, a drawing or a replay", async () => {
     const cwd = notingProject({}, scriptOf(use("served_look"), done));
     await runHere(RUN, { cwd });
     expect(pidsOf(cwd)).toHaveLength(1);
@@ -220,7 +220,7 @@ describe("a skill with an MCP server", () => {
   });
 });
 
-describe("whose server it is", () => {
+describe("the origin of a server", () => {
   /** A project whose own SKILL.md names a command. */
   function checkout(): string {
     const cwd = makeProject({ "script.json": scriptOf(use("served_look"), done) });
@@ -234,7 +234,7 @@ describe("whose server it is", () => {
     return cwd;
   }
 
-  it("decides whether its command runs: one from the checkout waits for the operator's word", async () => {
+  it("decides whether its command runs: one from the checkout needs the operator's trust", async () => {
     const cwd = checkout();
     await runHere(RUN.slice(0, -2), { cwd });
     expect(pidsOf(cwd)).toEqual([]);
@@ -243,7 +243,7 @@ describe("whose server it is", () => {
     expect(pidsOf(cwd)).toHaveLength(1);
   });
 
-  it("is the user's where the user names one of the same id", async () => {
+  it("is the user if the user's config names one with the same id", async () => {
     const cwd = checkout();
     const home = makeProject();
     const mine = stdioServer({ ...NOTING }, join(home, "notes"));
@@ -257,7 +257,7 @@ describe("whose server it is", () => {
 });
 
 describe("an MCP server of an interrupted run", () => {
-  /** Interrupts a program when its server notes that it is at work. */
+  /** Interrupts a program when its server notes that it is running. */
   function interruptAt(cwd: string, note: string) {
     return (child: ChildProcess) => {
       const look = setInterval(() => {
@@ -269,7 +269,7 @@ describe("an MCP server of an interrupted run", () => {
     };
   }
 
-  it("is gone, and the run can be resumed with another", async () => {
+  it("is stopped, and the run can be resumed with another", async () => {
     const hanging: Answers = {
       "tools/call": (_, io) => {
         if (io.notes().includes("hang")) return { content: [{ type: "text", text: "seen" }] };
@@ -288,7 +288,7 @@ describe("an MCP server of an interrupted run", () => {
     expect(pidsOf(cwd).map(isAlive)).toEqual([false, false]);
   });
 
-  it("that was still being connected is gone, and nothing is recorded", async () => {
+  it("that was still being connected is stopped, and nothing is recorded", async () => {
     const cwd = notingProject({ initialize: () => undefined }, scriptOf(done));
     const ended = await runProgram(RUN, { cwd, onStart: interruptAt(cwd, "start") });
     expect(ended.code).toBe(130);
@@ -299,7 +299,7 @@ describe("an MCP server of an interrupted run", () => {
 });
 
 describe("an MCP server that never answers", () => {
-  it("takes its time from the run's, which ends with it and can be resumed", async () => {
+  it("uses up the run's time limit. The run ends with it and can be resumed", async () => {
     const cwd = notingProject({ initialize: () => undefined }, scriptOf(done));
     const { code, stdout, stderr } = await runHere([...RUN, "--timeout", "1s"], { cwd });
     expect(code, stderr).toBe(5);
@@ -314,7 +314,7 @@ describe("an MCP server that never answers", () => {
 });
 
 describe("an MCP server over HTTP", () => {
-  it("is asked with the declared variables in its headers, which nobody sees", async () => {
+  it("is called with the declared variables in its headers, which are not shown", async () => {
     const service = await httpServer({
       "tools/call": () => ({ content: [{ type: "text", text: "it was canary-0123" }] }),
     });
@@ -339,7 +339,7 @@ describe("an MCP server over HTTP", () => {
     expect(linesOf(cwd, "notes")).toEqual([]);
   });
 
-  it("is not asked by an offline run unless it is on this machine", async () => {
+  it("is not contacted by an offline run unless it is on this machine", async () => {
     const cwd = project({ url: "http://mcp.example/mcp" }, scriptOf(use("desk_look"), done), WITH_DESK);
     const ended = await runHere([...RUN, "--offline"], { cwd });
     expect(ended.code).toBe(0);
@@ -355,7 +355,7 @@ describe("doctor", () => {
     return skills.find(({ id }) => id === "served");
   };
 
-  it("says that a skill with a server is configured, and asks the server only when told to", async () => {
+  it("reports that a skill with a server is configured, and contacts the server only with --live", async () => {
     expect(await findingOf({ command: "no-such-server" })).toMatchObject({ state: "configured" });
     expect(await findingOf(stdioServer({}), ["--live"])).toMatchObject({
       state: "available",

@@ -7,7 +7,7 @@ import { loadProjectConfig } from "../../src/loaders/documents/project-config.ts
 import { runHere } from "./in-process.ts";
 import { makeProject, removeProjects } from "./program.ts";
 
-/** Each mistake has exactly one finding, at its place, that says in plain words what is wrong and what to do. */
+/** Each mistake has exactly one finding, at its place, that states in plain words what is wrong and what to do. */
 
 afterAll(removeProjects);
 
@@ -153,7 +153,7 @@ describe("a mistake in a document has one finding, at its place, in plain words:
   });
 });
 
-describe("a mistake that shows only in a run or on the command line is told once:", () => {
+describe("a mistake that shows only in a run or on the command line is reported once:", () => {
   const SCRIPTED = ["run", "triage.yml", "--model", "script:triage.script.yml"];
   const right = { "triage.yml": WORKFLOW, "triage.script.yml": SCRIPT, "triage.test.yml": TEST };
   const cwd = makeProject({ ...right, "alert.json": "{service:" });

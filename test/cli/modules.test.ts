@@ -111,7 +111,7 @@ describe("a skill as code", () => {
     },
   );
 
-  it("is found for the config file's folder, from a folder below", async () => {
+  it("is found from a subfolder of the config file's folder", async () => {
     const cwd = makeProject({
       ".git/HEAD": "",
       ".skillflow.yml": { skills: { modules: ["./pager.ts", "plain-pager"] } },
@@ -145,7 +145,7 @@ describe("a skill as code", () => {
     ["defines another skill", 'export const x = 1; const other = { id: "other" }; ', 'defines the skill "other"'],
     ["is malformed", "export default { id: 'pager', tools: 'none' };", "name is missing"],
     ["has a zod schema that no JSON fits", "", "cannot be written as JSON Schema"],
-  ])("that %s costs that skill, and the run goes on", async (what, code, says) => {
+  ])("that %s makes only that skill unavailable, and the run continues", async (what, code, says) => {
     const broken = {
       "defines another skill": moduleOf("other"),
       "has a zod schema that no JSON fits": moduleOf("pager").replace("z.string()", "z.date()"),
@@ -166,7 +166,7 @@ describe("a skill as code", () => {
     expect(outputOf(ended)).toMatchObject({ paged: "me" });
   });
 
-  it("that is missing is a finding of validate, run and doctor, with the nearest name", async () => {
+  it("that is missing is reported by validate, run and doctor, with the nearest name", async () => {
     const cwd = makeProject({
       ...pager,
       "plugins/pager.ts": moduleOf("pager"),
@@ -189,7 +189,7 @@ describe("a skill as code", () => {
     }
   });
 
-  it("with a built-in's id leaves the built-in its tools, and says that its own are left out", async () => {
+  it("with a built-in's id leaves the built-in its tools, and a warning reports that its own are left out", async () => {
     const cwd = makeProject({
       "skills/desk/skill.ts": leavingOf("desk"),
       "skills/desk/SKILL.md": "---\nname: desk\n---\nAnother desk.",

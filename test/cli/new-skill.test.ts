@@ -5,7 +5,7 @@ import { FORMATS } from "../../src/core/skill/skill.ts";
 import { runHere } from "./in-process.ts";
 import { makeProject, runProgram } from "./program.ts";
 
-/** Skills begun by the built program. */
+/** Skills created by the built program. */
 
 const filesIn = (directory: string) =>
   readdirSync(directory, { recursive: true, encoding: "utf8" })
@@ -13,29 +13,32 @@ const filesIn = (directory: string) =>
     .sort();
 
 describe("skills new", () => {
-  it.each(FORMATS)("begins a skill of the format %s, which lints clean and says what to do next", async (format) => {
-    const cwd = makeProject();
-    const begun = await runHere(["skills", "new", "word-count", "--format", format], { cwd });
-    expect(begun).toMatchObject({ code: 0, stdout: "" });
-    const folder = join(cwd, "skills/word-count");
-    for (const file of filesIn(folder)) expect(begun.stderr).toContain(`+ skills/word-count/${file}`);
-    expect(begun.stderr).toMatch(/skills lint skills\/word-count\n/);
-    expect(begun.stderr).toMatch(/skills show word[.-]count/);
-    const linted = await runHere(["skills", "lint", "skills/word-count", "--json"], { cwd });
-    expect(JSON.parse(linted.stdout)).toEqual({ schema: "skillflow.lint/1", problems: [] });
-    expect(linted.code).toBe(0);
-    const { stdout } = await runHere(["skills", "list", "--json"], { cwd });
-    const { skills } = JSON.parse(stdout) as { skills: { id: string; format: string }[] };
-    expect(skills).toContainEqual(expect.objectContaining({ id: expect.stringMatching(/^word[.-]count$/), format }));
-  });
+  it.each(FORMATS)(
+    "creates a skill of the format %s, which passes lint, and prints what to do next",
+    async (format) => {
+      const cwd = makeProject();
+      const begun = await runHere(["skills", "new", "word-count", "--format", format], { cwd });
+      expect(begun).toMatchObject({ code: 0, stdout: "" });
+      const folder = join(cwd, "skills/word-count");
+      for (const file of filesIn(folder)) expect(begun.stderr).toContain(`+ skills/word-count/${file}`);
+      expect(begun.stderr).toMatch(/skills lint skills\/word-count\n/);
+      expect(begun.stderr).toMatch(/skills show word[.-]count/);
+      const linted = await runHere(["skills", "lint", "skills/word-count", "--json"], { cwd });
+      expect(JSON.parse(linted.stdout)).toEqual({ schema: "skillflow.lint/1", problems: [] });
+      expect(linted.code).toBe(0);
+      const { stdout } = await runHere(["skills", "list", "--json"], { cwd });
+      const { skills } = JSON.parse(stdout) as { skills: { id: string; format: string }[] };
+      expect(skills).toContainEqual(expect.objectContaining({ id: expect.stringMatching(/^word[.-]count$/), format }));
+    },
+  );
 
-  it("takes Agent Skills where nothing is said", async () => {
+  it("uses Agent Skills by default", async () => {
     const cwd = makeProject();
     await runProgram(["skills", "new", "word-count"], { cwd });
     expect(filesIn(join(cwd, "skills/word-count"))).toEqual(["SKILL.md", "references/checklist.md"]);
   });
 
-  it("names the program's types in a module, as an editor finds them", async () => {
+  it("imports the program's types in a module, in a way that an editor resolves", async () => {
     const cwd = makeProject();
     await runHere(["skills", "new", "word-count", "--format", "module"], { cwd });
     const code = readFileSync(join(cwd, "skills/word-count/skill.mjs"), "utf8");
@@ -45,7 +48,7 @@ describe("skills new", () => {
   it.each([
     ["contract", "contract.yml", "id: text.words.count\n"],
     ["skills-protocol", "skill.toml", 'name = "text.words.count"\n'],
-  ])("gives a %s with dots in its id a folder of that name, which lints clean", async (format, file, line) => {
+  ])("creates for a %s with dots in its id a folder with that name, which passes lint", async (format, file, line) => {
     const cwd = makeProject();
     expect((await runHere(["skills", "new", "text.words.count", "--format", format], { cwd })).code).toBe(0);
     expect(readFileSync(join(cwd, "skills/text.words.count", file), "utf8")).toContain(line);
@@ -53,7 +56,7 @@ describe("skills new", () => {
     expect(JSON.parse(linted.stdout)).toMatchObject({ problems: [] });
   });
 
-  it("writes into the project, from wherever in it", async () => {
+  it("writes into the project from any subfolder", async () => {
     const cwd = makeProject({ "deep/down/.keep": "" });
     mkdirSync(join(cwd, ".git"));
     const { stderr } = await runHere(["skills", "new", "mine"], { cwd: join(cwd, "deep/down") });
@@ -61,7 +64,7 @@ describe("skills new", () => {
     expect(existsSync(join(cwd, "skills/mine/SKILL.md"))).toBe(true);
   });
 
-  it("makes no skill whose tools a built-in one would hide", async () => {
+  it("creates no skill whose tools a built-in one would hide", async () => {
     const cwd = makeProject({});
     const { code, stderr } = await runHere(["skills", "new", "slack", "--format", "skill-tools"], { cwd });
     expect(code).toBe(2);
@@ -71,7 +74,7 @@ describe("skills new", () => {
     expect(existsSync(join(cwd, "skills"))).toBe(false);
   });
 
-  it("writes over nothing", async () => {
+  it("does not overwrite a file", async () => {
     const cwd = makeProject({ "skills/mine/notes.md": "mine" });
     const { code, stderr } = await runHere(["skills", "new", "mine"], { cwd });
     expect(code).toBe(2);

@@ -6,7 +6,7 @@ import { runHere } from "./in-process.ts";
 import { makeProject, runProgram } from "./program.ts";
 import { ENV, SINK, scriptOf, type Wanted } from "./sink.ts";
 
-/** Every surface reports one run alike, whatever its state. */
+/** Every surface reports the same state of a run. */
 
 const { SINK_TOKEN: _token, ...WITHOUT_TOKEN } = ENV;
 const say = (...texts: string[]) => texts.map((text) => ({ text }));

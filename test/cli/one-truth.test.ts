@@ -41,7 +41,7 @@ function projectOf(workflow: string, script: unknown) {
 }
 
 describe("a run that is resumed without what its skills need", () => {
-  it("ends with 3 if the nodes that were left have lost all skills, and does them once the skills are back", async () => {
+  it("ends with 3 if the remaining nodes have lost all skills, and executes them once the skills are back", async () => {
     const script = { replies: [{ text: "seen" }, { text: "cannot file" }, ...scriptOf([{ title: "one" }]).replies] };
     const cwd = projectOf(ASK_AND_FILE, script);
     expect(await runHere(RUN, { cwd, env: ENV })).toMatchObject({ code: 7 });
@@ -70,7 +70,7 @@ describe("a run that is resumed without what its skills need", () => {
     expect(ended.stderr).toContain("▲ degraded");
   });
 
-  it("goes on although the tools are gone that it read and wrote with in one turn", async () => {
+  it("continues although the tools are gone that it read and wrote with in one turn", async () => {
     const both = [
       { tool: "desk_look", input: { text: "x" } },
       { tool: "sink_file", input: { title: "one" } },
@@ -83,7 +83,7 @@ describe("a run that is resumed without what its skills need", () => {
     expect(resultOf(ended).degraded).toMatchObject([{ node: "file", skill: "sink" }]);
   });
 
-  it("prints the options that it began with in the next command, values of config left out", async () => {
+  it("prints the options of its start in the next command, without values of config", async () => {
     const cwd = projectOf(ASK_AND_FILE, said("seen"));
     const flags = ["--trust-skill", "sink", "--set", "SINK_TOKEN=a-token-of-the-sink", "--store", "the runs"];
     const waiting = await runHere([...RUN, ...flags], { cwd });
@@ -132,7 +132,7 @@ const UNSHOWN = {
 };
 
 describe("a finding whose claims were all dropped", () => {
-  it("is never the headline without saying so, and each dropped claim is named with its reason", async () => {
+  it("is not the headline without a note, and each dropped claim is named with its reason", async () => {
     const answer = { text: JSON.stringify(UNSHOWN) };
     const script = { replies: [{ calls: [{ tool: "desk_look", input: { text: "a" } }] }, answer, answer] };
     const cwd = projectOf(DROPPING, script);
@@ -214,7 +214,7 @@ edges: [{ from: read, to: ask }, { from: ask, to: post }]
 `;
 
 describe("what a run has read", () => {
-  it("stays private although the run has lost the tool that read it", async () => {
+  it("stays private even if the run has lost the tool that read it", async () => {
     const call = (tool: string) => ({ calls: [{ tool, input: { text: "x" } }] });
     const script = { replies: [call("vault_secrets"), { text: "seen" }, call("board_post"), { text: "posted" }] };
     const token = 'config: { VAULT_TOKEN: { description: "a token", env: "VAULT_TOKEN", required: true } }';

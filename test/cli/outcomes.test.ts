@@ -49,7 +49,7 @@ const eventOf = (line: string) => JSON.parse(line) as RunEvent;
 describe("apply", () => {
   const call = { tool: "notification_send", input: { channels: ["webhook"], title: "Down", text: "It is down." } };
 
-  it("never repeats a message that a webhook took without an answer, until a person says that it did not arrive", async () => {
+  it("never repeats a message that a webhook received without an answer, until a user states that it did not arrive", async () => {
     const { apply, events, posts } = await run(() => undefined, { writes: "plan", call, limit: "1s" });
     for (const _ of [1, 2]) {
       const { stdout, code } = await apply();
@@ -62,7 +62,7 @@ describe("apply", () => {
     expect([statusesOf(toldBy(resolved.stdout)), posts()]).toEqual([["in_doubt"], 2]);
   });
 
-  it("tries again what was refused, whatever its message looks like", async () => {
+  it("retries a refused write, whatever its message looks like", async () => {
     const refusing: LoopbackHandler = (_, response) => {
       sendJson(response, 400, { message: "timed out? The limit is 512 characters; connection 503" });
     };
@@ -73,7 +73,7 @@ describe("apply", () => {
   });
 });
 
-describe("a write whose target cannot be looked at", () => {
+describe("a write whose target cannot be inspected", () => {
   const call = (repository?: string) => ({
     tool: "github_create_issue",
     input: { ...(repository ? { repository } : {}), title: "Down" },
@@ -88,7 +88,7 @@ describe("a write whose target cannot be looked at", () => {
     ["a token that may not", "acme/shop", answering(403), "403"],
     ["a repository that is not there", "acme/shop", answering(404), "404"],
     ["no repository", undefined, answering(200), "Name the repository"],
-  ])("fails with %s instead of being held, and is not sent", async (_, repository, handler, said) => {
+  ])("fails with %s instead of being queued, and is not sent", async (_, repository, handler, said) => {
     const { events, posts } = await run(handler, { writes: "allow", call: call(repository) });
     const results = events().filter(({ type }) => type === "tool:result");
     expect(results).toMatchObject([{ error: expect.stringContaining(said), code: "tool.failed", acted: "no" }]);
@@ -102,7 +102,7 @@ describe("a write whose target cannot be looked at", () => {
       "a rate limit",
       ((_, response) => sendJson(response, 429, {}, { "retry-after": "3600" })) satisfies LoopbackHandler,
     ],
-  ])("is held with %s", async (_, handler) => {
+  ])("is queued with %s", async (_, handler) => {
     const { events, posts } = await run(handler, { writes: "allow", call: call("acme/shop") });
     expect(events().filter(({ type }) => type === "operation:planned")).toMatchObject([
       { operation: { held: expect.any(String), audience: "public" } },

@@ -29,13 +29,13 @@ async function makeValidator(document: string) {
 }
 
 describe("stdout", () => {
-  it("carries nothing unless something was asked for", async () => {
+  it("is empty unless output was requested", async () => {
     const ended = await runProgram(RUN, { cwd: makeProject(files) });
     expect(ended).toMatchObject({ code: 0, stdout: "" });
     expect(ended.stderr).toContain("✔ succeeded");
   });
 
-  it("carries one result document with --json, as its schema says", async () => {
+  it("has one result document with --json that fits its schema", async () => {
     const problems = await validatorOf("result");
     const ended = await runHere([...RUN, "--json"], { cwd: makeProject(files) });
     expect(problems(JSON.parse(ended.stdout))).toEqual([]);
@@ -51,7 +51,7 @@ describe("stdout", () => {
     });
   });
 
-  it("carries the result document of a failed run too", async () => {
+  it("has the result document of a failed run too", async () => {
     const problems = await validatorOf("result");
     const cwd = makeProject({ ...files, "script.json": scriptOf() });
     const ended = await runHere([...RUN, "--json"], { cwd });
@@ -60,7 +60,7 @@ describe("stdout", () => {
     expect(resultOf(ended).exitCode).toBe(1);
   });
 
-  it("carries one event per line with --stream, as its schema says, and they are the recorded ones", async () => {
+  it("has one event per line with --stream that fits its schema, and they are the recorded ones", async () => {
     const problems = await validatorOf("event");
     const cwd = makeProject(files);
     const ended = await runHere([...RUN, "--stream"], { cwd });
@@ -75,7 +75,7 @@ describe("stdout", () => {
     expect(shown.stdout).toBe(ended.stdout);
   });
 
-  it("that its reader leaves early does not stop the run, which says so by its exit code alone", async () => {
+  it("that its reader closes early does not stop the run, and only its exit code shows it", async () => {
     const cwd = makeProject(files);
     const ended = await runProgram([...RUN, "--stream"], { cwd, onStart: (child) => child.stdout?.destroy() });
     expect(ended.code).toBe(4);
@@ -84,7 +84,7 @@ describe("stdout", () => {
     expect(readEvents(cwd, "r").at(-1)).toMatchObject({ type: "workflow:end", status: "succeeded" });
   });
 
-  it("that is full is a failure of its own", async () => {
+  it("that cannot be written is an error with its own exit code", async () => {
     const through = ["sh", "-c", 'exec "$0" "$@" > /dev/full'];
     const ended = await runProgram([...RUN, "--json"], { cwd: makeProject(files), through });
     expect(ended.code).toBe(4);
@@ -93,7 +93,7 @@ describe("stdout", () => {
 });
 
 describe("stderr", () => {
-  it("tells a line per event off a terminal, then what was found and what to type next", async () => {
+  it("has a line per event without a terminal, then the findings and the next command", async () => {
     const { stderr } = await runHere(RUN, { cwd: makeProject(files) });
     expect(stderr).toMatch(/^workflow:start flow\n/);
     expect(stderr).toContain('tool:call look desk_look {"text":"a"}\n');
@@ -101,11 +101,11 @@ describe("stderr", () => {
     expect(stderr).toMatch(/next: \S*skillflow runs show r\n$/);
   });
 
-  it("is silent with --quiet when nothing went wrong", async () => {
+  it("is empty with --quiet when nothing went wrong", async () => {
     expect(await runHere([...RUN, "--quiet"], { cwd: makeProject(files) })).toMatchObject({ code: 0, stderr: "" });
   });
 
-  it("says with --quiet what went wrong", async () => {
+  it("reports with --quiet what went wrong", async () => {
     const cwd = makeProject({ ...files, "script.json": scriptOf() });
     const { code, stderr } = await runHere([...RUN, "--quiet"], { cwd });
     expect(code).toBe(1);
@@ -131,24 +131,21 @@ describe("stderr", () => {
     }
   });
 
-  it("has colours where they are forced", async () => {
+  it("has colours if they are forced", async () => {
     const { stderr } = await runHere(RUN, { cwd: makeProject(files), env: { FORCE_COLOR: "1" } });
     expect(stderr).toContain("\u001b[");
   });
 
-  it.skipIf(!existsSync("/usr/bin/script"))(
-    "on a terminal that does not know its size can be read all the same",
-    async () => {
-      const through = ["sh", "-c", 'exec script -qec "$*" /dev/null', "sh"];
-      const { code, stdout } = await runProgram(RUN, { cwd: makeProject(files), env: { TERM: "xterm" }, through });
-      expect(code).toBe(0);
-      const plain = stripVTControlCharacters(stdout);
-      expect(plain).toContain("● Look\r\n");
-      expect(plain).toContain('├ desk_look {"text":"a"}');
-      expect(plain).toContain("✔ success 2 turns, 1 call");
-      expect(plain).toMatch(/next: \S*skillflow runs show r/);
-    },
-  );
+  it.skipIf(!existsSync("/usr/bin/script"))("on a terminal of unknown size is still readable", async () => {
+    const through = ["sh", "-c", 'exec script -qec "$*" /dev/null', "sh"];
+    const { code, stdout } = await runProgram(RUN, { cwd: makeProject(files), env: { TERM: "xterm" }, through });
+    expect(code).toBe(0);
+    const plain = stripVTControlCharacters(stdout);
+    expect(plain).toContain("● Look\r\n");
+    expect(plain).toContain('├ desk_look {"text":"a"}');
+    expect(plain).toContain("✔ success 2 turns, 1 call");
+    expect(plain).toMatch(/next: \S*skillflow runs show r/);
+  });
 
   it("has control characters neither of models nor of files in it", async () => {
     const evil = "done\u001b[2J\u001b]0;title\u0007\r\u202egnp.exe";
@@ -160,7 +157,7 @@ describe("stderr", () => {
 });
 
 describe("--out", () => {
-  it("is filled with the result, the trace and the reports", async () => {
+  it("receives the result, the trace and the reports", async () => {
     const cwd = makeProject(files);
     const ended = await runHere([...RUN, "--json", "--out", "made/out", "--report", "mermaid=graph.mmd"], { cwd });
     expect(ended.code).toBe(0);
@@ -195,7 +192,7 @@ describe("--out", () => {
     expect(readdirSync(elsewhere)).not.toContain("posts.txt");
   });
 
-  it("of a replay tells which prompts an edit has changed, and fails unless changes are allowed", async () => {
+  it("of a replay reports which prompts an edit has changed, and fails unless changes are allowed", async () => {
     const cwd = makeProject(files);
     await runHere(RUN, { cwd });
     writeFileSync(join(cwd, "flow.yml"), FLOW.replace("Look at the desk.", "Look below the desk."));
@@ -214,7 +211,7 @@ describe("--out", () => {
     expect(ended.stderr).toMatch(/-Look at the desk\.\n\s+\+Look below the desk\./);
   });
 
-  it("of a run that is answered from a recording only tells which prompts an edit has changed", async () => {
+  it("of a run that is answered from a recording only reports which prompts an edit has changed", async () => {
     const cwd = makeProject(files);
     await runHere(RUN, { cwd });
     writeFileSync(join(cwd, "flow.yml"), FLOW.replace("Look at the desk.", "Look below the desk."));

@@ -46,7 +46,7 @@ async function result(env: Readonly<Record<string, string>>) {
 }
 
 describe("an action package", () => {
-  it("whose secret is not set is left out, saying so", async () => {
+  it("whose secret is not set is left out with a message", async () => {
     const cwd = makeProject(SKILL);
     const { stderr } = await runHere(args, { cwd });
     expect(stderr).toContain("skills left out: text.count (COUNT_KEY is not set)");

@@ -9,7 +9,7 @@ import { runHere } from "./in-process.ts";
 import { makeProject, readEvents, resultOf } from "./program.ts";
 import { ENV, plannedRun, SINK, scriptOf, WORKFLOW } from "./sink.ts";
 
-/** What a run planned, as files, outputs and exit codes tell it (fine-print T1, T2). */
+/** The plan of a run in files, outputs and exit codes. */
 
 const RUN = ["run", "w.yml", "--model", "script:s.json", "--run-id", "r"];
 
@@ -23,7 +23,7 @@ function planIn(cwd: string, ...path: string[]): Plan {
 }
 
 describe("plan.json", () => {
-  it("is written by --out as its schema says: the operations of the result document, and when the run ended", async () => {
+  it("is written by --out as its schema requires: the operations of the result document, and when the run ended", async () => {
     const cwd = project("one", "two");
     const ended = await runHere([...RUN, "--json", "--out", "out"], { cwd, env: ENV });
     const plan = planIn(cwd, "out/plan.json");
@@ -46,7 +46,7 @@ describe("plan.json", () => {
     expect(ended.stderr).toContain("out/plan.json");
   });
 
-  it("is written when nothing was planned, too, and not by a run that carries out its writes", async () => {
+  it("is written even if nothing was planned, but not by a run that carries out its writes", async () => {
     const cwd = project();
     await runHere([...RUN, "--out", "out"], { cwd, env: ENV });
     expect(planIn(cwd, "out/plan.json")).toMatchObject({ operations: [], digest: planDigest([]) });
@@ -55,7 +55,7 @@ describe("plan.json", () => {
     expect(readdirSync(join(free, "out"))).not.toContain("plan.json");
   });
 
-  it("can be reviewed and applied as it was written", async () => {
+  it("can be reviewed and applied unchanged", async () => {
     const { cwd, written } = await plannedRun({ title: "one" });
     await runHere(["replay", "r", "--run-id", "p", "--out", "out"], { cwd, env: ENV });
     const copy = { ...planIn(cwd, "out/plan.json"), run: "r" };
@@ -67,7 +67,7 @@ describe("plan.json", () => {
     expect(written()).toHaveLength(1);
   });
 
-  it("is written by resume, and holds what was applied before, marked", async () => {
+  it("is written by resume, with the operations that were already applied marked", async () => {
     const cwd = project("one");
     await runHere(RUN, { cwd, env: ENV });
     await runHere(["apply", "r", "--yes"], { cwd, env: ENV });
@@ -87,7 +87,7 @@ describe("on GitHub Actions", () => {
     return new Map([...outputs].map(([, name = "", , value = ""]) => [name, value]));
   }
 
-  it("the plan is written beside the run, and outputs tell where, how many and its digest", async () => {
+  it("the plan is written next to the run, and outputs give its path, its count and its digest", async () => {
     const cwd = project("one");
     const outputs = await runInActions(cwd);
     expect(outputs.get("plan-file")).toBe(".skillflow/runs/r/plan.json");
@@ -96,7 +96,7 @@ describe("on GitHub Actions", () => {
     expect((await runInActions(project("one"), "--out", "out")).get("plan-file")).toBe("out/plan.json");
   });
 
-  it("outputs name no plan where there is none", async () => {
+  it("outputs name no plan if there is none", async () => {
     const cwd = project();
     writeFileSync(join(cwd, "w.yml"), WORKFLOW.replace("writes: plan", "writes: allow"));
     const outputs = await runInActions(cwd);
@@ -104,7 +104,7 @@ describe("on GitHub Actions", () => {
     expect(told).toEqual(["", "0", ""]);
   });
 
-  it("the plan's folder is no run: the list shows none, and prune takes it with its run alone", async () => {
+  it("the plan's folder is not listed as a run, and prune deletes it only with its run", async () => {
     const cwd = project("one");
     await runInActions(cwd, "--run-id", "x.jsonl");
     await runInActions(cwd, "--run-id", "r.blobs");
@@ -129,7 +129,7 @@ describe("--detailed-exit-code", () => {
     return [ended.code, resultOf(ended).exitCode, resultOf(ended).status];
   };
 
-  it("is 6 where the run succeeded and the plan holds writes to apply, in the result document too", async () => {
+  it("is 6 if the run succeeded and the plan holds writes to apply, in the result document too", async () => {
     const cwd = project("one");
     expect(await detailed(cwd, RUN)).toEqual([6, 6, "succeeded"]);
     expect(await detailed(cwd, ["replay", "r"])).toEqual([6, 6, "succeeded"]);

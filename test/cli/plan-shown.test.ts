@@ -6,7 +6,7 @@ import { runHere } from "./in-process.ts";
 import { makeProject } from "./program.ts";
 import { ENV, plannedRun, SINK, scriptOf, statusesOf, toldBy, WORKFLOW } from "./sink.ts";
 
-/** What people see of a plan: while a run plans it, after it, and when it is reviewed (fine-print T13, T17). */
+/** Output about a plan: while a run plans it, after it, and in the review. */
 
 const RUN = ["run", "w.yml", "--model", "script:s.json", "--run-id", "r"];
 
@@ -18,7 +18,7 @@ function project(...titles: readonly string[]): string {
 const bare = { ...ENV, NO_COLOR: "1" };
 
 describe("a run that plans", () => {
-  it("says what each call was planned as, in plain lines and in the tree", async () => {
+  it("prints each call's operation, in plain lines and in the tree", async () => {
     const plain = await runHere(RUN, { cwd: project("one", "one"), env: bare });
     expect(plain.stderr.match(/^tool:result a sink_file .*$/gm)).toEqual([
       "tool:result a sink_file planned op-1",
@@ -29,14 +29,14 @@ describe("a run that plans", () => {
     expect(tree.stderr).toContain("  │ planned op-1\n");
   });
 
-  it("ends with the first of what it planned and with the command that applies it", async () => {
+  it("ends with the first of its operations and with the command that applies it", async () => {
     const { stderr } = await runHere(RUN, { cwd: project(..."abcdefgh"), env: bare });
     expect(stderr).toContain("8 planned writes: none carried out yet\n  ○ op-1  sink file: “a”\n");
     expect(stderr).toContain("  ○ op-6  sink file: “f”\n  (2 more)\n");
     expect(stderr).toContain("next: skillflow apply r\n");
   });
 
-  it("that planned nothing says nothing of a plan", async () => {
+  it("that planned nothing prints nothing about a plan", async () => {
     const { stderr } = await runHere(RUN, { cwd: project(), env: bare });
     expect(stderr).not.toContain("planned write");
     expect(stderr).toContain("next: skillflow runs show r\n");
@@ -44,7 +44,7 @@ describe("a run that plans", () => {
 });
 
 describe("runs show", () => {
-  it("tells how each operation stands, and who applied it when", async () => {
+  it("shows the state of each operation, and who applied it when", async () => {
     const { cwd, apply } = await plannedRun({ title: "one" }, { title: "boom" }, { title: "500" }, { title: "four" });
     await apply("--approve", "op-1,op-2,op-3");
     const { stdout } = await runHere(["runs", "show", "r"], { cwd, env: bare });
@@ -60,7 +60,7 @@ describe("runs show", () => {
 });
 
 describe("a review on a terminal", () => {
-  it("shows every operation to who is asked, even where all else is quiet", async () => {
+  it("shows every operation before the prompt, even with --quiet", async () => {
     const { cwd } = await plannedRun({ title: "one" }, { title: "two" });
     const asked = await runHere(["apply", "r", "--quiet"], { cwd, env: bare, isTerminal: true, answers: ["n"] });
     expect(asked.stderr).toContain("title: one\n");
@@ -69,7 +69,7 @@ describe("a review on a terminal", () => {
     expect(told.stderr).not.toContain("title: one");
   });
 
-  it("shows what hides in an input, and a text that would pass for a number as a text", async () => {
+  it("shows hidden characters of an input, and a text that looks like a number as a text", async () => {
     const { cwd } = await plannedRun({ title: "a\u202eb\u001b[31mc" }, { title: "12" });
     const { stderr } = await runHere(["apply", "r"], { cwd, env: bare, isTerminal: true, answers: ["n"] });
     expect(stderr).toContain("title: a⟨U+202E⟩b⟨U+001B⟩[31mc\n");
@@ -78,7 +78,7 @@ describe("a review on a terminal", () => {
 });
 
 describe("apply --report", () => {
-  it("writes the plan for review, applies nothing and asks nobody, without the skills' config", async () => {
+  it("writes the plan for review, applies nothing and does not prompt, without the skills' config", async () => {
     const { cwd, plan, written } = await plannedRun({ title: "one" }, { title: "two", link: "${op-1.url}" });
     const args = ["apply", "r", "--report", "md=plan.md", "--report", "html=plan.html", "--json"];
     const { code, stdout, stderr } = await runHere(args, {
@@ -97,7 +97,7 @@ describe("apply --report", () => {
     expect(readFileSync(join(cwd, "plan.html"), "utf8")).toContain('<article class="operation" id="op-2">');
   });
 
-  it("shows what came of it after an application", async () => {
+  it("shows the results after an application", async () => {
     const { cwd, apply } = await plannedRun(
       { title: "boom" },
       { title: "two", link: "${op-1.url}" },
@@ -110,7 +110,7 @@ describe("apply --report", () => {
     expect(text).toMatch(/^- \*\*State:\*\* applied by `kim@\S+`, .* UTC\n- \*\*Link:\*\* `https:\/\/sink\/three`$/m);
   });
 
-  it("takes no other kind and no place that cannot be written", async () => {
+  it("accepts no other kind and no path that cannot be written", async () => {
     const { cwd, apply, written } = await plannedRun({ title: "one" });
     const { code, stderr } = await apply("--yes", "--report", "junit=plan.xml");
     expect([code, stderr]).toEqual([2, expect.stringContaining("KIND is one of md, html")]);
@@ -120,7 +120,7 @@ describe("apply --report", () => {
 });
 
 describe("apply --json", () => {
-  it("prints a document of what kept it from beginning", async () => {
+  it("prints a document with the reason if it cannot start", async () => {
     const { cwd } = await plannedRun({ title: "one" });
     const { code, stdout } = await runHere(["apply", "r", "--yes", "--json"], { cwd, env: {} });
     expect([code, JSON.parse(stdout)]).toMatchObject([3, { run: null, status: "refused", exitCode: 3 }]);
@@ -150,7 +150,7 @@ export default defineSkill({
 `;
 
 describe("a plan of many writes", () => {
-  it("is applied in turns of the event loop, so that signals are heard and no check runs out of time for the others", async () => {
+  it("is applied without blocking the event loop, so that signals are handled and no check times out", async () => {
     const script = scriptOf(["a", "b", "c"].map((title) => ({ title })));
     const cwd = makeProject({ "w.yml": WORKFLOW, "s.json": script, "skills/sink/skill.ts": TICKER });
     await runHere(RUN, { cwd, env: ENV });
@@ -158,7 +158,7 @@ describe("a plan of many writes", () => {
     expect(toldBy(stdout).operations.map(({ result }) => result)).toEqual([{ heard: 0 }, { heard: 1 }, { heard: 2 }]);
   });
 
-  it("is shown whole to who is asked, applied in one go, and taken up where it stopped", async () => {
+  it("is shown completely before the prompt, applied in one run, and resumed where it stopped", async () => {
     const count = LONG ? 1000 : 200;
     const titles = Array.from({ length: count }, (_, index) => `issue ${index}`);
     const turns = Array.from({ length: count / 50 }, (_, turn) => titles.slice(turn * 50, turn * 50 + 50));

@@ -17,7 +17,7 @@ export default defineSkill({
 const FLOW =
   "id: flow\nname: Flow\nentry: only\nnodes:\n  only: { name: Only, instruction: Page., skills: [pager] }\nedges: []\n";
 
-/** One call after the other, with each of these as its way. */
+/** Makes one call after the other, each with one of these ways to exit. */
 function run(skill: string, ways: readonly string[] = ["usual"]) {
   const calls = ways.map((way) => ({ node: "only", calls: [{ tool: "pager_page", input: { way } }] }));
   const script = scriptOf(...calls, { node: "only", text: "done" });
@@ -40,7 +40,7 @@ const EXITS: Readonly<Record<string, readonly [string, string]>> = {
 };
 
 describe("a plug-in that ends the process", () => {
-  it("in a call fails that call and no other, in whatever way it does", async () => {
+  it("in a call fails only that call, however it exits", async () => {
     const ways = Object.entries(EXITS);
     const handlers = ways.map(([way, [handler]]) => `"${way}": async () => { ${handler} }`);
     const skill = skillOf(`await ({ ${handlers.join(", ")} })[input.way]?.(); return "paged";`);
@@ -62,14 +62,14 @@ describe("a plug-in that ends the process", () => {
     );
   });
 
-  it("whose import never ends is a fault of the command, which would otherwise end without a word", async () => {
+  it("whose import never ends is a fault of the command, which would otherwise exit silently", async () => {
     const cwd = makeProject({ "skills/pager/skill.mjs": skillOf("", "await new Promise(() => {});") });
     const ended = await runProgram(["skills", "show", "pager", "--trust-skill", "pager"], { cwd });
     expect(ended).toMatchObject({ code: 4, stdout: "" });
     expect(ended.stderr).toContain("a module whose top-level await never ends");
   });
 
-  it("in a timer of its own, outside of a run, ends the command as a fault that names the place", async () => {
+  it("in a timer, outside of a run, ends the command as a fault that names the place", async () => {
     const cwd = makeProject({
       "skills/pager/skill.mjs": skillOf("", "setTimeout(() => process.exit(7)); await new Promise(() => {});"),
     });
@@ -91,7 +91,7 @@ describe("a plug-in that ends the process", () => {
 });
 
 describe("a plug-in that fails outside of every call", () => {
-  it("is told where no run is in progress, and the command goes on", async () => {
+  it("is reported if no run is in progress, and the command continues", async () => {
     const top = 'Promise.reject(new Error("never handled")); setTimeout(() => { throw new Error("too late"); }, 1);';
     const cwd = makeProject({ "skills/pager/skill.mjs": skillOf("return 1;", top) });
     const ended = await runProgram(["skills", "list", "--json", "--trust-skill", "pager"], { cwd });

@@ -7,17 +7,17 @@ import type { RunEvent } from "../../src/core/engine/event/event.ts";
 import type { RunResult } from "../../src/core/engine/result/result.ts";
 import { digestOf, linesOf as sealedLines } from "../../src/stores/chain.ts";
 
-/** The built program as a process, in a project of its own. */
+/** Runs the built program as a process, in a separate project. */
 
 export interface ProgramOptions {
   readonly cwd: string;
-  /** Beside PATH and a HOME of its own: nothing of the tests' environment. */
+  /** In addition to PATH and a separate HOME. The tests' environment is not inherited. */
   readonly env?: Readonly<Record<string, string>>;
   readonly stdin?: string;
   readonly onStart?: (child: ChildProcess) => void;
-  /** What starts the program in its place: `prlimit --fsize=…`. */
+  /** A wrapper command that starts the program, such as `prlimit --fsize=…`. */
   readonly through?: readonly string[];
-  /** What reads the file. Node by default. */
+  /** The command that executes the file. Node by default. */
   readonly command?: readonly string[];
 }
 
@@ -29,7 +29,7 @@ export interface Ended {
   readonly stderr: string;
 }
 
-/** The program as others start it: a client of a protocol, say. */
+/** The command to start the program, for other parents, such as a client of a protocol. */
 export function programCommand(args: readonly string[]) {
   const env = { PATH: process.env.PATH ?? "", HOME: join(installation().directory, "home") };
   return { command: process.execPath, args: [installation().bin, ...args], env };
@@ -64,7 +64,7 @@ export function runAt(bin: string, args: readonly string[], options: ProgramOpti
   });
 }
 
-/** A folder with files; those that are no text are written as JSON. Removed after the tests of the file. */
+/** Creates a folder with files. Values that are not text are written as JSON. Removed after the tests of the file. */
 export function makeProject(
   files: Readonly<Record<string, unknown>> = {},
   directory = mkdtempSync(join(tmpdir(), "project-")),
@@ -77,7 +77,7 @@ export function makeProject(
   return directory;
 }
 
-/** What the desk's tools noted: a line for each time that they did something. */
+/** The log of the desk's tools: a line for each action. */
 export function linesOf(project: string, file: string): string[] {
   const path = join(project, file);
   return existsSync(path) ? readFileSync(path, "utf8").trimEnd().split("\n") : [];
@@ -92,7 +92,7 @@ export function runFile(project: string, run: string): string {
   return join(project, ".skillflow", "runs", `${run}.jsonl`);
 }
 
-/** A record that somebody made up: whoever writes a record can compute its digests. */
+/** Rebuilds a record from forged text. Any author of a record can compute its digests. */
 export function forgedRecord(text: string): string {
   const [head = "", ...events] = text.trimEnd().split("\n");
   const unsealed = events.map((line): RunEvent => {
@@ -113,7 +113,7 @@ export function removeProjects(): void {
   for (const directory of made.splice(0)) rmSync(directory, { recursive: true, force: true });
 }
 
-/** Where the built program is, with one skill more, `desk`, whose tools do what the tests need. */
+/** The built program's location, with the extra skill `desk`, whose tools do what the tests need. */
 export function installation(): { readonly directory: string; readonly bin: string } {
   const directory = inject("installation");
   if (directory === undefined) throw new Error(inject("unbuilt") ?? "No test harness is running.");

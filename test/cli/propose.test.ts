@@ -65,7 +65,7 @@ it("is planned with its diff, and applied as one branch", async () => {
   expect([unknown.code, unknown.stderr]).toEqual([2, expect.stringContaining("did you mean fix?")]);
   const verified = await runHere(["runs", "verify", id], { cwd });
   expect(verified.code).toBe(0);
-  // A policy that came after the run counts, although git push needs no other skill.
+  // A policy that was added after the run applies, even though git push needs no other skill.
   const SKILLFLOW_POLICY = join(makeProject({ "policy.yml": "skills: { allow: [github] }" }), "policy.yml");
   const barred = await runHere(["apply", id, "--yes"], { cwd, env: { SKILLFLOW_POLICY } });
   expect([barred.code, barred.stderr]).toEqual([3, expect.stringContaining("the skill workspace: policy:")]);

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { runHere } from "./in-process.ts";
 import { makeProject } from "./program.ts";
 
-/** The Skills Protocol's tools, for whoever offers them to a model. */
+/** The Skills Protocol's tools, for programs that offer them to a model. */
 
 const NAMES = [
   ...["list_skills", "describe_skill", "read_skill_file", "execute_skill"],
@@ -15,7 +15,7 @@ const schema = async (...args: string[]) => {
 };
 
 describe("schema protocol", () => {
-  it("prints the eight tools, as the document has them and as providers take them", async () => {
+  it("prints the eight tools, as in the document and in the providers' formats", async () => {
     const { tools } = await schema("protocol");
     expect(tools.map(({ name }) => name)).toEqual(NAMES);
     const ajv = new Ajv2020({ strict: false });

@@ -23,7 +23,7 @@ const never = new Promise<never>(() => undefined);
 
 interface Trouble {
   readonly when: string;
-  /** What the server does instead of answering at the second node. */
+  /** The server's behavior instead of an answer at the second node. */
   readonly answer: Scripted | Promise<Scripted>;
   readonly flags?: readonly string[];
   readonly code: number;
@@ -125,12 +125,12 @@ const TROUBLES: readonly Trouble[] = [
   },
 ];
 
-describe.concurrent("a model server", () => {
+describe.concurrent("a failing model server", () => {
   // The program waits between half of a pause and all of it before it asks again: here it is half.
   beforeAll(() => void vi.spyOn(Math, "random").mockReturnValue(0));
   afterAll(() => void vi.restoreAllMocks());
   it.each(TROUBLES)(
-    "that $when ends the run with code $code and $error, and the run goes on once it is healthy",
+    "that $when ends the run with code $code and $error, and the run can be resumed once it is healthy",
     async ({ answer, flags = [], code, error, says, resume = [] }) => {
       const cwd = makeProject({ "flow.yml": FLOW });
       const sick = await startChat((body) => (isPosting(body) ? answer : work(body)));
@@ -138,7 +138,7 @@ describe.concurrent("a model server", () => {
       try {
         const env = { OPENAI_BASE_URL: healthy.url };
         const run = ["run", "flow.yml", ...MODEL, "--run-id", "r"];
-        // Where time is short, it is short for the second node alone.
+        // A short limit applies to the second node alone.
         if (flags.length > 0) await runHere([...run, "--max-steps", "1"], { cwd, env });
         const args = flags.length > 0 ? ["resume", "r", "--max-steps", "9", ...flags] : run;
         const ended = await runHere([...args, "--json"], { cwd, env: { OPENAI_BASE_URL: sick.url } });
@@ -164,7 +164,7 @@ describe.concurrent("a model server", () => {
 });
 
 describe("a model over the wire", () => {
-  it("is asked again as soon as a busy server allows", async () => {
+  it("is called again as soon as a busy server allows", async () => {
     let asked = 0;
     const { service, env } = await start((body) => {
       asked += 1;
@@ -187,7 +187,7 @@ describe("a model over the wire", () => {
     const offered = service.bodies.flatMap((body) => body.tools ?? []).map((tool) => tool.function.name);
     const reading = ["read_result", "desk_look", "desk_config", "desk_fetch", "desk_fail", "desk_burst", "desk_hang"];
     expect(new Set(offered)).toEqual(new Set(reading));
-    expect(linesOf(cwd, "posts.txt"), "a write that is named all the same reaches no handler").toEqual([]);
+    expect(linesOf(cwd, "posts.txt"), "a write that the model calls anyway reaches no handler").toEqual([]);
     expect(denied.stderr).toContain("error: no tool is named desk_post");
     service.close();
 
@@ -196,7 +196,7 @@ describe("a model over the wire", () => {
     expect(allowing.bodies[0]?.tools?.map((tool) => tool.function.name)).toContain("desk_post");
   });
 
-  it("on this machine is asked with --offline, and no other", async () => {
+  it("on this machine is called with --offline, and no other", async () => {
     const { env } = await start(() => ({ text: "here" }));
     const cwd = makeProject({ "flow.yml": SMALL });
     expect(await runHere(["run", "flow.yml", ...MODEL, "--offline"], { cwd, env })).toMatchObject({ code: 0 });

@@ -35,14 +35,14 @@ describe("runs prune", () => {
     expect([existsSync(blobs(cwd, "r1")), existsSync(blobs(cwd, "r3"))]).toEqual([false, true]);
   });
 
-  it("keeps runs that are younger than said", async () => {
+  it("keeps runs that are younger than the given age", async () => {
     const cwd = await threeRuns();
     const ended = await runHere(["runs", "prune", "--older-than", "72h"], { cwd });
     expect(ended).toMatchObject({ code: 0, stdout: "0 runs removed\n" });
     expect(await runsOf(cwd)).toEqual(["r1", "r2", "r3"]);
   });
 
-  it("leaves a run that waits for a person's word, and says so", async () => {
+  it("keeps a run that waits for approval, and reports it", async () => {
     const asking = {
       id: "w",
       name: "W",
@@ -63,7 +63,7 @@ describe("runs prune", () => {
     [["--keep", "-1"], "--keep takes a whole number"],
     [["--keep", "some"], "--keep takes a whole number"],
     [["--older-than", "long"], "--older-than must be a duration"],
-  ])("with %j removes nothing and says why", async (flags, message) => {
+  ])("with %j removes nothing and gives the reason", async (flags, message) => {
     const cwd = makeProject();
     const ended = await runHere(["runs", "prune", ...flags], { cwd });
     expect(ended.code).toBe(2);

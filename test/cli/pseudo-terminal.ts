@@ -1,7 +1,7 @@
 import { spawnSync } from "node:child_process";
 import { type Ended, type ProgramOptions, runProgram } from "./program.ts";
 
-/** The program on a terminal, with a person who answers its questions. */
+/** The program on a terminal, with a user who answers its prompts. */
 
 /** Python's pty module makes the terminal. */
 export const hasTerminal = spawnSync("python3", ["-c", "import pty"]).status === 0;
@@ -29,7 +29,7 @@ while True:
 sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
 `;
 
-/** All that the terminal showed is in `stdout`. A question beyond the answers waits for ever. */
+/** All that the terminal showed is in `stdout`. A prompt beyond the answers waits forever. */
 export function runOnTerminal(
   args: readonly string[],
   answers: readonly string[],

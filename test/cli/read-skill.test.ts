@@ -38,7 +38,7 @@ const recordOf = (project: string) =>
   JSON.parse(readFileSync(runFile(project, "r"), "utf8").split("\n")[0] ?? "") as RunRecord;
 
 describe("skills that are read on demand", () => {
-  test("give their instruction and files to the node that lists them", async () => {
+  test("return their instruction and files to the node that lists them", async () => {
     const { ended } = await start(
       [
         reads("a", { skill_name: "notes" }, { skill_name: "maps" }),
@@ -68,7 +68,7 @@ North is up: references/legend.md.
     expect(callsAt(ended, "b")).toEqual([maps, "unknown skill: notes", "missing skill_name"]);
   });
 
-  test("name their tools in what is read as the model sees them, those too that the run has not", async () => {
+  test("name their tools in the text as the model sees them, including those that the run does not have", async () => {
     const module = `const tool = (name, more) => ({ name, description: name, input_schema: { type: "object" }, effect: "read", handler: () => 1, ...more });
 export default { id: "bench", name: "Bench", description: "d", category: "general",
   config: { key: { description: "k" } }, tools: [tool("look"), tool("act", { needs: ["key"] })] };`;
@@ -86,7 +86,7 @@ export default { id: "bench", name: "Bench", description: "d", category: "genera
     expect(ended.stderr).toContain("its text names {{nope}}, which is not one of its tools");
   });
 
-  test("give no file that is none for reading", async () => {
+  test("return no file that is not meant for reading", async () => {
     const paths = ["../notes/SKILL.md", "SKILL.md", "tools/.secret", "references/photo.png", "/etc/passwd"];
     const { ended } = await start(
       [reads("a", ...paths.map((path) => ({ skill_name: "maps", path }))), { text: "done" }, { text: "done" }],
@@ -142,7 +142,7 @@ export default { id: "bench", name: "Bench", description: "d", category: "genera
   });
 });
 
-test("in full mode read_skill is there for files alone", async () => {
+test("in full mode read_skill is offered for files alone", async () => {
   const { ended, project } = await start([
     reads("a", { skill_name: "maps", path: "references/legend.md" }, { skill_name: "notes" }),
     { node: "a", text: "done" },

@@ -202,7 +202,7 @@ describe("a recheck", () => {
     expect((await recheck([paid(recently(5), 9)]))[1].answer).toBe("held");
   });
 
-  it("is inconclusive if the repeated call returns a part only, in which the symptom is not", async () => {
+  it("is inconclusive if the repeated call returns only a part that lacks the symptom", async () => {
     const input = { ...UNTIMED, contains: "order", since: SEARCH.since, until: SEARCH.until };
     await investigate({ calls: [{ tool: "logs_search", input }], claims: [CLAIM] });
     const many = Array.from({ length: 300 }, (_, n) => paid(recently(9), n));
@@ -253,7 +253,7 @@ describe("a recheck", () => {
     expect([judged.code, judged.stderr]).toEqual([2, expect.stringContaining("skillflow feedback one right")]);
   });
 
-  it("refuses a run that is unknown or altered, and a window that is none", async () => {
+  it("refuses a run that is unknown or altered, and an invalid window", async () => {
     await investigate(found);
     const unknown = await here("recheck", "none", "--json");
     expect([unknown.code, unansweredSchema("recheck").strict().parse(JSON.parse(unknown.stdout))]).toMatchObject([

@@ -26,7 +26,7 @@ const MODEL = ["--model", "script:script.json"];
 
 const isResult = new Ajv2020.default({ strict: false }).compile(publishedSchemas().get("result") as object);
 
-describe("what cannot begin, with --json", () => {
+describe("a refusal to start, with --json", () => {
   it.each([
     [["run", "broken.yml", ...MODEL], 2, "workflow.invalid", null],
     [["run", "nothing.yml", ...MODEL], 2, "workflow.invalid", null],
@@ -41,7 +41,7 @@ describe("what cannot begin, with --json", () => {
     [["run", "needy.yml", ...MODEL, "--require-skills"], 3, "skills.missing", "flow"],
     [["resume", "nothing"], 2, "run.unknown", null],
     [["replay", "nothing"], 2, "run.unknown", null],
-  ] as const)("%j is told as a document of the published schema", async (argv, exitCode, code, workflow) => {
+  ] as const)("%j prints a document of the published schema", async (argv, exitCode, code, workflow) => {
     const ended = await runHere([...argv, "--json"], { cwd: makeProject(FILES) });
     const told = JSON.parse(ended.stdout);
     expect(isResult(told), JSON.stringify(isResult.errors)).toBe(true);
@@ -51,13 +51,13 @@ describe("what cannot begin, with --json", () => {
     expect(ended.stderr).not.toBe("");
   });
 
-  it("holds what is wrong with the workflow, with its place", async () => {
+  it("lists what is wrong with the workflow, with its place", async () => {
     const { stdout } = await runHere(["run", "broken.yml", ...MODEL, "--json"], { cwd: makeProject(FILES) });
     const [found] = JSON.parse(stdout).diagnostics;
     expect(found).toMatchObject({ severity: "error", file: "broken.yml", line: 1, field: "entry" });
   });
 
-  it("names the workflow of a run that cannot go on", async () => {
+  it("names the workflow of a run that cannot resume", async () => {
     const cwd = makeProject(FILES);
     await runHere(["run", "flow.yml", ...MODEL, "--run-id", "r"], { cwd });
     const { stdout } = await runHere(["resume", "r", "--json"], { cwd });
@@ -66,7 +66,7 @@ describe("what cannot begin, with --json", () => {
     expect(JSON.parse(again.stdout)).toMatchObject({ workflow: "flow", error: { code: "run.exists" } });
   });
 
-  it("is no document for a run that began and whose reports could not be written", async () => {
+  it("is not printed for a run that started and whose reports could not be written", async () => {
     const cwd = makeProject(FILES);
     mkdirSync(join(cwd, "out/result.json"), { recursive: true });
     const { stdout, code } = await runHere(["run", "flow.yml", ...MODEL, "--out", "out", "--json"], { cwd });
@@ -83,7 +83,7 @@ describe("what cannot begin, with --json", () => {
     [["skills", "show", "nothing"], "usage.invalid"],
     [["validate"], "usage.invalid"],
     [["rnu", "flow.yml"], "usage.invalid"],
-  ] as const)("is a document of its error where no run was asked for: %j", async (argv, code) => {
+  ] as const)("is a document of its error if no run was requested: %j", async (argv, code) => {
     const ended = await runHere([...argv, "--json"], { cwd: makeProject(FILES) });
     expect(ended.code).toBe(2);
     expect(JSON.parse(ended.stdout)).toEqual({
@@ -94,11 +94,11 @@ describe("what cannot begin, with --json", () => {
     expect(ended.stderr).not.toBe("");
   });
 
-  it("leaves the output empty without --json", async () => {
+  it("leaves stdout empty without --json", async () => {
     expect(await runHere(["run", "broken.yml", ...MODEL], { cwd: makeProject(FILES) })).toMatchObject({ stdout: "" });
   });
 
-  it("tells GitHub Actions the status too", async () => {
+  it("gives GitHub Actions the status too", async () => {
     const cwd = makeProject(FILES);
     const file = join(cwd, "outputs");
     writeFileSync(file, "");
@@ -108,7 +108,7 @@ describe("what cannot begin, with --json", () => {
   });
 });
 
-describe("a place where nothing can be written", () => {
+describe("a path that cannot be written", () => {
   it.each([
     ["--out", "/proc/x/y"],
     ["--report", "html=/proc/x/y.html"],
@@ -116,7 +116,7 @@ describe("a place where nothing can be written", () => {
     ["--out", "flow.yml/out"],
     ["--store", "/proc/x/y"],
     ["--store", "flow.yml/runs"],
-  ])("%s %s is told before anything runs", async (flag, place) => {
+  ])("%s %s is refused before anything runs", async (flag, place) => {
     const cwd = makeProject(FILES);
     const ended = await runHere(["run", "flow.yml", ...MODEL, flag, place, "--json"], { cwd });
     expect(JSON.parse(ended.stdout)).toMatchObject({ run: null, status: "refused", exitCode: 4 });
@@ -129,18 +129,18 @@ describe("a place where nothing can be written", () => {
   });
 });
 
-describe("a working directory that is gone", () => {
+describe("a working directory that no longer exists", () => {
   const leave = ["sh", "-c", 'cd in && rm -r ../in && exec "$0" "$@"'];
   const runThere = (argv: readonly string[]) =>
     runProgram(argv, { cwd: makeProject({ "in/it.txt": "" }), through: leave });
 
-  it("is told, without a stack trace", async () => {
+  it("is reported without a stack trace", async () => {
     const ended = await runThere(["doctor"]);
     expect(ended).toMatchObject({ code: 4, stdout: "" });
     expect(ended.stderr).toBe("error: the working directory no longer exists\n  change to an existing directory\n");
   });
 
-  it.each(["--help", "run --help", "--version"])("is no matter for %s, which reads nothing of it", async (words) => {
+  it.each(["--help", "run --help", "--version"])("does not matter for %s, which does not read it", async (words) => {
     const cwd = makeProject();
     const { stdout } = await runProgram(words.split(" "), { cwd });
     expect(stdout).not.toBe("");
@@ -148,7 +148,7 @@ describe("a working directory that is gone", () => {
   });
 });
 
-describe("a slip of the hand", () => {
+describe("a misspelling", () => {
   it.each([
     [["-i", "servce=a"], 'no input "servce"; did you mean "service"?'],
     [["--input", '{"srvice": "a"}'], 'no input "srvice"; did you mean "service"?'],
@@ -170,7 +170,7 @@ describe("a slip of the hand", () => {
     [["run", "flow.yml", ...MODEL, "--input", "@imput.json"], "did you mean input.json?"],
     [["run", "flow.yml", "--model", "script:scipt.json"], "did you mean script.json?"],
     [["run", "flow.yml", "--model", "replay:scipt.json"], "did you mean script.json?"],
-  ])("in the name of a file is met with the nearest one: %j", async (argv, hint) => {
+  ])("in the name of a file gets the nearest name as a hint: %j", async (argv, hint) => {
     const ended = await runHere(argv, { cwd: makeProject(FILES) });
     expect(ended).toMatchObject({ code: 2, stderr: expect.stringContaining(hint) });
   });

@@ -16,7 +16,7 @@ async function recorded(...args: string[]): Promise<string> {
 }
 
 describe("report", () => {
-  it("writes from the record what the run wrote", async () => {
+  it("writes from the record the same reports as the run", async () => {
     const cwd = await recorded("--out", "first");
     const again = await runHere(["report", "latest", "--out", "again"], { cwd });
     expect(again).toMatchObject({ code: 0, stderr: "" });
@@ -42,7 +42,7 @@ describe("report", () => {
     }
   });
 
-  it("says what is missing: a run, a kind, something to write", async () => {
+  it("reports what is missing: a run, a kind, an output", async () => {
     const cwd = await recorded();
     expect(await runHere(["report", "nobody", "--out", "x"], { cwd })).toMatchObject({
       code: 2,

@@ -66,7 +66,7 @@ describe("run_script", () => {
     ]);
   });
 
-  test("is not there where nobody trusts the skill", async () => {
+  test("is not offered if the skill is not trusted", async () => {
     expect(await run([{ path: "scripts/check.py" }])).toEqual([expect.stringContaining("run_script")]);
   });
 });

@@ -39,7 +39,7 @@ async function project(...runs: readonly (readonly string[])[]): Promise<string>
 const parse = (text: string) => JSON.parse(text);
 
 describe("runs show of a node", () => {
-  it("tells what was asked, answered and called, and what it cost", async () => {
+  it("shows prompts, answers, calls and costs", async () => {
     const cwd = await project(["r"]);
     const { code, stdout } = await runHere(["runs", "show", "r", "look", "--json"], { cwd });
     expect(code).toBe(0);
@@ -68,7 +68,7 @@ describe("runs show of a node", () => {
     expect(second.reply.parts).toEqual([{ type: "text", text: "it is broken" }]);
   });
 
-  it("reads from the top in the order in which it happened", async () => {
+  it("is printed in chronological order", async () => {
     const cwd = await project(["r"]);
     const { stdout } = await runHere(["runs", "show", "r", "look"], { cwd });
     const places = [
@@ -106,12 +106,12 @@ describe("runs show of a node", () => {
   it.each([
     ["lok", "did you mean look?"],
     ["nothing-like-it", "choose one of its nodes: look, post"],
-  ])("names the nodes that there are in place of %s", async (node, hint) => {
+  ])("names the existing nodes instead of %s", async (node, hint) => {
     const { code, stderr } = await runHere(["runs", "show", "r", node], { cwd: await project(["r"]) });
     expect([code, stderr]).toEqual([2, expect.stringContaining(hint)]);
   });
 
-  it("does not pass off as asked what this version would ask otherwise", async () => {
+  it("shows recorded prompts, not what this version would ask", async () => {
     const cwd = await project(["r"]);
     const path = runFile(cwd, "r");
     const text = readFileSync(path, "utf8").replaceAll("Look at the desk.", "Look under the desk.");
@@ -122,7 +122,7 @@ describe("runs show of a node", () => {
 });
 
 describe("runs diff", () => {
-  it("finds a replay to be the same, and says so in words", async () => {
+  it("reports a replay as the same, in words", async () => {
     const cwd = await project(["a"]);
     await runHere(["replay", "a", "--run-id", "b"], { cwd });
     const { code, stdout } = await runHere(["runs", "diff", "a", "b", "--json", "--exit-code"], { cwd });
@@ -138,7 +138,7 @@ describe("runs diff", () => {
     expect((await runHere(["runs", "diff", "a", "b"], { cwd })).stdout).toContain("✔ same path");
   });
 
-  it("tells results, calls and prompts that differ, node by node", async () => {
+  it("shows differing results, calls and prompts, node by node", async () => {
     const cwd = await project(["a"], ["b", "other.json"]);
     const { stdout } = await runHere(["runs", "diff", "a", "b", "--json"], { cwd });
     const { same, runs, path, nodes } = parse(stdout);
@@ -184,7 +184,7 @@ describe("runs diff", () => {
     });
   });
 
-  it("ends with 1 only where it is asked to and they differ", async () => {
+  it("ends with 1 only if requested and if they differ", async () => {
     const cwd = await project(["a"], ["b", "other.json"]);
     const codes = [[], ["--exit-code"], ["--exit-code", "--json"]].map(async (flags) => {
       return (await runHere(["runs", "diff", "a", "b", ...flags], { cwd })).code;
@@ -192,7 +192,7 @@ describe("runs diff", () => {
     expect(await Promise.all(codes)).toEqual([0, 1, 1]);
   });
 
-  it("reads well in 80 columns", async () => {
+  it("fits into 80 columns", async () => {
     const cwd = await project(["a"], ["b", "other.json"]);
     const { stdout } = await runHere(["runs", "diff", "a", "b"], { cwd, isTerminal: true, env: { NO_COLOR: "1" } });
     expect(Math.max(...stdout.split("\n").map((line) => line.length))).toBeLessThanOrEqual(80);
@@ -200,7 +200,7 @@ describe("runs diff", () => {
     expect(stdout).toMatch(/ {4}summary\n {6}- "it is broken"\n {6}\+ "all is well"\n/);
   });
 
-  it("takes recordings that are files", async () => {
+  it("accepts recordings that are files", async () => {
     const cwd = await project(["a"]);
     copyFileSync(runFile(cwd, "a"), `${cwd}/kept.jsonl`);
     const { code, stdout } = await runHere(["runs", "diff", "a", "kept.jsonl", "--json"], { cwd });
@@ -209,7 +209,7 @@ describe("runs diff", () => {
 });
 
 describe("runs list", () => {
-  it("tells of each run its kind, its end, what it used and when", async () => {
+  it("shows the kind, the end, the usage and the time of each run", async () => {
     const cwd = await project(
       ["a"],
       ["dry", "script.json", "--dry-run"],
@@ -246,14 +246,14 @@ describe("runs list", () => {
     });
   });
 
-  it("takes latest to be the newest of what was really done", async () => {
+  it("uses the newest real run as latest", async () => {
     const cwd = await project(["a"], ["b", "other.json"], ["dry", "script.json", "--dry-run"]);
     await runHere(["replay", "a", "--run-id", "again"], { cwd });
     const { stdout } = await runHere(["runs", "show", "latest", "--json"], { cwd });
     expect(parse(stdout).run).toBe("b");
   });
 
-  it("fits a terminal of 80 columns, and shows a long id whole", async () => {
+  it("fits a terminal of 80 columns, and shows a long id in full", async () => {
     const long = `a-very-long-name-of-a-run-${"x".repeat(90)}`;
     const cwd = await project(["a"], [long]);
     const { stdout } = await runHere(["runs", "list"], { cwd, isTerminal: true, env: { NO_COLOR: "1" } });

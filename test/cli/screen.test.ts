@@ -58,13 +58,13 @@ describe("on a narrow terminal", () => {
     );
   });
 
-  it("output that goes elsewhere is not wrapped", async () => {
+  it("output that is not on a terminal is not wrapped", async () => {
     const { stdout } = await runHere(["doctor"], { cwd: project(), columns: 40 });
     expect(Math.max(...stdout.split("\n").map((line) => line.length))).toBeGreaterThan(60);
   });
 });
 
-describe("a terminal that knows no cursor movement", () => {
+describe("a terminal without cursor movement", () => {
   it("gets plain lines", async () => {
     const argv = ["run", "flow.yml", "--model", "script:whole.json"];
     const { stderr } = await runHere(argv, { cwd: project(), isTerminal: true, env: { TERM: "dumb" } });
@@ -77,7 +77,7 @@ describe("a resumed run", () => {
   it.each([
     [true, "Look and post · run r · script:whole.json · resumed at post\n"],
     [false, "resuming r at post\n"],
-  ])("begins with what it is and where it goes on (terminal: %s)", async (isTerminal, header) => {
+  ])("begins with its id and the node where it continues (terminal: %s)", async (isTerminal, header) => {
     const cwd = project();
     await runHere(["run", "flow.yml", "--model", "script:half.json", "--run-id", "r"], { cwd });
     const { stderr } = await runHere(["resume", "r", "--model", "script:whole.json"], {
@@ -89,7 +89,7 @@ describe("a resumed run", () => {
   });
 });
 
-describe("the line that lives", () => {
+describe("the live line", () => {
   const envelope = { seq: 0, epoch: 0, run: "r", time: "2026-01-01T00:00:00Z", key: "k" };
   const entered = { ...envelope, type: "node:enter", node: "look", iteration: 1 };
   const called = { ...envelope, type: "tool:call", node: "look", id: "c1", tool: "logs_files", input: {} };
@@ -111,13 +111,13 @@ describe("the line that lives", () => {
     ["asking", [entered, done], { eval: [{ name: "j", kind: "judge", rule: "Is it true?" }] }],
     ["checking", [entered, reply], { eval: [{ name: "e", kind: "evidence", rule: { claims: "claims" } }] }],
     ["routing", [entered, reply, left], { when: "it is broken" }],
-  ])("tells what is going on: %s %#", (phase, events, { when, ...node } = {}) => {
+  ])("shows the current activity: %s %#", (phase, events, { when, ...node } = {}) => {
     const look = { ...FLOW.nodes.look, ...node };
     const flow = { ...FLOW, nodes: { ...FLOW.nodes, look }, edges: [{ from: "look", to: "post", when }] };
     expect(phasesOf((progress) => tell(progress, events), flow).at(-1)).toBe(phase);
   });
 
-  it("tells of steps without a turn, and of a resumed run from its start", () => {
+  it("shows steps without a turn, and a resumed run from its start", () => {
     const steps = { ...FLOW, nodes: { look: { name: "Look", steps: [] } } };
     expect(linesOf((progress) => tell(progress, [entered, called]), steps)).toEqual([
       expect.stringMatching(/^. look · running steps · /),
@@ -154,11 +154,11 @@ describe("the line that lives", () => {
     ["a".repeat(80), 80, 1],
     [`${"a".repeat(81)}\n\u001b[2mb\u001b[22m`, 80, 3],
     [`${"a".repeat(81)}\nb`, 40, 4],
-  ])("knows the rows that it takes: %#", (text, columns, rows) => {
+  ])("counts the rows that it occupies: %#", (text, columns, rows) => {
     expect(rowsOf(text, columns)).toBe(rows);
   });
 
-  it("tells that the next try of a model is waited for, and then that it is asked", () => {
+  it("shows that it waits for a model's retry, and then that it calls the model", () => {
     const phases = phasesOf((progress) => {
       tell(progress, [entered]);
       progress.onProgress?.({ node: "look", message: "overloaded; trying again in 5 s" });
@@ -174,7 +174,7 @@ function tell(progress: Progress, events: readonly object[]): void {
   for (const event of events) progress.onEvent(event as RunEvent);
 }
 
-/** What the line said, one after another. */
+/** The phases that the line showed, one after another. */
 function phasesOf(go: (progress: Progress) => void, flow: object = FLOW): string[] {
   return linesOf(go, flow).flatMap((line) => line.split(" · ")[2] ?? []);
 }
@@ -197,7 +197,7 @@ function linesOf(go: (progress: Progress) => void, flow: object, screen: object 
 }
 
 describe("the list of runs", () => {
-  it("tells kinds apart, and latest is the newest that really ran", async () => {
+  it("distinguishes kinds, and latest is the newest that really ran", async () => {
     const cwd = project();
     const run = ["run", "flow.yml", "--model", "script:whole.json", "--run-id"];
     await runHere([...run, "real"], { cwd });
@@ -220,7 +220,7 @@ describe("the list of runs", () => {
     expect(stripVTControlCharacters(stdout)).toMatch(/^▲ degraded again · replay · flow$/m);
   });
 
-  it("knows no latest run where there are replays alone", async () => {
+  it("has no latest run if there are replays alone", async () => {
     const cwd = project();
     await runHere(["run", "flow.yml", "--model", "script:whole.json", "--run-id", "dry", "--dry-run"], { cwd });
     const ended = await runHere(["runs", "show", "latest"], { cwd });

@@ -7,7 +7,7 @@ import { FLOW, isPosting } from "./flows.ts";
 import { runHere } from "./in-process.ts";
 import { type Ended, makeProject, readEvents, resultOf, runProgram } from "./program.ts";
 
-/** Values that must be seen nowhere but in the requests that they are for. */
+/** Values that must not appear anywhere except in the requests that they are for. */
 const SECRETS = {
   GITHUB_TOKEN: "ghp_canaryA1b2C3d4E5f6G7h8I9j0",
   OPENAI_API_KEY: "sk-canary-Z9y8X7w6V5u4T3s2R1q0",
@@ -41,7 +41,7 @@ function expectCleanRun(cwd: string, { stdout, stderr }: Ended) {
   expectCleanFiles(join(cwd, ".skillflow"), "the store");
 }
 
-/** A server that tells back whatever it was sent, key and all. */
+/** A model server that echoes everything that it was sent, key included. */
 function parrot({ messages }: ChatRequest): Scripted {
   const calls = messages.flatMap((message) => (message.role === "assistant" ? (message.tool_calls ?? []) : []));
   const turns: readonly Scripted[] = [
@@ -66,7 +66,7 @@ const files = {
 
 describe("a secret", () => {
   it.each([["--json"], ["--stream"], ["--verbose"]])(
-    "echoed by the model, by a tool's error, by a result and in the input is seen nowhere with %s",
+    "echoed by the model, by a tool's error, by a result and in the input is shown nowhere with %s",
     async (flag) => {
       const cwd = makeProject(files);
       const service = await startChat(parrot);
@@ -84,7 +84,7 @@ describe("a secret", () => {
     },
   );
 
-  it("that no skill of the run asks for is kept out all the same", async () => {
+  it("that no skill of the run declares is removed all the same", async () => {
     const cwd = makeProject({ ...files, "flow.yml": FLOW });
     const service = await startChat(parrot);
     const env = { ...SECRETS, OPENAI_BASE_URL: service.url };
@@ -94,7 +94,7 @@ describe("a secret", () => {
   });
 
   it.concurrent.each(["key", "forbidden", "server"] as const)(
-    "quoted by a server that refuses it (%s) is seen nowhere",
+    "quoted by a server that refuses it (%s) is shown nowhere",
     async (fault) => {
       const cwd = makeProject(files);
       const raw = {
@@ -121,7 +121,7 @@ describe("a secret", () => {
     ],
     ["a missing input file", ["--input", `@${SECRETS.GITHUB_TOKEN}.json`]],
     ["a model's name", ["--model", SECRETS.OPENAI_API_KEY]],
-  ])("in %s is not quoted in the complaint", async (_, args) => {
+  ])("in %s is not quoted in the error message", async (_, args) => {
     const flow = FLOW.replace("type: string,", "type: string, enum: [broken],");
     const cwd = makeProject({ "flow.yml": flow });
     const env = { ...SECRETS, OPENAI_BASE_URL: "http://127.0.0.1:1" };
@@ -146,7 +146,7 @@ describe("a secret", () => {
     expectClean(ended.stdout + ended.stderr, "the output");
   });
 
-  it("stays unseen in what is shown and resumed later", async () => {
+  it("is not shown in later output of show and resume", async () => {
     const cwd = makeProject(files);
     const service = await startChat(parrot);
     const env = { ...SECRETS, OPENAI_BASE_URL: service.url };
@@ -166,7 +166,7 @@ describe("a secret", () => {
     }
   });
 
-  it("is told to GitHub Actions, so that it masks it, and to nobody else", async () => {
+  it("is passed to GitHub Actions so that it masks it, and nowhere else", async () => {
     const cwd = makeProject(files);
     const service = await startChat(parrot);
     const env = { ...SECRETS, OPENAI_BASE_URL: service.url, GITHUB_ACTIONS: "true" };

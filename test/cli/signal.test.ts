@@ -5,7 +5,7 @@ import { runHere } from "./in-process.ts";
 import { makeProject, readEvents, resultOf } from "./program.ts";
 import { ENV, linesOf, SINK, scriptOf } from "./sink.ts";
 
-/** A person's word to a run that waits (extensions G25). */
+/** A user's decision for a waiting run. */
 
 const ASKING = `
 id: w
@@ -37,8 +37,8 @@ async function waitingRun(workflow = ASKING) {
   return { cwd, ended, signal: (...args: string[]) => runHere(["signal", "r", ...args], { cwd, env: ENV }) };
 }
 
-describe("a run that comes to an approval", () => {
-  it("ends waiting, with 7, and says at which nodes, since when, and what is asked", async () => {
+describe("a run that reaches an approval", () => {
+  it("ends as waiting, with 7, and shows the nodes, the time, and the questions", async () => {
     const { ended } = await waitingRun();
     expect(ended.code).toBe(7);
     const { status, exitCode, waiting, error } = resultOf(ended);
@@ -47,7 +47,7 @@ describe("a run that comes to an approval", () => {
     expect(waiting).toEqual(["a", "b"].map((item) => ({ node: `each[${item}]/ask`, ask: "Go on?", since })));
   });
 
-  it("has the verdict that its nodes gave so far, in its result and in the list", async () => {
+  it("has the verdict of its nodes so far, in its result and in the list", async () => {
     const cwd = makeProject({
       "w.yml":
         "id: w\nname: W\nentry: a\nverdict: a.v\nedges: [{ from: a, to: ask }]\nnodes:\n" +
@@ -60,14 +60,14 @@ describe("a run that comes to an approval", () => {
     expect(JSON.parse(stdout).runs).toMatchObject([{ status: "waiting", verdict: "broken" }]);
   });
 
-  it("still waits when it is resumed, and nothing is recorded of that", async () => {
+  it("still waits when it is resumed, and records nothing", async () => {
     const { cwd } = await waitingRun();
     const before = readEvents(cwd, "r");
     expect(await runHere(["resume", "r"], { cwd })).toMatchObject({ code: 7 });
     expect(readEvents(cwd, "r")).toEqual(before);
   });
 
-  it("is not applied before somebody has spoken", async () => {
+  it("is not applied before a decision", async () => {
     const { cwd } = await waitingRun();
     const { code, stderr } = await runHere(["apply", "r", "--yes"], { cwd });
     expect(code).toBe(2);
@@ -76,7 +76,7 @@ describe("a run that comes to an approval", () => {
 });
 
 describe("signal", () => {
-  it("records who said what and why, and carries the run on to where it waits again, and to its end", async () => {
+  it("records who decided what and why, and continues the run until it waits again, and to its end", async () => {
     const { cwd, signal } = await waitingRun();
     expect(await signal("each[a]/ask", "--approve", "--note", "go")).toMatchObject({ code: 7 });
     const { code, stdout } = await signal("each[b]/ask", "--deny", "--json");
@@ -94,7 +94,7 @@ describe("signal", () => {
     expect(items[0].data.results.ask).toEqual({ approved: true, by: expect.stringMatching(/^kim@/), note: "go" });
   });
 
-  it("records the word alone with --no-run, and resume goes on", async () => {
+  it("only records the decision with --no-run, and resume continues the run", async () => {
     const { cwd, signal } = await waitingRun();
     const recorded = await signal("each[a]/ask", "--approve", "--no-run", "--json");
     expect([recorded.code, JSON.parse(recorded.stdout)]).toEqual([0, { run: "r" }]);
@@ -105,12 +105,12 @@ describe("signal", () => {
     expect(readEvents(cwd, "r").at(-1)).toMatchObject({ status: "waiting", waiting: [{ node: "each[b]/ask" }] });
   });
 
-  describe("of several words that a run waits for", () => {
+  describe("of several pending decisions", () => {
     const BESIDE = ASKING.replace("over: input.list", "over: input.list, concurrency: 2");
     const said = (cwd: string) =>
       readEvents(cwd, "r").flatMap((event) => (event.type === "approval:given" ? [event] : []));
 
-    it("takes each alone, in any order, and resume goes on with all", async () => {
+    it("accepts each alone, in any order, and resume continues with all", async () => {
       const { cwd, signal } = await waitingRun(BESIDE);
       expect(await signal("each[b]/ask", "--deny", "--no-run")).toMatchObject({ code: 0 });
       expect(await signal("each[b]/ask", "--approve", "--no-run")).toMatchObject({ code: 2 });
@@ -126,7 +126,7 @@ describe("signal", () => {
       expect(await runHere(["runs", "verify", "r"], { cwd })).toMatchObject({ code: 0 });
     });
 
-    it("goes on with those so far once one is not for later, or resume is told to", async () => {
+    it("continues with those so far once one is given without --no-run, or on resume", async () => {
       const { cwd, signal } = await waitingRun(BESIDE);
       await signal("each[b]/ask", "--approve", "--no-run");
       expect(await signal("each[a]/ask", "--approve")).toMatchObject({ code: 0 });
@@ -138,7 +138,7 @@ describe("signal", () => {
       expect(said(cwd)).toHaveLength(2);
     });
 
-    it("applies nothing before the run has gone on with them", async () => {
+    it("applies nothing before the run has continued with them", async () => {
       const { cwd, signal } = await waitingRun(BESIDE);
       await signal("each[a]/ask", "--approve", "--no-run");
       await signal("each[b]/ask", "--approve", "--no-run");
@@ -163,7 +163,7 @@ describe("signal", () => {
     expect(readEvents(cwd, "r")).toEqual(before);
   });
 
-  it("says by whom the word was given already, once nothing waits", async () => {
+  it("names who already decided, once nothing waits", async () => {
     const { signal } = await waitingRun(ASKING.replace("over: input.list", "over: input.list, max_items: 1"));
     expect(await signal("each[a]/ask", "--approve")).toMatchObject({ code: 0 });
     const { code, stderr } = await signal("each[a]/ask", "--deny");
@@ -171,7 +171,7 @@ describe("signal", () => {
     expect(stderr).toMatch(/approved by kim@/);
   });
 
-  it.each([[[]], [["--no-run"]]])("keeps secrets out of what is recorded of a word, with %j too", async (flags) => {
+  it.each([[[]], [["--no-run"]]])("removes secrets from the recorded decision, with %j too", async (flags) => {
     const { cwd } = await waitingRun();
     const env = { ...ENV, PAGER_TOKEN: "canary-0123456789" };
     const said = ["signal", "r", "each[a]/ask", "--approve", "--note", "with canary-0123456789"];
@@ -180,7 +180,7 @@ describe("signal", () => {
     expect(words).toMatchObject([{ note: "with [redacted:PAGER_TOKEN]" }]);
   });
 
-  it("does not go on with a run whose record was altered", async () => {
+  it("does not continue a run whose record was altered", async () => {
     const { cwd, signal } = await waitingRun();
     const file = join(cwd, ".skillflow/runs/r.jsonl");
     writeFileSync(file, readFileSync(file, "utf8").replace("Go on?", "Go in?"));
@@ -189,7 +189,7 @@ describe("signal", () => {
     expect(stderr).toContain("line");
   });
 
-  it("comes too late after the timeout: resume goes on without it, as on_timeout says", async () => {
+  it("is too late after the timeout: resume continues without it, as on_timeout requires", async () => {
     const late = ASKING.replace("ask: Go on?", "ask: Go on?, timeout: 1ms, on_timeout: deny").replace(
       "over: input.list",
       "over: input.list, max_items: 1",
@@ -229,7 +229,7 @@ describe("an approval of the plan", () => {
     return { cwd, apply: () => runHere(["apply", "r", "--json"], { cwd, env: ENV }) };
   }
 
-  it("is applied without asking again, and exactly it: what was planned later wants another word", async () => {
+  it("is applied without another prompt, and exactly as approved: operations planned later need a new approval", async () => {
     const { cwd, apply } = await planned("--approve");
     const { code, stdout, stderr } = await apply();
     expect(code).toBe(0);
@@ -271,7 +271,7 @@ describe("an approval of the plan", () => {
     expect(await apply()).toMatchObject({ code: 0 });
   });
 
-  it("is not applied by itself once a later word has denied it", async () => {
+  it("is not applied by itself once a later decision has denied it", async () => {
     const twice = PLANNING.replace(
       "b: { name: B, instruction: File more., skills: [sink] }",
       "b: { name: B, approval: { ask: Sure?, of: plan } }",

@@ -67,7 +67,7 @@ export function scriptOf(wanted: readonly Wanted[]) {
   return { replies: [...calls.map((call) => ({ calls: [call] })), { text: "done" }] };
 }
 
-/** A run that planned these. */
+/** A run that planned these operations. */
 export async function plannedRun(...wanted: readonly Wanted[]) {
   const cwd = makeProject({ "w.yml": WORKFLOW, "s.json": scriptOf(wanted), "skills/sink/skill.ts": SINK });
   const { stdout, code } = await runHere(["run", "w.yml", "--model", "script:s.json", "--run-id", "r", "--json"], {

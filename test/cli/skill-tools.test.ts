@@ -76,7 +76,7 @@ const WORKFLOW = {
 
 const CALL = { tool: "count_words", input: { text: "one two  three" } };
 
-/** A run of one node whose model makes this call, in a project with this skill. */
+/** Runs one node whose model makes this call, in a project with this skill. */
 async function runWith(parts: {
   readonly files?: Readonly<Record<string, unknown>>;
   readonly call?: object;
@@ -149,7 +149,7 @@ describe.skipIf(!sandbox)("the count-words example (skipped where no sandbox wor
     };`;
   const WRITABLE = ["--trust-skill", "count-words", "--writable-workdir"];
 
-  it("reads the working directory and writes to its scratch folder, and is told so where it wants more", async () => {
+  it("reads the working directory and writes to its scratch folder, and gets an error if it tries to write elsewhere", async () => {
     const files = script("count_words.js", writing('join(__workDir, "written")'));
     const { call, cwd } = await runWith({ files });
     expect(call?.error).toContain("read-only file system");
@@ -200,7 +200,7 @@ describe.skipIf(!sandbox)("the count-words example (skipped where no sandbox wor
       expect(existsSync(join(own.cwd, name))).toBe(false);
   });
 
-  it("that throws or loops for ever fails its call, and the run goes on", async () => {
+  it("that throws or loops forever fails its call, and the run continues", async () => {
     const throwing = await runWith({
       files: script("count_words.js", "export default () => { throw new Error('no'); };"),
     });
@@ -212,7 +212,7 @@ describe.skipIf(!sandbox)("the count-words example (skipped where no sandbox wor
     expect(looping.call?.error).toBe("the call took longer than 2 s");
   });
 
-  it("sees the variables that it declares and those that are handed over, and no other", async () => {
+  it("sees the variables that it declares and those that are passed to it, and no other", async () => {
     const declaring = SKILL.replace("\n---\n", "\nconfig:\n  key: { description: Key, env: WORDS_KEY }\n---\n");
     const files = {
       "skills/count-words/SKILL.md": declaring,
@@ -236,7 +236,7 @@ describe.skipIf(!sandbox)("the count-words example (skipped where no sandbox wor
 });
 
 describe("without trust", () => {
-  it("the tool is not offered, the instruction is, and the result says why", async () => {
+  it("the tool is not offered, the instruction is, and the result gives the reason", async () => {
     const { call, ended, result, events, cwd } = await runWith({ args: [] });
     expect(call?.error).toContain("no tool is named count_words");
     expect(result.degraded).toEqual([
@@ -256,14 +256,14 @@ describe("without trust", () => {
     });
   });
 
-  it("a tool that has no script is offered all the same", async () => {
+  it("a tool without a script is offered all the same", async () => {
     const files = { "skills/count-words/tools.json": [{ name: "count_words", description: "Counts" }] };
     const { call, result } = await runWith({ files, args: [] });
     expect(call?.output).toContain('the skill_name "count-words"');
     expect(result.degraded).toEqual([]);
   });
 
-  it("a malformed manifest costs the tools, never the run", async () => {
+  it("a malformed manifest removes the tools, but does not stop the run", async () => {
     const { call, result } = await runWith({ files: { "skills/count-words/tools.json": "[{]" } });
     expect(result.status).toBe("succeeded");
     expect(call?.error).toContain("no tool is named");

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { runHere } from "./in-process.ts";
 import { makeProject } from "./program.ts";
 
-/** The registry as people see it; its JSON is in inspect.test.ts. */
+/** The registry in text output. Its JSON is in inspect.test.ts. */
 
 const files = {
   "skills/tips/SKILL.md": "---\nname: tips\ndescription: How we do it\n---\nDo it.",
@@ -49,14 +49,14 @@ describe("skills list", () => {
     });
   });
 
-  it("tells what is held back, and how to trust it", async () => {
+  it("shows untrusted code as unavailable, and how to trust it", async () => {
     const held = lineOf((await skills("list")).stdout, "count");
     expect(held?.slice(3)).toEqual(["not trusted", "instruction, the rest only with --trust-skill count"]);
     const trusted = lineOf((await skills("list", "--trust-skill", "count")).stdout, "count");
     expect(trusted?.slice(3)).toEqual(["trusted", "1 tool, instruction"]);
   });
 
-  it("tells of scripts that trust would offer, and leaves their skill as available as it is", async () => {
+  it("shows scripts that trust would offer, without a change in the skill's availability", async () => {
     const cwd = makeProject({
       "skills/checker/SKILL.md": "---\nname: checker\ndescription: Checks\n---\nRun scripts/check.py.",
       "skills/checker/scripts/check.py": "print(1)",
@@ -81,7 +81,7 @@ describe("skills list", () => {
     expect(found).toBeUndefined();
   });
 
-  it("tells what shadows what after the table", async () => {
+  it("lists shadowed skills after the table", async () => {
     const { stdout, stderr } = await skills("list");
     expect(stdout).not.toContain("shadows");
     expect(stderr).toMatch(
@@ -91,20 +91,20 @@ describe("skills list", () => {
 });
 
 describe("skills show", () => {
-  it("tells the tools by the names that a model sees, and the files", async () => {
+  it("shows the tools by the names that a model sees, and the files", async () => {
     const { stdout } = await skills("show", "count", "--trust-skill", "count");
     expect(stdout).toMatch(/write count Counts\. \(from stranger, to team\)/);
     expect(stdout).toMatch(/\nFiles\n {2}SKILL\.md\n {2}scripts\/count\.js\n {2}tools\.json\n/);
   });
 
-  it("tells that code is held back, and how to trust it", async () => {
+  it("shows that code is untrusted, and how to trust it", async () => {
     const { stdout } = await skills("show", "count");
     expect(stdout).toMatch(/its code is not trusted: --trust-skill count lets it run/);
     expect(stdout).not.toContain("\nTools\n");
   });
 });
 
-describe("what shadows a skill, or keeps it away, is told", () => {
+describe("the reason why a skill is shadowed or missing is reported", () => {
   const node = { name: "N", instruction: "Do it.", skills: ["tips", "torn"] };
   const cwd = makeProject({
     ...files,
@@ -126,7 +126,7 @@ describe("what shadows a skill, or keeps it away, is told", () => {
   });
 });
 
-describe("folders of skills that are named", () => {
+describe("folders of skills on the command line", () => {
   const skill = (from: string) => `---\nname: tips\ndescription: From ${from}\n---\nDo it.`;
   const cwd = makeProject({ "a/tips/SKILL.md": skill("a"), "b/tips/SKILL.md": skill("b") });
   const tipsOf = async (args: readonly string[], at = cwd) => {
@@ -146,7 +146,7 @@ describe("folders of skills that are named", () => {
     expect(await tipsOf(["--skills", "a"], configured)).toBe("From a");
   });
 
-  it("are told where they are not there", async () => {
+  it("are reported if they do not exist", async () => {
     const { stderr } = await runHere(["skills", "list", "--skills", "gone"], { cwd });
     expect(stderr).toMatch(/SKILLS_FOLDER_NOT_FOUND there is no folder \S+\/gone to look for skills in/);
   });

@@ -34,13 +34,13 @@ const HELLO = JSON.stringify({
   edges: [],
 });
 
-/** The parts of the program that are ready when it starts: its help, and compiled code. */
+/** The prepared parts of the program that its start uses: its help, and compiled code. */
 
-describe("what the program says of itself", () => {
+describe("the prepared help", () => {
   const answers = (): Readonly<Record<string, Readonly<Record<string, string>>>> =>
     JSON.parse(readFileSync(join(installation().directory, "dist", "answers.json"), "utf8"));
 
-  it("is written down as it would be made, for terminals of the usual widths", async () => {
+  it("is the same as generated help, for terminals of the usual widths", async () => {
     const cwd = makeProject();
     for (const [columns, ready] of Object.entries(answers())) {
       expect(Object.keys(ready)).toEqual(expect.arrayContaining(["--version", "--help", "run --help", "runs --help"]));
@@ -69,7 +69,7 @@ it.each([
   ["openai-compatible", "OPENAI", startChat],
   ["openai", "OPENAI", startOpenai],
   ["anthropic", "ANTHROPIC", startAnthropic],
-] as const)("asks a model of %s without Node's own client", async (provider, vendor, startService) => {
+] as const)("calls a model of %s without Node's own client", async (provider, vendor, startService) => {
   const service = await startService(() => ({ text: "Hello." }));
   const cwd = makeProject({ "hello.json": HELLO, "watch.cjs": WATCH });
   const env = {
@@ -88,7 +88,7 @@ it.each([
   }
 });
 
-/** Ends the process where a file that is whole is about to get its name. */
+/** Ends the process just before a complete file gets its final name. */
 const DIE = 'require("node:fs").renameSync = () => process.kill(process.pid, "SIGKILL");';
 
 describe("the code that V8 compiled", () => {
@@ -116,7 +116,9 @@ describe("the code that V8 compiled", () => {
     runAt(join(dist, "bin.js"), args, { cwd: makeProject(), env: { XDG_CACHE_HOME: cache, ...env } });
   let filled: Promise<Ended> | undefined;
   let full: string;
-  /** Fills the cache with a copy of what a first start of the shared program keeps, and gives what that start printed. */
+  /**
+   * Fills the cache with a copy of the first start's files of the shared program, and returns the output of that start.
+   */
   const fill = async () => {
     full ??= makeProject();
     filled ??= start(undefined, { XDG_CACHE_HOME: full });
@@ -192,7 +194,7 @@ describe("the code that V8 compiled", () => {
     const plain = await start(["runs", "list"]);
     const program = join(dist, "program", "runs.js");
     const text = readFileSync(program, "latin1");
-    // V8 compares the length of the source only.
+    // V8 compares only the length of the source.
     writeFileSync(program, text.replaceAll("no runs yet", "planted yet"), "latin1");
     rmSync(kept("program.runs-"));
     expect(await start(["runs", "list"])).toMatchObject({ stderr: expect.stringContaining("planted yet") });
@@ -217,7 +219,7 @@ describe("the code that V8 compiled", () => {
     expect(readdirSync(cache)).toEqual([]);
   });
 
-  it("takes at most 16 MB, and the oldest files go first", async () => {
+  it("uses at most 16 MB, and deletes the oldest files first", async () => {
     mkdirSync(folder(), { recursive: true, mode: 0o700 });
     for (const [name, seconds] of [
       ["older", 1],
@@ -230,7 +232,7 @@ describe("the code that V8 compiled", () => {
     expect(common()).toEqual(["newer", ...ONE]);
   });
 
-  it("of a killed program is removed", async () => {
+  it("of a killed program is deleted", async () => {
     const env = { NODE_OPTIONS: `--require ${join(makeProject({ "die.cjs": DIE }), "die.cjs")}` };
     expect((await start(undefined, env)).signal).toBe("SIGKILL");
     expect(names()).toEqual([expect.stringMatching(/\.\d+$/)]);
@@ -238,7 +240,7 @@ describe("the code that V8 compiled", () => {
     expect(common()).toEqual(ONE);
   });
 
-  it("includes packages that are files of their own", async () => {
+  it("includes packages that are separate files", async () => {
     dist = cpInto(makeProject(), dist);
     cpSync(join(installation().directory, "dist/vendor/openai.cjs"), join(dist, "vendor/openai.cjs"));
     const service = await startChat(() => ({ text: "Hello." }));
@@ -260,10 +262,10 @@ describe("the code that V8 compiled", () => {
   });
 
   it.each<[string, Record<string, string>]>([
-    ["is no folder", { XDG_CACHE_HOME: "/dev/null/cache" }],
+    ["is not a folder", { XDG_CACHE_HOME: "/dev/null/cache" }],
     ["is missing", { XDG_CACHE_HOME: "", HOME: "" }],
     ["is turned off", { NODE_DISABLE_COMPILE_CACHE: "1" }],
-  ])("is not kept where the cache folder %s", async (_, env) => {
+  ])("is not stored if the cache folder %s", async (_, env) => {
     expect(await start(undefined, env)).toMatchObject({ code: 0, stderr: "" });
     expect(existsSync(folder())).toBe(false);
   });

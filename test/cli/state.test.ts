@@ -42,7 +42,7 @@ async function filled(): Promise<string> {
 const state = (cwd: string, ...args: string[]) => runHere(["state", ...args], { cwd });
 
 describe("skillflow state", () => {
-  it("lists what is remembered", async () => {
+  it("lists the stored entries", async () => {
     const cwd = await filled();
     const { code, stdout } = await state(cwd, "list", "--json");
     expect(code).toBe(0);
@@ -51,7 +51,7 @@ describe("skillflow state", () => {
     expect((await state(makeBoard(), "list")).stderr).toMatch(/no states yet/);
   });
 
-  it("shows entries, inert on a terminal and whole as JSON", async () => {
+  it("shows entries, without control characters on a terminal and unabridged as JSON", async () => {
     const cwd = await filled();
     const shown = await state(cwd, "show", "board");
     expect(shown.stdout).toMatch(/fp-81 .*written by 1 run · seen 1 time/);
@@ -64,7 +64,7 @@ describe("skillflow state", () => {
     expect([unknown.code, unknown.stderr]).toEqual([2, expect.stringContaining("did you mean board?")]);
   });
 
-  it("forgets some keys, and all of them once that was said", async () => {
+  it("deletes some keys, and all of them with confirmation", async () => {
     const cwd = await filled();
     expect((await state(cwd, "forget", "board")).code).toBe(2);
     expect((await state(cwd, "forget", "board", "fp-81", "--all")).code).toBe(2);
@@ -97,7 +97,7 @@ describe("skillflow state", () => {
     expect((await words("skillflow", "state", "show", "board", "fp")).stdout).toContain("fp-81");
   });
 
-  it("looks where it is told to", async () => {
+  it("uses the place that --state names", async () => {
     const cwd = makeBoard();
     await runHere([...RUN, "--state", "memory"], { cwd });
     expect(existsSync(join(cwd, "memory", "board.jsonl"))).toBe(true);
@@ -107,8 +107,8 @@ describe("skillflow state", () => {
   });
 });
 
-describe("a run that remembers", () => {
-  it("fetches nothing of a remote while it is offline, and goes on with one of this machine", async () => {
+describe("a run with a state", () => {
+  it("fetches nothing of a remote while it is offline, and works with a place on this machine", async () => {
     const cwd = makeBoard();
     const git = (...args: string[]) => execFileSync("git", args, { cwd, stdio: "pipe" });
     git("init", "--quiet", ".");
@@ -123,7 +123,7 @@ describe("a run that remembers", () => {
     expect(await runHere(offline, { cwd })).toMatchObject({ code: 0 });
   });
 
-  it("is skipped within its cool-down, and says when the last one was and what it found", async () => {
+  it("is skipped within its cool-down, and reports when the last one was and what it found", async () => {
     const cwd = makeBoard();
     const once = [...RUN, "-i", "fingerprint=fp-1"];
     expect((await runHere([...once, "--run-id", "r1"], { cwd })).code).toBe(0);
@@ -142,7 +142,7 @@ describe("a run that remembers", () => {
     expect(runs.map(({ status }: { status: string }) => status)).toContain("skipped");
   });
 
-  it("writes what was planned once it is applied, where it is told to, and once", async () => {
+  it("writes planned entries once they are applied, in the given place, and once", async () => {
     const cwd = makeBoard();
     const planned = await runHere([...RUN, "--writes", "plan", "--run-id", "p1", "--json"], { cwd });
     expect(JSON.parse(planned.stdout).plan).toHaveLength(2);
@@ -165,7 +165,7 @@ describe("a run that remembers", () => {
     expect(entries).toMatchObject([{ key: "fp-81", runs: 1, seen: 2, data: { cause: "disk" } }]);
   });
 
-  it("ends with 4 where a line of its state is broken, and asks nobody", async () => {
+  it("ends with 4 if a line of its state is broken, and calls no model", async () => {
     const cwd = await filled();
     const file = join(cwd, ".skillflow", "state", "board.jsonl");
     const text = readFileSync(file, "utf8");
@@ -178,7 +178,7 @@ describe("a run that remembers", () => {
 });
 
 describe("a state that came with the checkout", () => {
-  it("does not count by itself, for it could keep runs from looking; one that the operator names does", async () => {
+  it("is ignored by default, because it could keep runs from looking. One that the operator names is used", async () => {
     const cwd = await filled();
     rmSync(join(cwd, ".git"), { recursive: true, force: true });
     execFileSync("git", ["init", "-q"], { cwd });

@@ -4,7 +4,7 @@ import { scriptOf } from "./flows.ts";
 import { runHere } from "./in-process.ts";
 import { makeProject, resultOf } from "./program.ts";
 
-/** What files of a skill state about the effects of their tools, and who is believed. */
+/** The effects that the files of a skill state for their tools, and when they apply. */
 
 const skillMd = (id: string, more = "") => `---\nname: ${id}\ndescription: Does it\n${more}---\nRun it.`;
 const TOOL = { description: "Looks.", parameters: {}, script: "scripts/look.py" };
@@ -46,7 +46,7 @@ async function effects(...flags: readonly string[]) {
 }
 
 describe("an effect that a skill's files state", () => {
-  it("counts if the skill is trusted, and a tool's own beats that of its SKILL.md", async () => {
+  it("applies if the skill is trusted, and a tool's own effect overrides that of its SKILL.md", async () => {
     expect(await effects(...TRUST)).toEqual({
       stated_look: "read",
       stated_change: "write",
@@ -56,11 +56,11 @@ describe("an effect that a skill's files state", () => {
     });
   });
 
-  it("counts for nothing if the skill is not trusted", async () => {
+  it("does not apply if the skill is not trusted", async () => {
     expect(new Set(Object.values(await effects()))).toEqual(new Set(["write"]));
   });
 
-  it("is beaten by what the operator says", async () => {
+  it("is overridden by the operator", async () => {
     const said = [
       "--effect",
       "stated.change=read",
@@ -76,7 +76,7 @@ describe("an effect that a skill's files state", () => {
     });
   });
 
-  it("is no unknown key", async () => {
+  it("is not reported as an unknown key", async () => {
     const cwd = makeProject(FILES);
     const { stdout, stderr } = await runHere(["skills", "lint"], { cwd, env: { HOME: cwd } });
     expect(stdout + stderr).not.toMatch(/effect/);
@@ -95,7 +95,7 @@ const FLOW = {
 };
 
 it.skipIf(!runsPython)(
-  "a reader runs where writes are planned, beside skills that write (needs a sandbox)",
+  "a reading tool runs if writes are planned, next to skills that write (needs a sandbox)",
   async () => {
     const script = scriptOf({ node: "a", calls }, { node: "a", text: "done" });
     const cwd = makeProject({ ...FILES, "w.yml": JSON.stringify(FLOW), "s.json": script });

@@ -4,7 +4,10 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { runHere } from "./in-process.ts";
 import { makeProject } from "./program.ts";
 
-/** A workflow with steps nodes at each command. No model is asked, so no key is needed. Untrusted tools count as writes. */
+/**
+ * A workflow with steps nodes, for each command. No model is called, so no key is needed. Untrusted tools count as
+ * writes.
+ */
 
 const SKILL = `export default {
   id: "gadget", name: "Desk", description: "d", category: "general", config: {},

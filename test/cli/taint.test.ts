@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { runHere } from "./in-process.ts";
 import { makeProject } from "./program.ts";
 
-/** Taint as `validate` tells it and `graph` draws it: trust 12, fine-print T19 to T23. */
+/** Taint as `validate` reports it and `graph` draws it. */
 
 interface ToolText {
   readonly name: string;
@@ -87,7 +87,7 @@ describe("graph", () => {
     for (const each of expected) expect(stdout.replaceAll("&#160;", " ").replaceAll("&#45;", "-")).toContain(each);
   });
 
-  it("draws a workflow that text from outside does not get to as ever", async () => {
+  it("draws a workflow without untrusted text as before", async () => {
     const bare = FLOW.replace("skills: [feed]", "skills: []").replace("skills: [board]", "skills: []");
     const { stdout } = await runHere(["graph", "w.yml"], { cwd: makeProject({ "w.yml": bare }) });
     expect(stdout).toContain('n0("Look"):::plain');
@@ -96,7 +96,7 @@ describe("graph", () => {
 });
 
 describe("validate", () => {
-  it("tells taint inside the workflows that nodes run where it is written", async () => {
+  it("reports taint inside inner workflows at the place where it is written", async () => {
     const [head = "", edges = ""] = FLOW.split("edges:");
     const [look = "", act = ""] = head.replace("id: w", "id: in").split("  act:");
     const inside = `${look}  act:${act}edges:${edges}`;
@@ -129,7 +129,7 @@ edges: []
     );
   });
 
-  it("tells taint as warnings, each at its node", async () => {
+  it("reports taint as warnings, each at its node", async () => {
     const { code, ok, findings, diagnostics } = await validate({});
     expect({ code, ok }).toEqual({ code: 0, ok: true });
     expect(findings).toEqual([
@@ -148,7 +148,7 @@ edges: []
     expect(lines(diagnostics).length).toBe(findings.length);
   });
 
-  it("makes errors of them with --strict", async () => {
+  it("makes them errors with --strict", async () => {
     const { code, ok, findings } = await validate({}, ["--strict"]);
     expect({ code, ok }).toEqual({ code: 2, ok: false });
     expect(lines(findings)).toEqual(["error taint.write_held act", "error taint.private_to_public act"]);
@@ -163,19 +163,19 @@ edges: []
       { "w.yml": `${FLOW}writes: allow\n`, ".skillflow.yml": "writes: plan\nlimits: { max_steps: 3 }\n" },
       {},
     ],
-  ])("tells of no write that %s has planned", async (_who, files, env) => {
+  ])("reports no write that %s has planned", async (_who, files, env) => {
     const { code, findings } = await validate(files, ["--strict"], env);
     expect(lines(findings)).toEqual(["note taint.private_to_public act"]);
     expect(code).toBe(0);
   });
 
-  it("counts the user's own file for what is done with writes", async () => {
+  it("considers the user's own file for how writes are handled", async () => {
     const home = makeProject({ ".config/skillflow/config.yml": "writes: deny\n" });
     const { findings } = await validate({}, [], { HOME: home, XDG_CONFIG_HOME: join(home, ".config") });
     expect(lines(findings)).toEqual([]);
   });
 
-  it("counts the tools of skills that cannot be used for now", async () => {
+  it("includes the tools of skills that are currently unavailable", async () => {
     const flow = FLOW.replace("skills: [board]", "skills: [unset]");
     const { findings } = await validate({ "w.yml": flow });
     expect(lines(findings)).toEqual(["warning taint.write_held act"]);
@@ -189,19 +189,19 @@ edges: []
       ["warning taint.write_held act", "warning taint.private_to_public act"],
     ],
     ["what a node denies", "    tools: { deny: [publish] }\n", ["warning taint.write_held act"]],
-  ])("goes by %s", async (_what, line, expected) => {
+  ])("uses %s", async (_what, line, expected) => {
     const flow = FLOW.replace("    skills: [board]\n", `    skills: [board]\n${line}`);
     expect(lines((await validate({ "w.yml": flow })).findings)).toEqual(expected);
   });
 
-  it("notes what follows from code that nobody trusts, and raises no note with --strict", async () => {
+  it("reports effects of untrusted code as notes, and --strict makes none of them an error", async () => {
     const { code, findings, diagnostics } = await validate({}, ["--strict"], { SKILLFLOW_TRUST_SKILL: "feed" });
     expect(lines(findings)).toEqual(["note taint.write_held act"]);
     expect(diagnostics).toEqual([]);
     expect(code).toBe(2); // SKILL_NOT_TRUSTED is a warning like others
   });
 
-  it("notes what follows from a server, which it does not start", async () => {
+  it("reports effects of a server as notes, and does not start it", async () => {
     const mcpServers = { pager: { command: "touch", args: ["started"] } };
     const home = makeProject({ ".config/skillflow/config.yml": { mcpServers } });
     const flow = FLOW.replace("skills: [feed]", "skills: [pager]").replace("skills: [board]", "skills: [pager]");
@@ -211,7 +211,7 @@ edges: []
     expect(code).toBe(0);
   });
 
-  it("goes by what the user's own file says of a server's tools", async () => {
+  it("uses the effects that the user's own file sets for a server's tools", async () => {
     const server = { command: "touch", effects: { show: "read", page: "write" }, audience: "public", reads: "private" };
     const home = makeProject({ ".config/skillflow/config.yml": { mcpServers: { pager: server } } });
     const env = { HOME: home, XDG_CONFIG_HOME: join(home, ".config") };
@@ -227,7 +227,7 @@ edges: []
     expect(await of("")).toEqual(["note taint.write_held act", "note taint.private_to_public act"]);
   });
 
-  it("tells a choice by free text, and none by declared fields", async () => {
+  it("reports a choice by free text, and none by declared fields", async () => {
     const flow = FLOW.replace("to: act }", "to: act, when: it is bad }").replace("[board]", "[]");
     expect(lines((await validate({ "w.yml": flow })).findings)).toEqual(["warning taint.free_text_route look"]);
     const output = "output: { type: object, properties: { bad: { type: boolean } } }";
@@ -235,7 +235,7 @@ edges: []
     expect(lines((await validate({ "w.yml": declared })).findings)).toEqual([]);
   });
 
-  it("tells them to people, to code scanning and to GitHub, notes as such", async () => {
+  it("reports them in text, to code scanning and to GitHub, and notes as notes", async () => {
     const files = { "w.yml": `${FLOW}writes: plan\n`, "loose.yml": FLOW, ...SKILLS };
     const place = { cwd: makeProject(files), env: TRUST };
     const text = await runHere(["validate", "w.yml", "loose.yml"], place);

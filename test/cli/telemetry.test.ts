@@ -28,7 +28,7 @@ async function collect(...answers: Parameters<typeof startCollector>): Promise<C
   return collector;
 }
 
-/** As a tree of names. */
+/** The spans as a tree of names. */
 function treeOf(spans: readonly ReceivedSpan[], parent = ""): unknown[] {
   return spans
     .filter(({ parentSpanId }) => parentSpanId === parent)
@@ -41,8 +41,8 @@ function treeOf(spans: readonly ReceivedSpan[], parent = ""): unknown[] {
 const plain = (spans: readonly ReceivedSpan[]) =>
   JSON.parse(JSON.stringify(spans, (_, value) => (typeof value === "bigint" ? String(value) : value)));
 
-describe("a run that ends where SKILLFLOW_OTLP_URL names a service", () => {
-  it("nests the runs inside it below the visits that ran them, whatever stood side by side", async () => {
+describe("a run that ends with SKILLFLOW_OTLP_URL set", () => {
+  it("nests inner runs below the visits that ran them, also if they ran side by side", async () => {
     const collector = await collect();
     const look = { nodes: { look: { name: "Look", instruction: "Look." } }, edges: [], entry: "look" };
     const each = { name: "Each", map: { over: "input.list", as: "it", key: "it", concurrency: 2 }, ...look };
@@ -62,7 +62,7 @@ describe("a run that ends where SKILLFLOW_OTLP_URL names a service", () => {
     ]);
   });
 
-  it("is told as spans that nest, by the GenAI conventions", async () => {
+  it("is exported as nested spans that follow the GenAI conventions", async () => {
     const collector = await collect();
     const cwd = makeProject(files);
     const { code } = await runHere([...RUN, "r"], { cwd, env: { SKILLFLOW_OTLP_URL: collector.url } });
@@ -84,7 +84,7 @@ describe("a run that ends where SKILLFLOW_OTLP_URL names a service", () => {
     }
   });
 
-  it("is told with its usage, its cost and its nodes", async () => {
+  it("is exported with its usage, its cost and its nodes", async () => {
     const collector = await collect();
     await runHere([...RUN, "r"], { cwd: makeProject(files), env: { SKILLFLOW_OTLP_URL: collector.url } });
     const [root, agent, chat, tool] = collector.spans;
@@ -131,7 +131,7 @@ describe("a run that ends where SKILLFLOW_OTLP_URL names a service", () => {
     });
   });
 
-  it("is told the same when it is exported later", async () => {
+  it("has the same spans when it is exported later", async () => {
     const [live, later] = [await collect(), await collect()];
     const cwd = makeProject(files);
     await runHere([...RUN, "r"], { cwd, env: { SKILLFLOW_OTLP_URL: live.url } });
@@ -140,7 +140,7 @@ describe("a run that ends where SKILLFLOW_OTLP_URL names a service", () => {
     expect(plain(later.spans)).toEqual(plain(live.spans));
   });
 
-  it("tells what was said only where that is asked for", async () => {
+  it("exports contents only if requested", async () => {
     const [quiet, telling] = [await collect(), await collect()];
     const cwd = makeProject(files);
     await runHere([...RUN, "a"], { cwd, env: { SKILLFLOW_OTLP_URL: quiet.url } });
@@ -158,7 +158,7 @@ describe("a run that ends where SKILLFLOW_OTLP_URL names a service", () => {
     ]);
   });
 
-  it("sends the headers that OpenTelemetry's variable holds, which are secrets", async () => {
+  it("sends the headers of OpenTelemetry's variable, which are secrets", async () => {
     const collector = await collect();
     const secret = "Bearer header-secret-5f1d7c";
     const env = {
@@ -178,7 +178,7 @@ describe("a run that ends where SKILLFLOW_OTLP_URL names a service", () => {
     ["refuses it", [{ status: 400 }], /answered 400/],
     ["takes a part of it", [{ body: { partialSuccess: { rejectedSpans: "2" } } }], /rejected 2 of the spans/],
     ["leads elsewhere", [{ status: 307, headers: { location: "http://127.0.0.1:9/x" } }], /answered 307/],
-  ])("warns and keeps its exit code where the service %s", async (_, answers, warning) => {
+  ])("warns and keeps its exit code if the service %s", async (_, answers, warning) => {
     const collector = await collect(answers);
     const cwd = makeProject(files);
     const { code, stderr } = await runHere([...RUN, "r", "--quiet"], {
@@ -190,7 +190,7 @@ describe("a run that ends where SKILLFLOW_OTLP_URL names a service", () => {
     expect((await runHere(["runs", "export", "r", "--otlp", again.url], { cwd })).code).toBe(4);
   });
 
-  it("warns where nobody answers, and tells nothing of the address that may be a secret", async () => {
+  it("warns if there is no answer, and does not print the address, which may contain a secret", async () => {
     const gone = await startCollector();
     await gone.close();
     const url = gone.url.replace("http://", "http://me:password-in-the-url@");
@@ -202,7 +202,7 @@ describe("a run that ends where SKILLFLOW_OTLP_URL names a service", () => {
     expect(stderr).not.toContain("password-in-the-url");
   });
 
-  it("asks again where the service says that it is worth it", async () => {
+  it("retries if the service allows it", async () => {
     const collector = await collect([{ status: 503 }, { status: 429 }]);
     const { code, stderr } = await runHere([...RUN, "r", "--quiet"], {
       cwd: makeProject(files),
@@ -218,7 +218,7 @@ describe("a run that ends where SKILLFLOW_OTLP_URL names a service", () => {
     expect(collector.requests).toEqual([]);
   });
 
-  it("tells of a resumed run what the resume added, and later both in one trace", async () => {
+  it("exports for a resumed run what the resume added, and later both in one trace", async () => {
     const [live, later] = [await collect(), await collect()];
     const cwd = makeProject(files);
     const env = { SKILLFLOW_OTLP_URL: live.url };
@@ -249,7 +249,7 @@ describe("a run that ends where SKILLFLOW_OTLP_URL names a service", () => {
     expect(new Set(live.spans.map(({ traceId }) => traceId)).size).toBe(1);
   });
 
-  it("has no error where a run waits for a decision", async () => {
+  it("has no error if a run waits for a decision", async () => {
     const collector = await collect();
     const waiting = "id: w\nname: W\nentry: ask\nnodes: { ask: { name: Ask, approval: { ask: Go on? } } }\nedges: []\n";
     const cwd = makeProject({ ...files, "w.yml": waiting });
@@ -303,7 +303,7 @@ describe("a run that ends where SKILLFLOW_OTLP_URL names a service", () => {
     expect(JSON.stringify(plain(collector.spans))).not.toContain(CANARY);
   });
 
-  it("tells a failed call and a failed node by their codes alone", async () => {
+  it("exports a failed call and a failed node with their codes alone", async () => {
     const collector = await collect();
     const script = scriptOf(
       { node: "look", calls: [{ tool: `no_such_tool_${CANARY}`, input: { text: CANARY } }] },
@@ -390,7 +390,7 @@ describe("runs export", () => {
     },
   );
 
-  it("tells the shipped recording as spans", async () => {
+  it("exports the shipped recording as spans", async () => {
     const collector = await collect();
     const { code } = await runHere(
       ["runs", "export", join(ROOT, "workflows/incident-triage.run.jsonl"), "--otlp", collector.url, "--otlp-content"],

@@ -64,7 +64,7 @@ describe("the notes of a tools.json", () => {
     expect(results[0]).toMatchObject({ error: expect.stringContaining('begins with "-"') });
   });
 
-  it("follow the profile that the project chooses", async () => {
+  it("use the profile that the project chooses", async () => {
     const files = {
       ".skillflow.yml": "skills: { descriptor: seed }\n",
       "skills/notes/SKILL.md": "---\nname: notes\n---\nSearch first.\n",
@@ -75,7 +75,7 @@ describe("the notes of a tools.json", () => {
     expect(current.ran).toEqual([]);
   });
 
-  it("are missing with the reason where a required program is", async () => {
+  it("are missing with the reason if a required program is", async () => {
     const document = "---\nmetadata: { requires: { bins: [no-such-program] } }\n---\nSearch first.\n";
     const files = { "w.yml": WORKFLOW, "skills/notes/SKILL.md": document, "skills/notes/tools.json": NOTES };
     const { stdout } = await runHere(["doctor", "w.yml", "--json"], { cwd: makeProject(files) });
@@ -95,14 +95,14 @@ describe("the notes of a tools.json", () => {
     ],
     ["a list", "seed", { query: ["a"] }, "parameter query must be a string, number, or boolean"],
     ["a text", "current", "find it", "arguments must be an object"],
-  ])("answer %s in the words of the %s profile, and run nothing", async (_, profile, input, error) => {
+  ])("answer %s with the messages of the %s profile, and run nothing", async (_, profile, input, error) => {
     const files = { ".skillflow.yml": `skills: { descriptor: ${profile} }\n` };
     const { results, ran } = await runWith(input, ["--trust-skill", "notes"], files);
     expect(results).toMatchObject([{ error }]);
     expect(ran).toEqual([]);
   });
 
-  it.each(["current", "seed"])("do without a flag that is null, in the profile %s", async (profile) => {
+  it.each(["current", "seed"])("leave out a flag that is null, in the profile %s", async (profile) => {
     const tools = JSON.parse(NOTES) as {
       tools: [{ parameters: { properties: object } }];
       execution: [{ args: object[] }];
@@ -114,7 +114,7 @@ describe("the notes of a tools.json", () => {
     expect(ran).toEqual(["search", "x"]);
   });
 
-  it("have a tool that nothing carries out, which fails when it is called", async () => {
+  it("have a tool without an implementation, which fails when it is called", async () => {
     const tools = { ...(JSON.parse(NOTES) as object), execution: [] };
     const { results, shown } = await run("x", ["--trust-skill", "notes"], { "skills/notes/tools.json": tools });
     expect(results).toMatchObject([{ error: "unknown tool: notesmd_cli_search" }]);

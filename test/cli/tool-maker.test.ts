@@ -37,7 +37,7 @@ const projectOf = (replies: readonly object[], files = {}) =>
 const callsAt = (ended: Parameters<typeof resultOf>[0], node: string) =>
   resultOf(ended).results[node]?.toolCalls.map(({ output, error }) => error ?? output);
 
-/** Whether this machine can isolate what a run defines; running it is refused where it cannot. */
+/** Whether this machine can isolate the tools that a run defines. They are refused if it cannot. */
 const isolates = await unshareSandbox(sandboxHost)
   .run({
     argv: [process.execPath, "--version"],
@@ -74,7 +74,7 @@ describe("the skill tool-maker", () => {
     });
   });
 
-  test("leaves the run as it is without that", async () => {
+  test("leaves the run unchanged without that", async () => {
     const project = projectOf([define({ persistent: "true" }), done("make"), done("plain"), done("use")]);
     const ended = await runIn(project);
     expect(ended.code).toBe(0);
@@ -141,7 +141,7 @@ describe("a tool that a run defines", () => {
     ]);
   });
 
-  it.skipIf(!isolates)("is there after a crash, from the events alone (needs namespaces)", async () => {
+  it.skipIf(!isolates)("exists after a crash, from the events alone (needs namespaces)", async () => {
     const use = call("use", ["tool-maker_add_up", { a: 2, b: 3 }]);
     const project = projectOf([define(), done("make"), done("plain"), use, done("use")]);
     const ended = await runIn(project, ALLOWED, "--run-id", "r");
@@ -174,7 +174,7 @@ describe("a tool that a run defines", () => {
     expect(defined("again").map(({ code }) => code)).toEqual(defined("r").map(({ code }) => code));
   });
 
-  test("is kept away where writes are denied", async () => {
+  test("is not offered if writes are denied", async () => {
     const denied = await runIn(
       projectOf([define(), done("make"), done("plain"), done("use")]),
       ALLOWED,
@@ -199,11 +199,11 @@ describe("a tool that a run defines", () => {
   });
 });
 
-describe("a tool that is kept", () => {
+describe("a tool that is saved", () => {
   const keep = define({ persistent: "true" });
   const remove = call("use", ["tool-maker_remove_tool", { name: "tool-maker_add_up" }]);
 
-  test("is a skill of the project, below its root wherever the run starts", async () => {
+  test("is a skill of the project, below its root from wherever the run starts", async () => {
     const project = projectOf([keep, done("make"), done("plain"), done("use")]);
     mkdirSync(join(project, ".git"));
     mkdirSync(join(project, "deep"));
@@ -234,7 +234,7 @@ describe("a tool that is kept", () => {
     expect(await later("--trust-skill", "add-up")).toEqual([23]);
   });
 
-  test("is removed with its skill, by this run or a later one", async () => {
+  test("is deleted with its skill, by this run or a later one", async () => {
     const project = projectOf([keep, done("make"), done("plain"), remove, remove, done("use")]);
     const ended = await runIn(project, ALLOWED);
     expect(callsAt(ended, "use")).toEqual([{ removed: "add_up", deleted: "skills/add-up" }, "unknown tool: add_up"]);
@@ -252,7 +252,7 @@ describe("a tool that is kept", () => {
   test.each<[string, Record<string, string>]>([
     ["a skill that people wrote", { "skills/add-up/SKILL.md": "---\nname: add-up\ndescription: mine\n---\nMine." }],
     ["any other folder", { "skills/add-up/notes.txt": "mine" }],
-  ])("does not replace %s, nor removes it", async (_, files) => {
+  ])("does not replace %s, and does not delete it", async (_, files) => {
     const project = projectOf([keep, done("make"), done("plain"), remove, done("use")], files);
     const ended = await runIn(project, ALLOWED);
     expect(callsAt(ended, "make")?.[0]).toContain("was not made by define_tool: it is not replaced");

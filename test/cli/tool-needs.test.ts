@@ -19,10 +19,10 @@ async function look(env: Readonly<Record<string, string>>) {
   return { offered: record.skills[0]?.tools.map((tool) => tool.exposed), told: skills[0]?.tools };
 }
 
-describe("a tool with needs of its own", () => {
+describe("a tool with its own requirements", () => {
   const webhook = { SLACK_WEBHOOK_URL: "http://127.0.0.1:1/hook" };
 
-  it("is not offered without them, and doctor says what it lacks", async () => {
+  it("is not offered without them, and doctor reports what is missing", async () => {
     const { offered, told } = await look(webhook);
     expect(offered).toEqual(["slack_send_message"]);
     expect(told).toContainEqual({
@@ -39,7 +39,7 @@ describe("a tool with needs of its own", () => {
     expect(offered).not.toContain("slack_search_messages");
   });
 
-  it("makes no other way of its skill needed: a bot's token does without a webhook", async () => {
+  it("makes no other option of its skill required: a bot's token is enough without a webhook", async () => {
     const { offered } = await look({ SLACK_BOT_TOKEN: "xoxb-0123456789" });
     expect(offered).toContain("slack_send_message");
   });

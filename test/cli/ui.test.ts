@@ -60,7 +60,7 @@ interface Answer {
   readonly body: string;
 }
 
-/** As a browser would not: any host, any method, any path. */
+/** Sends a request that a browser would not: any host, any method, any path. */
 function ask(path: string, options: { method?: string; headers?: Record<string, string> } = {}): Promise<Answer> {
   const { hostname: host, port } = new URL(address);
   return new Promise((resolve, reject) => {
@@ -79,7 +79,7 @@ const token = () => new URL(address).searchParams.get("token") ?? "";
 const signedIn = () => ({ headers: { cookie: `skillflow-${new URL(address).port}=${token()}` } });
 
 describe("the address", () => {
-  it("is all that is printed, and opens the door with a cookie that no script and no other site can use", async () => {
+  it("is all that is printed, and logs in with a cookie that no script and no other site can use", async () => {
     expect(address).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/\?token=[\w-]{32}$/);
     const { status, headers, body } = await ask(`/?token=${token()}`);
     expect([status, headers.location, body]).toEqual([303, "/", ""]);
@@ -92,7 +92,7 @@ describe("the address", () => {
     ["without the token", {}, 401],
     ["with another token", { headers: { authorization: "Bearer no" } }, 401],
     ["with a token of the same length", { headers: { authorization: `Bearer ${"x".repeat(32)}` } }, 401],
-  ])("lets nobody in %s", async (_, options, status) => {
+  ])("does not authenticate %s", async (_, options, status) => {
     for (const path of [
       "/",
       "/runs/good",
@@ -108,7 +108,7 @@ describe("the address", () => {
     }
   });
 
-  it("is answered under its own name alone, with the token too", async () => {
+  it("is answered under its own host name alone, with the token too", async () => {
     for (const host of ["evil.test", `localhost:${new URL(address).port}`, "127.0.0.1", "127.0.0.1:1"]) {
       const headers = { ...signedIn().headers, host };
       expect([host, (await ask("/", { headers })).status]).toEqual([host, 421]);
@@ -124,7 +124,7 @@ describe("the address", () => {
   });
 
   it.each(["//evil.test/", "/.//evil.test", "/x/../runs", "/runs/a%2fb"])(
-    "sends nobody elsewhere by %s",
+    "does not redirect elsewhere with %s",
     async (path) => {
       const { status, headers } = await ask(`${path}?token=${token()}`);
       expect([status, headers.location]).toEqual([303, path === "/runs/a%2fb" ? path : "/"]);
@@ -136,14 +136,14 @@ describe("a port", () => {
   it.each([
     ["that is taken", () => new URL(address).port, 4, "cannot listen"],
     ["that is none", () => "70000", 2, "--port takes a number up to 65535"],
-  ])("%s is said", async (_, port, code, said) => {
+  ])("%s is reported", async (_, port, code, said) => {
     const { stdout, stderr, ...ended } = await runHere(["ui", "--port", port()], { cwd });
     expect([ended.code, stdout, stderr]).toEqual([code, "", expect.stringContaining(said)]);
   });
 });
 
 describe("the pages", () => {
-  it("come with a policy that lets nothing else in, and are kept nowhere", async () => {
+  it("have a policy that loads nothing else, and are not cached", async () => {
     for (const path of ["/", "/runs/good", "/runs/none"]) {
       const { headers } = await ask(path, signedIn());
       expect(headers).toMatchObject({
@@ -159,7 +159,7 @@ describe("the pages", () => {
     expect(new Set(nonces.map(({ headers }) => headers["content-security-policy"])).size).toBe(2);
   });
 
-  it("list the runs with state, workflow, duration and cost, a stranger's text as text", async () => {
+  it("list the runs with state, workflow, duration and cost, and untrusted text as text", async () => {
     const { status, body } = await ask("/", signedIn());
     expect(status).toBe(200);
     expect(body).toContain('href="/runs/good"');
@@ -168,7 +168,7 @@ describe("the pages", () => {
     expect(body).not.toContain("<img");
   });
 
-  it("are filtered by state and text, and headed by what they found", async () => {
+  it("are filtered by state and text, with the filter as heading", async () => {
     const idsOf = async (query: string) => {
       const { runs, total } = JSON.parse((await ask(`/api/runs${query}`, signedIn())).body);
       expect(runs).toHaveLength(total);
@@ -192,7 +192,7 @@ describe("the pages", () => {
     expect(body).not.toMatch(/<img|http-equiv="Content-Security-Policy"|<script/);
   });
 
-  it("count the runs in plots that need no script, and whose numbers are text", async () => {
+  it("show statistics of the runs in plots that need no script, with numbers as text", async () => {
     await runHere(["feedback", "good", "right", "--cause", HOSTILE], { cwd });
     const { status, body, headers } = await ask("/stats?days=7", signedIn());
     expect([status, body.match(/<script|<img|style=/)]).toEqual([200, null]);
@@ -205,7 +205,7 @@ describe("the pages", () => {
     expect((await ask("/", signedIn())).body).toContain('href="/stats"');
   });
 
-  it("say that a run is not there", async () => {
+  it("report that a run does not exist", async () => {
     const { status, body } = await ask("/runs/%3Cb%3Enone", signedIn());
     expect(status).toBe(404);
     expect(body).not.toContain("<b>none");
@@ -213,7 +213,7 @@ describe("the pages", () => {
 });
 
 describe("the documents", () => {
-  it("are the list, a run's result, and its events from anywhere on", async () => {
+  it("are the list, a run's result, and its events from any position", async () => {
     const list = JSON.parse((await ask("/api/runs", signedIn())).body);
     expect(list).toMatchObject({ schema: "skillflow.runs/1", total: 2, page: 1, pages: 1, underWay: [], problems: [] });
     expect(list.runs.map(({ id }: { id: string }) => id)).toEqual(["bad", "good"]);
@@ -232,7 +232,7 @@ describe("the documents", () => {
     expect((await ask("/api/runs/good/events", after)).status).toBe(204);
   });
 
-  it("are programs' by a bearer token too, and say in JSON what is not there", async () => {
+  it("are served to programs with a bearer token too, and errors are JSON", async () => {
     const headers = { authorization: `Bearer ${token()}` };
     const { status, body } = await ask("/api/runs/none", { headers });
     expect([status, JSON.parse(body)]).toEqual([404, { error: { code: "run.unknown", message: expect.any(String) } }]);
@@ -244,7 +244,7 @@ function eventsIn(text: string): RunEvent[] {
   return [...text.matchAll(/^data: (.*)$/gm)].map(([, data = ""]) => JSON.parse(data));
 }
 
-/** A run that this process drives, a record at a time. */
+/** A run that this process drives, one record at a time. */
 async function beginRun(id: string): Promise<{ readonly journal: Journal; readonly records: RunEvent[][] }> {
   const lines = readFileSync(join(ROOT, "workflows/incident-triage.run.jsonl"), "utf8").trimEnd().split("\n");
   const [head = "", ...events] = lines;
@@ -268,8 +268,8 @@ async function go(journal: Journal, events: readonly RunEvent[]): Promise<void> 
   await journal.record(events[0]?.key ?? "", async () => bodies as EventBody[]);
 }
 
-describe("a run under way", () => {
-  it("is told event by event to whoever listens, and ends the stream with its end", async () => {
+describe("a run in progress", () => {
+  it("is streamed event by event to each listener, and its end closes the stream", async () => {
     const { journal, records } = await beginRun("streamed");
     const { host } = new URL(address);
     const gone = new AbortController();
@@ -279,7 +279,7 @@ describe("a run under way", () => {
     let text = "";
     for (const [index, record] of records.entries()) {
       if (index > 0) await go(journal, record);
-      // One after the other at first, then many between two looks.
+      // One after the other at first, then many between two polls.
       if (index > 3 && index < records.length - 1) continue;
       const last = record.at(-1)?.seq ?? 0;
       while (!text.includes(`id: ${last}\n`)) text += (await reader?.read())?.value ?? "";
@@ -306,7 +306,7 @@ describe("a run under way", () => {
   });
 
   it.skipIf(noBrowser !== undefined)(
-    `is shown in a browser as it goes, until it has ended${noBrowser === undefined ? "" : ` (${noBrowser})`}`,
+    `is updated in a browser until it has ended${noBrowser === undefined ? "" : ` (${noBrowser})`}`,
     async () => {
       const { journal, records } = await beginRun("seen");
       const { tab, close } = await openBrowser();

@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { runHere } from "./in-process.ts";
 import { makeProject } from "./program.ts";
 
-/** A run that ends because no edge applied says so wherever its outcome is shown. */
+/** A run that ends because no edge applied says so in every output. */
 
 const FLOW = `id: flow
 name: Flow
@@ -29,7 +29,7 @@ function project(edge: string, kind = "bug") {
 const RUN = ["run", "flow.yml", "--model", "script:s.json", "--run-id", "r"];
 
 describe("a run that ends because no edge applied", () => {
-  it("says so in the terminal, the result, the reports and the list", async () => {
+  it("is reported in the terminal, the result, the reports and the list", async () => {
     const cwd = project("look.note = aproved");
     await runHere(RUN, { cwd });
     const answered = await runHere(["signal", "r", "sure", "--approve", "--out", "out"], { cwd, isTerminal: true });
@@ -54,7 +54,7 @@ describe("a run that ends because no edge applied", () => {
     expect(runs).toMatchObject([{ status: "succeeded", unrouted: "sure" }]);
   });
 
-  it("does so where a value does not match, too", async () => {
+  it("is reported if a value does not match, too", async () => {
     const cwd = project("sure.approved = true", "noise");
     const { stderr, stdout } = await runHere(RUN, { cwd });
     expect(stderr + stdout).toContain('to sure: look.kind is "noise", not "bug"');
@@ -63,7 +63,7 @@ describe("a run that ends because no edge applied", () => {
   it.each([
     ["was denied", ["--deny"]],
     ["followed its last edge", ["--approve"]],
-  ])("is not meant where it %s", async (_, answer) => {
+  ])("is not reported if it %s", async (_, answer) => {
     const cwd = project("sure.approved = true");
     await runHere(RUN, { cwd });
     const ended = await runHere(["signal", "r", "sure", ...answer], { cwd });

@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { runHere } from "./in-process.ts";
 import { makeProject, readEvents } from "./program.ts";
 
-/** What a map leaves out, as earlier runs have judged it (extensions 3, `unseen`). */
+/** Items that a map skips because earlier runs have judged them (`unseen`). */
 
 const BOARD = `
 id: board
@@ -76,7 +76,7 @@ const ISSUES = [
 ];
 
 describe("a map with unseen", () => {
-  it("judges all once, keeps what it judged them by, and then leaves out what has not changed", async () => {
+  it("judges all once, stores what it judged, and then skips what has not changed", async () => {
     const { run, entries } = projectWith();
     const first = await run("r1", ISSUES);
     expect(first.items.map(({ status }) => status)).toEqual(["success", "success"]);
@@ -94,14 +94,14 @@ describe("a map with unseen", () => {
     ]);
   });
 
-  it("takes up the one that got worse, and one that is new", async () => {
+  it("judges again the one that got worse, and one that is new", async () => {
     const { run } = projectWith();
     await run("r1", ISSUES);
     const again = await run("r2", [{ id: "a", level: "fatal" }, ISSUES[1] ?? {}, { id: "c", level: "error" }]);
     expect(again.items.map(({ status }) => status)).toEqual(["success", "skipped", "success"]);
   });
 
-  it("is replayed as it was, whatever later runs have left", async () => {
+  it("is replayed as recorded, whatever later runs have stored", async () => {
     const { cwd, run } = projectWith();
     await run("r1", ISSUES);
     const replayed = await runHere(["replay", "r1", "--run-id", "p", "--json"], { cwd });
@@ -112,7 +112,7 @@ describe("a map with unseen", () => {
     );
   });
 
-  it("marks what was judged by what strangers wrote", async () => {
+  it("marks what was judged from untrusted text", async () => {
     const { run, entries } = projectWith();
     await run("r1", ISSUES);
     expect(entries()).toMatchObject([{ tainted: true }, { tainted: true }]);

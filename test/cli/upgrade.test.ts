@@ -26,7 +26,7 @@ describe("a project of 0.1.0", () => {
     expect(readEvents(cwd, "new").at(-1)).toMatchObject({ status: "waiting" });
   });
 
-  it("has a lock whose digests still count", async () => {
+  it("has a lock whose digests are still valid", async () => {
     const { cwd, run } = openProject();
     const changed = readFileSync(join(FROM, "server.mjs"), "utf8").replace("Counts the words", "Counts all words");
     cpSync(join(makeProject({ "server.mjs": changed }), "server.mjs"), join(cwd, "server.mjs"));

@@ -74,7 +74,7 @@ describe("a command line", () => {
     [["schema", "resul"], /there is no schema "resul"\n {2}did you mean result\?/],
     [["graph", "nowhere"], /nowhere/],
     [["validate"], /missing required argument/],
-  ] as const)("of %j is refused with what to do", async (args, says) => {
+  ] as const)("of %j is refused with a hint", async (args, says) => {
     const cwd = makeProject(files);
     expectRefused(await runHere(args, { cwd }), says);
     expect(existsSync(join(cwd, ".skillflow", "runs")), "nothing ran").toBe(false);
@@ -98,7 +98,7 @@ describe("a workflow file", () => {
   it.each([
     ["that is missing", "nowhere.yml", /there is no file nowhere\.yml/],
     ["that is a folder", "folder", /folder is a directory, not a workflow\n +name a workflow's file in it/],
-    ["that is no text", "binary.yml", /binary\.yml is not UTF-8 text/],
+    ["that is not text", "binary.yml", /binary\.yml is not UTF-8 text/],
     ["of 10 MB", "large.yml", /large\.yml has 9\.5 MB; a workflow may have 5 MB at most/],
     ["that is empty", "empty.yml", /empty\.yml:1:1 error SCHEMA a workflow must be a map/],
     [
@@ -108,7 +108,7 @@ describe("a workflow file", () => {
     ],
     ["that is a test", "one.test.yml", /one\.test\.yml:1:1 error SCHEMA this is a test, not a workflow\n +run it: /],
     ["that is no YAML", "broken.yml", /broken\.yml:1:5 error PARSE/],
-  ])("%s is refused with what it is", async (_, name, says) => {
+  ])("%s is refused with the reason", async (_, name, says) => {
     const cwd = makeProject({
       "folder/file": "",
       "binary.yml": "",
@@ -125,7 +125,7 @@ describe("a workflow file", () => {
     expectRefused(await runHere(["run", name, ...OK], { cwd }), says);
   });
 
-  it("is told all of its problems at once", async () => {
+  it("with several problems has all of them reported at once", async () => {
     const wrong = FLOW.replace("to: post", "to: pots")
       .replace("entry: look", "entry: lok")
       .replace("name: Post", "nam: Post");
@@ -151,7 +151,7 @@ describe("the input", () => {
   const project = () => makeProject({ ...files, "script.json": scriptOf({ text: "done" }) });
   const GOOD = { service: "checkout", count: 2 };
 
-  it("is told everything that is missing or mistyped at once", async () => {
+  it("with missing and mistyped fields has all of them reported at once", async () => {
     const given = { count: "two", urgent: "yes", tags: ["a", 1], level: "middle" };
     const ended = await run(project(), ["--input", JSON.stringify(given)]);
     expectRefused(
@@ -195,7 +195,7 @@ describe("the input", () => {
     expect(inputOf(cwd, await run(cwd, args, start))).toEqual({ ...GOOD, urgent: false });
   });
 
-  it("of standard input is refused where it is no JSON", async () => {
+  it("from standard input is refused if it is not JSON", async () => {
     const ended = await runHere(["run", "typed.yml", ...OK, "--json", "--input", "-"], { cwd: project(), stdin: "{" });
     expectRefused(ended, /standard input is not valid JSON/);
   });
@@ -218,7 +218,7 @@ describe("the input", () => {
 describe("file sources", () => {
   const context = (path: string) => `${SMALL}context: ["${path}"]\n`;
 
-  it("lie in the document's repository, else in its folder, unless --file-root says otherwise", async () => {
+  it("are in the document's repository, or its folder without one, unless --file-root names another", async () => {
     const cwd = makeProject({
       "inner/flow.yml": context("../secret.txt"),
       "secret.txt": "outside",
@@ -234,7 +234,7 @@ describe("file sources", () => {
     expectRefused(await runHere([...run, "--file-root", "inner"], { cwd }), /secret\.txt/);
   });
 
-  it("that are missing or outside are told by validate, at their place", async () => {
+  it("that are missing or outside are reported by validate, at their place", async () => {
     const cwd = makeProject({ "flow.yml": `${SMALL}context: [./gone.md, ../out.md]\n` });
     const { code, stdout } = await runHere(["validate", "flow.yml", "--json"], { cwd });
     const [missing, outside] = ["SOURCE_FILE_NOT_FOUND", "SOURCE_FILE_OUTSIDE_ROOT"].map((found) => ({ code: found }));

@@ -36,7 +36,7 @@ const bare = (all: readonly string[]) =>
   all.map((line) => line.replace(/(?:,"record":"\w{64}")?(?:,"seal":"\w{64}")?\}$/, "}"));
 
 describe("runs verify", () => {
-  it("ends with 0 for a run as it was recorded, and tells its last digest", async () => {
+  it("ends with 0 for an unaltered run, and prints its last digest", async () => {
     const ended = await verify(made, "--json");
     expect(ended.code).toBe(0);
     const digest = readEvents(made, "r").at(-1)?.seal;
@@ -56,7 +56,7 @@ describe("runs verify", () => {
     expect((await verify(cwd)).stdout).toMatch(/altered: run r\n {2}line 5 \(record \d+\): it was changed/);
   });
 
-  it("ends with 4 where a line is no event any more, was taken out or put behind the end", async () => {
+  it("ends with 4 if a line is no longer an event, was removed, or was appended after the end", async () => {
     const last = (all: readonly string[]) => JSON.parse(all.at(-1) ?? "") as { seq: number };
     for (const [change, line] of [
       [(all: readonly string[]) => all.with(3, "garbage"), 4],
@@ -91,7 +91,7 @@ describe("runs verify", () => {
     expect(resultOf(await runHere(["runs", "show", "latest", "--json"], { cwd })).run).toBe("r");
   });
 
-  it("ends with 1 for a run without an end, which a cut tail looks like, also in the middle of a line", async () => {
+  it("ends with 1 for a run without an end, as after truncation, also in the middle of a line", async () => {
     const whole = changedRun((all) => all.slice(0, -1));
     const torn = changedRun();
     writeFileSync(runFile(torn, "r"), readFileSync(runFile(torn, "r")).subarray(0, -20));
@@ -103,20 +103,20 @@ describe("runs verify", () => {
     }
   });
 
-  it("drops the torn line behind an end, which is no alteration", async () => {
+  it("ignores a torn line after an end, which is not an alteration", async () => {
     const cwd = changedRun();
     writeFileSync(runFile(cwd, "r"), '{"seq":', { flag: "a" });
     expect(await verify(cwd)).toMatchObject({ code: 0 });
   });
 
-  it("ends with 1 for a run without digests, and calls it unchained", async () => {
+  it("ends with 1 for a run without digests, and reports it as unchained", async () => {
     const ended = await verify(changedRun(bare), "--json");
     expect(ended.code).toBe(1);
     expect(verified(ended)).toMatchObject({ ok: false, ended: true, digest: null });
     expect(verified(ended).problems).toEqual([{ record: 1, line: 1, what: expect.stringContaining("unchained") }]);
   });
 
-  it("shows by a digest that was kept elsewhere that a record was written anew, cut or carried on", async () => {
+  it("shows by a separately stored digest that a record was rewritten, cut or continued", async () => {
     const kept = verified(await verify(made, "--json")).digest ?? "";
     const cwd = makeProject({ "flow.yml": FLOW, "script.json": WORKING });
     await runHere(RUN, { cwd });
@@ -134,7 +134,7 @@ describe("runs verify", () => {
     expect(await verify(made, "--digest", "")).toMatchObject({ code: 2 });
   });
 
-  it("takes a copy of a record by its path, such as the trace of --out", async () => {
+  it("accepts a copy of a record by its path, such as the trace of --out", async () => {
     expect(await runHere(["runs", "verify", "out/trace.jsonl"], { cwd: made })).toMatchObject({ code: 0 });
     const cwd = makeProject();
     copyFileSync(join(made, "out/trace.jsonl"), join(cwd, "copy.jsonl"));
@@ -144,7 +144,7 @@ describe("runs verify", () => {
     expect(await runHere(["runs", "verify", "nobody"], { cwd })).toMatchObject({ code: 2 });
   });
 
-  it("holds blobs to their ids", async () => {
+  it("checks blobs against their ids", async () => {
     const service = await startLoopback((_, response) => void response.end("line of a log\n".repeat(40_000)));
     const fetch = { calls: [{ tool: "desk_fetch", input: { text: service.url } }] };
     const cwd = makeProject({
@@ -216,7 +216,7 @@ describe("a run without digests", () => {
 });
 
 describe("a run's end", () => {
-  it("prints its last digest, and gives it to the job as an output", async () => {
+  it("prints its last digest, and passes it to the job as an output", async () => {
     const cwd = makeProject({ "flow.yml": FLOW, "script.json": WORKING, output: "" });
     const env = { GITHUB_ACTIONS: "true", GITHUB_OUTPUT: join(cwd, "output") };
     const ended = await runHere(RUN, { cwd, env });
@@ -226,7 +226,7 @@ describe("a run's end", () => {
     expect(verified(await verify(cwd, "--json")).digest).toBe(digest);
   });
 
-  it("after it was carried on has a record that holds, and another digest", async () => {
+  it("after it was continued has a valid record, and another digest", async () => {
     const cwd = makeProject({ "flow.yml": FLOW, "script.json": WORKING });
     await runHere([...RUN, "--max-steps", "1"], { cwd });
     const first = verified(await verify(cwd, "--json"));

@@ -45,14 +45,14 @@ describe.skipIf(missing !== undefined)(`workers of one database${missing ? ` (sk
     expect(runs.filter((run) => statuses.get(run) !== "succeeded")).toEqual([]);
     expect(await fleet.altered(runs)).toBe(0);
     const posts = linesOf(cwd, "posts.txt");
-    // A write that was under way when its worker was killed is in doubt, and not made again.
+    // A write that was in progress when its worker was killed is in doubt, and not repeated.
     expect(posts.length - new Set(posts).size).toBe(0);
     expect(posts.length).toBeGreaterThanOrEqual(WRITES * runs.length - 2 * concurrency * killed);
     return posts.length;
   };
 
   it(
-    `end ${RUNS} runs all right, while one worker after another is killed and replaced, and write nothing twice`,
+    `end ${RUNS} runs successfully while one worker after another is killed and replaced, and write nothing twice`,
     async () => {
       const concurrency = 8;
       const replacing: Promise<void>[] = [];
@@ -110,7 +110,7 @@ describe.skipIf(missing !== undefined)(`workers of one database${missing ? ` (sk
   );
 
   it.runIf(LONG)(
-    "carry more the more there are",
+    "complete more runs the more workers there are",
     async () => {
       const concurrency = 4;
       const { fleet } = await openProject(300, concurrency, () => undefined);

@@ -17,7 +17,7 @@ import { makeProject, runProgram } from "./program.ts";
 
 const it = oneOf(3);
 
-/** Runs with a working copy at the command line: what a model can change, what commands see, and what is left of it. */
+/** Runs with a working copy at the command line: what a model can change, what commands see, and what remains. */
 
 const WORKFLOW = `id: w
 name: W
@@ -149,7 +149,7 @@ describe("a run with a working copy", () => {
 });
 
 describe("the settings of a checkout", () => {
-  it("do not count, and are reported", async () => {
+  it("are ignored and reported", async () => {
     const cwd = project({
       ".skillflow.yml": "workspace: { commands: ['ls **'] }\n",
       ".env": "WORKSPACE_COMMANDS=ls **\n",
@@ -182,7 +182,7 @@ nodes:
 edges: []
 `;
 
-  it("is warned about until its node gets the skill, by flag or config", async () => {
+  it("causes a warning until its node gets the skill, by flag or config", async () => {
     const cwd = project({ "d.yml": DROP_IN });
     const codes = async (...more: string[]) => {
       const { stdout } = await runHere(["validate", "d.yml", "--json", ...more], { cwd });

@@ -17,7 +17,7 @@ import { hostileText } from "../../reports/hostile-text.ts";
 import { longRun, triageRun } from "../../reports/triage-run.ts";
 
 describe("masks", () => {
-  it("are one command for each secret, whole, and none for blank ones", () => {
+  it("are one command for each secret, unabridged, and none for blank ones", () => {
     expect(maskCommands(["s3cret", "s3cret", "", " ", "50%\nline"])).toEqual([
       "::add-mask::s3cret",
       "::add-mask::50%25%0Aline",
@@ -26,7 +26,7 @@ describe("masks", () => {
 });
 
 describe("annotations", () => {
-  it("stand at the finding's place, with its code and its hint", () => {
+  it("are at the finding's place, with its code and its hint", () => {
     const diagnostic = {
       severity: "warning" as const,
       code: "UNKNOWN_SKILL" as const,
@@ -42,12 +42,12 @@ describe("annotations", () => {
     );
   });
 
-  it("have no place when the finding has none", () => {
+  it("have no place if the finding has none", () => {
     const diagnostic = { severity: "error" as const, code: "IO" as const, message: "no such file", path: [] };
     expect(annotationOf(diagnostic)).toBe("::error title=IO::no such file");
   });
 
-  it("of a run say first what ended it, then what failed, what was left out and what was warned of", () => {
+  it("of a run list first its end, then failures, skills left out, and warnings", () => {
     const titles = annotationsOfRun(triageRun({ fails: true })).map((line) =>
       /^::(\w+) .*title=([^:]*)::/.exec(line)?.slice(1),
     );
@@ -59,11 +59,11 @@ describe("annotations", () => {
     ]);
   });
 
-  it("of a run are as many as are shown", () => {
+  it("of a run are limited to the number that GitHub shows", () => {
     expect(annotationsOfRun(longRun(1000))).toHaveLength(10);
   });
 
-  it("are one command each, whatever a run's texts say", () => {
+  it("are one command each, whatever a run's texts contain", () => {
     fc.assert(
       fc.property(hostileText, fc.boolean(), (text, fails) => {
         for (const line of annotationsOfRun(triageRun({ text, fails }))) {
@@ -75,11 +75,11 @@ describe("annotations", () => {
   });
 });
 
-describe("what could not begin", () => {
+describe("a refusal to start", () => {
   const refusal = (text: string, diagnostics: readonly Diagnostic[] = []) =>
     new SkillflowError("usage.invalid", text, { hint: text, diagnostics });
 
-  it("is told once, or by each of its errors at its place", () => {
+  it("is reported once, or by each of its errors at its place", () => {
     const finding = { severity: "error", code: "IO", message: "no file", path: [], file: "w.yml", line: 3 } as const;
     expect(annotationsOfRefusal(refusal("wrong"))).toEqual(["::error title=usage.invalid::wrong%0Awrong"]);
     const found = refusal("wrong", [finding, { ...finding, severity: "warning" }]);
@@ -88,7 +88,7 @@ describe("what could not begin", () => {
     expect(annotationsOfRefusal("thrown").join()).toContain("internal.fault");
   });
 
-  it("is one command and a summary without anything live, whatever its texts say", () => {
+  it("is one command and an inert summary, whatever its texts contain", () => {
     fc.assert(
       fc.property(hostileText, (text) => {
         const finding = { severity: "error", code: "IO", message: text, path: [], file: text, line: 3 } as const;
@@ -126,7 +126,7 @@ describe("the step summary", () => {
 });
 
 describe("outputs", () => {
-  it("are written under their public names", () => {
+  it("are written under their documented names", () => {
     const outputs = outputsOf(
       {
         run: "r1",
@@ -161,7 +161,7 @@ describe("outputs", () => {
     });
   });
 
-  it("read back as they were, even when a value holds the delimiter", () => {
+  it("can be read back unchanged, even if a value contains the delimiter", () => {
     const value = fc.array(fc.constantFrom("END", "END_", "\n", "status<<END", "x")).map((parts) => parts.join(""));
     fc.assert(
       fc.property(value, value, (run, reportFile) => {
@@ -186,7 +186,7 @@ describe("outputs", () => {
   });
 });
 
-/** As the runner reads GITHUB_OUTPUT. */
+/** Parses GITHUB_OUTPUT as the runner does. */
 function readOutputs(text: string): Record<string, string> {
   const outputs: Record<string, string> = {};
   const lines = text.split("\n");

@@ -26,7 +26,7 @@ describe("a finding", () => {
     );
   });
 
-  test("of a line that is too long shows what stands around its place", async () => {
+  test("of a line that is too long shows the text around its place", async () => {
     const edge = `  - { when: "${"so ".repeat(200)}", from: look, to: pots, when2: "${"so ".repeat(200)}" }\n`;
     const stderr = await told({ "w.yml": workflow(edge) });
     const [line = "", caret = ""] = stderr
@@ -36,12 +36,12 @@ describe("a finding", () => {
     expect(line.slice(caret.indexOf("^"))).toMatch(/^(pots|when2)/);
   });
 
-  test("shows no line that was written to look like more than it is", async () => {
+  test("shows no line with misleading characters", async () => {
     const stderr = await told({ "w.yml": workflow("  - { from: look, \u001b[2Jto: pots }\n") });
     expect(stderr).not.toContain("\u001b");
   });
 
-  test("shows no secret that is known here", async () => {
+  test("shows no known secret", async () => {
     const secret = "s3cr3t-token-of-the-team";
     const edge = `  - { from: look, to: "${secret}" }\n`;
     const stderr = await told({ "w.yml": workflow(edge) }, { PAGER_TOKEN: secret });
@@ -49,7 +49,7 @@ describe("a finding", () => {
     expect(stderr).not.toContain(secret);
   });
 
-  test("of a file that is reached through a link shows no line of what it leads to", async () => {
+  test("of a file that is reached through a link shows no line of the link's target", async () => {
     const elsewhere = makeProject({ "notes.txt": "first: private words\n: : :\n" });
     const cwd = makeProject({});
     symlinkSync(join(elsewhere, "notes.txt"), join(cwd, "w.yml"));
@@ -58,14 +58,14 @@ describe("a finding", () => {
     expect(stderr).not.toContain("│");
   });
 
-  test("of a document with errors stands beside those that need no sound document", async () => {
+  test("of a document with errors is printed before those that need a valid document", async () => {
     const source = "rules: [{ file: ./nowhere.md }]\n";
     const stderr = await told({ "w.yml": workflow("  - { from: look, to: pots }\n", source) });
     expect(stderr).toContain("SOURCE_FILE_NOT_FOUND");
     expect(stderr.indexOf("SOURCE_FILE_NOT_FOUND")).toBeLessThan(stderr.indexOf("UNKNOWN_EDGE_TARGET"));
   });
 
-  test("names a tool that no skill of the node has", async () => {
+  test("reports a tool that no skill of the node has", async () => {
     const stderr = await told({
       "w.yml": workflow("  - { from: look, to: post }\n").replace(
         "instruction: Look.",

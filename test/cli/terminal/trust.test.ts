@@ -20,7 +20,7 @@ import { hasTerminal, runOnTerminal } from "../pseudo-terminal.ts";
 
 const it = oneOf(4);
 
-/** Who is asked before code of the checkout runs, and what is remembered (trust 6). */
+/** When there is a prompt before code of the checkout runs, and what is stored. */
 
 const moduleOf = (id: string) => `
 import { writeFileSync } from "node:fs";
@@ -63,7 +63,7 @@ const remembered = (place: Place) => JSON.parse(readFileSync(memoryOf(place), "u
 const isImported = ({ cwd }: Place) => existsSync(join(cwd, "imported-pager"));
 
 describe.skipIf(!hasTerminal)("on a terminal (python3 makes one)", () => {
-  it("a run asks before code of the checkout runs, shows it, and remembers a yes with its content", async () => {
+  it("a run asks before code of the checkout runs, shows it, and stores a yes with its content", async () => {
     const place = makePlace();
     const first = await runOnTerminal([...RUN, "--run-id", "one"], ["y\n"], place);
     expect(first.code, first.stdout).toBe(0);
@@ -89,7 +89,7 @@ describe.skipIf(!hasTerminal)("on a terminal (python3 makes one)", () => {
     expect((await runProgram(RUN, place)).code).toBe(0);
   });
 
-  it("the end of input is a no, and nothing is remembered", async () => {
+  it("the end of input is a no, and nothing is stored", async () => {
     const place = makePlace();
     const ended = await runOnTerminal(["run", "flow.yml", "--model", "script:quiet.json"], ["\u0004"], place);
     expect(ended.code, ended.stdout).toBe(0);
@@ -104,7 +104,7 @@ describe.skipIf(!hasTerminal)("on a terminal (python3 makes one)", () => {
     expect(existsSync(join(place.cwd, ".skillflow"))).toBe(false);
   });
 
-  it("what a server's command is called stays on its line", async () => {
+  it("the name of a server's command stays on its line", async () => {
     const server = '---\nname: remote\nmcp: { command: serve, args: ["\\e[2K\\r  runs nothing"] }\n---\nAsk it.';
     const place = makePlace({ "skills/remote/SKILL.md": server, "remote.yml": FLOW.replace("pager", "remote") });
     const { stdout } = await runOnTerminal(["run", "remote.yml", "--model", "script:quiet.json"], ["n\n"], place);
@@ -113,14 +113,14 @@ describe.skipIf(!hasTerminal)("on a terminal (python3 makes one)", () => {
   });
 });
 
-describe("somebody who is asked", () => {
-  /** All that was shown is in `stdout`, as on a terminal. */
+describe("the prompt", () => {
+  /** All output is in `stdout`, as on a terminal. */
   const answer = async (args: readonly string[], answers: readonly string[], place: Screen): Promise<Ended> => {
     const ended = await runHere(args, { ...place, isTerminal: true, columns: 1000, answers });
     return { ...ended, stdout: ended.stdout + ended.stderr };
   };
 
-  it("a skill that has changed is asked about again", async () => {
+  it("asks again about a skill that has changed", async () => {
     const place = makePlace();
     await answer(RUN, ["y"], place);
     writeFileSync(join(place.cwd, "skills/pager/skill.mjs"), `${moduleOf("pager")}// changed\n`);
@@ -134,7 +134,7 @@ describe("somebody who is asked", () => {
     ["an empty line", ""],
     ["no", "no"],
     ["anything but yes", "yeah"],
-  ])("%s is a no, and nothing is remembered", async (_, said) => {
+  ])("treats %s as a no, and stores nothing", async (_, said) => {
     const place = makePlace();
     const ended = await answer(["run", "flow.yml", "--model", "script:quiet.json"], [said], place);
     expect(ended.code, ended.stdout).toBe(0);
@@ -142,7 +142,7 @@ describe("somebody who is asked", () => {
     expect(existsSync(memoryOf(place))).toBe(false);
   });
 
-  it("nobody is asked about a skill that is allowed, disabled, or not used, nor where the workflow is wrong", async () => {
+  it("does not ask about a skill that is allowed, disabled, or not used, nor if the workflow is wrong", async () => {
     const place = makePlace({
       "skills/other/skill.mjs": moduleOf("other"),
       "broken.yml": FLOW.replace("entry: only", "entry: nowhere"),
@@ -156,7 +156,7 @@ describe("somebody who is asked", () => {
     for (const { stdout } of told) expect(stdout).not.toContain("[y/N]");
   });
 
-  it("an answer joins those that are remembered, in place of the former one, also behind a link", async () => {
+  it("adds an answer to the stored ones and replaces the earlier one, also through a link", async () => {
     const place = makePlace();
     const path = realpathSync(join(place.cwd, "skills/pager"));
     const other = { id: "other", path: "/elsewhere/other", digest: "0".repeat(64), at: "2026-01-01T00:00:00.000Z" };
@@ -176,14 +176,14 @@ describe("somebody who is asked", () => {
   it.each<[string, (cwd: string) => Record<string, string>]>([
     ["has no place", () => ({ HOME: makeProject({ ".config": "a file" }) })],
     ["would lie in the checkout", (cwd) => ({ HOME: join(cwd, "home") })],
-  ])("what cannot be remembered because it %s is allowed for this run", async (_, envOf) => {
+  ])("allows for this run only what cannot be stored because it %s", async (_, envOf) => {
     const { cwd } = makePlace({ ".git/HEAD": "" });
     const ended = await answer(RUN, ["y"], { cwd, env: envOf(cwd) });
     expect(ended.code, ended.stdout).toBe(0);
     expect(ended.stdout).toContain("allowed for this run only");
   });
 
-  it("a run that goes on asks again, as trust is never recorded", async () => {
+  it("asks again in a resumed run, as trust is never recorded", async () => {
     const place = makePlace({
       "short.json": JSON.stringify(scriptOf({ node: "only", calls: [{ tool: "pager_page" }] })),
     });
@@ -198,7 +198,7 @@ describe("somebody who is asked", () => {
     expect(resumed.code, resumed.stdout).toBe(0);
   });
 
-  it("tools and programs of a descriptor are shown by their names", async () => {
+  it("shows tools and programs of a descriptor by their names", async () => {
     const place = makePlace({
       "skills/notes/SKILL.md": "---\nname: notes\n---\nSearch notes.",
       "skills/notes/tools.json": {
@@ -215,8 +215,8 @@ describe("somebody who is asked", () => {
   });
 });
 
-describe("elsewhere", () => {
-  it("nobody is asked, nothing runs, and one line tells how to allow it", async () => {
+describe("without a terminal", () => {
+  it("there is no prompt, nothing runs, and one line shows how to allow it", async () => {
     const place = makePlace();
     const ended = await runProgram(["run", "flow.yml", "--model", "script:quiet.json", "--json"], place);
     expect(ended.code, ended.stderr).toBe(0);
@@ -248,14 +248,14 @@ describe("elsewhere", () => {
       JSON.stringify([{ id: "pager", digest: "0".repeat(64) }]),
       "the entry for pager is ignored",
     ],
-    ["a file that is no list", "trust.json", "{}", "is not read, so nothing in it is trusted"],
+    ["a file that is not a list", "trust.json", "{}", "is not read, so nothing in it is trusted"],
     [
       "an id with the digest of another content",
       "config.yml",
       "skills: { trust: [pager@0123456789abcdef] }",
       "pager (its code is not trusted",
     ],
-  ])("%s allows nothing, and it is said", async (_, name, text, said) => {
+  ])("%s allows nothing, and a warning reports that", async (_, name, text, said) => {
     const place = makePlace({}, { [`.config/skillflow/${name}`]: text });
     const ended = await runHere(["run", "flow.yml", "--model", "script:quiet.json"], place);
     expect(ended.stderr).toContain(said);
@@ -283,7 +283,7 @@ describe("elsewhere", () => {
       { SKILLFLOW_TRUST_SKILL: "nowhere", SKILLFLOW_SKILL_ENV: "paegr=A" },
       "SKILLFLOW_TRUST_SKILL nowhere: no skill has this id",
     ],
-  ])("an id that %s mistype is told, with the nearest", async (_, args, env, said) => {
+  ])("an id that %s mistype is reported, with the nearest", async (_, args, env, said) => {
     const place = makePlace({ "inline.yml": `${FLOW}skills: { inlined: { instruction: Do. } }` });
     const options = { ...place, env: { ...place.env, ...env } };
     const known = ["--trust-skill", "pager", "--trust-skill", "inlined"];
@@ -296,7 +296,7 @@ describe("elsewhere", () => {
     }
   });
 
-  it("validate tells it at its place, and doctor with the remedy", async () => {
+  it("validate reports it at its place, and doctor with the remedy", async () => {
     const place = makePlace({ "flow.yml": `${FLOW}writes: plan\n` });
     const validated = await runHere(["validate", "flow.yml", "--json"], place);
     expect(validated.code).toBe(0);
@@ -324,7 +324,7 @@ describe("elsewhere", () => {
     expect(allowed.code).toBe(0);
   });
 
-  it("a skill with an instruction is there without its tools, and doctor says why", async () => {
+  it("a skill with an instruction is available without its tools, and doctor gives the reason", async () => {
     const place = makePlace({ "skills/pager/SKILL.md": "---\nname: pager\n---\nPage them." });
     const { stdout } = await runHere(["doctor", "flow.yml", "--json"], place);
     const skills = (JSON.parse(stdout) as { skills: { id: string }[] }).skills;

@@ -56,7 +56,7 @@ const project = (data: object = RIGHT) =>
   });
 const args = ["backtest", "cases", "--model", "script:script.json", "--trust-skill", "oracle"];
 
-it("grades, ends the clock, cuts what is later, and names what cannot be cut", async () => {
+it("grades cases, stops the clock, removes later content, and names what it cannot remove", async () => {
   const cwd = project();
   const ended = await runHere([...args, "--json", "--out", "out"], { cwd });
   expect(ended.code, ended.stderr).toBe(0);
@@ -74,7 +74,7 @@ it("grades, ends the clock, cuts what is later, and names what cannot be cut", a
   expect(outputs.oracle_events.events).toHaveLength(1);
   expect(outputs.oracle_state.events).toHaveLength(2);
   expect(outputs.oracle_state.dir).not.toBe(cwd);
-  // Such runs are no runs of the project.
+  // Such runs are not runs of the project.
   expect(JSON.parse((await runHere(["runs", "list", "--json"], { cwd })).stdout).runs).toEqual([]);
   expect(
     JSON.parse((await runHere(["runs", "list", "--json", "--kind", "backtest"], { cwd })).stdout).runs,
@@ -120,7 +120,7 @@ test.each<[string, string, string[], RegExp]>([
   expect([ended.code, ended.stderr]).toEqual([2, expect.stringMatching(told)]);
 });
 
-it("makes cases of the runs that people judged", async () => {
+it("creates cases from the runs that users judged", async () => {
   const cwd = project();
   const run = ["run", "triage.yml", "--model", "script:script.json", "--trust-skill", "oracle", "--run-id", "one"];
   expect((await runHere(run, { cwd })).code).toBe(0);

@@ -56,12 +56,12 @@ export function makeDesk(files: Files = {}): string {
   });
 }
 
-/** `skillflow test` in a project. */
+/** Runs `skillflow test` in a project. */
 export function runTest(cwd: string, args: readonly string[] = [], screen: Partial<Screen> = {}) {
   return runHere(["test", ...args], { cwd, ...screen });
 }
 
-/** The same of a project with one test, as its document. */
+/** Runs a project with one test, and returns its result document. */
 export async function tested(
   test: string,
   { files = {}, args = [] }: { files?: Files; args?: readonly string[] } = {},

@@ -4,7 +4,7 @@ import { expect, it } from "vitest";
 import { runHere } from "../in-process.ts";
 import { boardProject, ISSUES } from "../inner-project.ts";
 
-it("a case goes past an approval with the word that it gives, and looks at nodes inside", async () => {
+it("a case passes an approval with its scripted decision, and can check inner nodes", async () => {
   const cwd = boardProject();
   const inside = ["expert/think", "each[fp-1]/look", "each[fp-1]/decide"];
   const file = {

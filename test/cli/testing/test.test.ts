@@ -14,7 +14,7 @@ const GOOD = `{
       evidence: { dropped: 0 }, cost_usd: { at_most: 0.5 }, tokens: { at_most: 1000 } }`;
 
 describe("a case", () => {
-  it("passes without any config, network or trust where everything is as expected", async () => {
+  it("passes without any config, network or trust if everything is as expected", async () => {
     const { ended, document } = await tested(caseOf(GOOD));
     expect(ended).toMatchObject({ code: 0 });
     expect(document).toEqual({
@@ -52,20 +52,20 @@ describe("a case", () => {
     ["evidence", "{ evidence: { claims: { at_least: 1 } } }", { path: "evidence.claims", actual: 0 }],
     ["cost_usd", "{ cost_usd: { at_least: 1 } }", { path: "cost_usd", actual: 0 }],
     ["tokens", "{ tokens: { at_most: 1 } }", { path: "tokens" }],
-  ])("fails by its %s alone", async (_what, expected, failure) => {
+  ])("fails because of its %s alone", async (_what, expected, failure) => {
     const { ended, failures } = await tested(caseOf(expected));
     expect(ended.code).toBe(1);
     expect(failures).toMatchObject([failure]);
   });
 
-  it("has to succeed where it says nothing else", async () => {
+  it("must succeed by default", async () => {
     const short = SCRIPT.split("  - node: assess")[0] ?? "";
     const { failures } = await tested(caseOf("{ path: [gather, assess] }"), { files: { "triage.script.yml": short } });
     expect(failures).toMatchObject([{ path: "status", expected: "succeeded", actual: "failed" }]);
     expect(failures[0].message).toContain("the script has no work reply left for node assess");
   });
 
-  it("takes the quantifiers of paths", async () => {
+  it("accepts the quantifiers of paths", async () => {
     const script = SCRIPT.replace("{ n: 3 }", "{ n: 3, list: [{ x: 1 }, { x: 2 }] }");
     const files = {
       "triage.script.yml": script,
@@ -92,7 +92,7 @@ describe("fixtures", () => {
   const answeredBy = (rows: string) =>
     caseOf("{ called: [sentry_get_issue] }").replace(/sentry_get_issue: \[.*\]/, `sentry_get_issue: ${rows}`);
 
-  it("answer by the first row that fits, as often as it is asked", async () => {
+  it("answer with the first row that fits, as often as the tool is called", async () => {
     const twice = SCRIPT.replace(
       "calls: [{ tool: sentry_get_issue, input: { issue: APP-14 } }]",
       "calls: [{ tool: sentry_get_issue, input: { issue: A-1 } }, { tool: sentry_get_issue, input: { issue: B-1 } }]",
@@ -111,14 +111,14 @@ describe("fixtures", () => {
     ["no row fits", answeredBy("[{ when: { issue: X }, output: 1 }]")],
     ["there is no row", answeredBy("[]")],
     ["the tool has no entry", caseOf("{ called: [sentry_get_issue] }").replace(/tools:[\s\S]*?\ncases/, "cases")],
-  ])("are wanted: the case fails where %s", async (_what, text) => {
+  ])("are required: the case fails if %s", async (_what, text) => {
     const { ended, failures } = await tested(text);
     expect(ended.code).toBe(1);
     expect(failures).toMatchObject([{ path: "tools.sentry_get_issue", actual: { issue: "APP-14" } }]);
     expect(failures[0].message).toContain("no fixture for sentry_get_issue");
   });
 
-  it("that are missing are told once where the tool was not to be called", async () => {
+  it("that are missing are reported once if the tool was not expected to be called", async () => {
     const text = answeredBy("[]").replace("called:", "not_called:");
     expect((await tested(text)).failures).toMatchObject([{ path: "not_called" }]);
   });
@@ -130,7 +130,7 @@ describe("fixtures", () => {
     expect(events.find((event) => event.type === "tool:result")).toMatchObject({ error: "404: gone" });
   });
 
-  it("answer writes too, whatever is planned, and what was planned is told", async () => {
+  it("answer writes too, whether or not they are planned, and the plan is reported", async () => {
     const text = caseOf("{ planned: [{ tool: linear_create_issue }], called: [linear_create_issue] }").replace(
       "cases:",
       "  linear_create_issue: [{ output: { url: https://tracker/1 } }]\ncases:",
@@ -146,7 +146,7 @@ describe("fixtures", () => {
     }
   });
 
-  it("make their skill available without config or trust, and what nobody names is missing", async () => {
+  it("make their skill available without config or trust, and a skill without fixtures is missing", async () => {
     const workflow = WORKFLOW.replace("skills: [sentry]", "skills: [sentry, datadog, counter]");
     const skill = "---\nname: counter\ndescription: Counts.\nmcp: { command: ./never-run }\n---\nCount.\n";
     const script = SCRIPT.replace("sentry_get_issue, input: { issue: APP-14 }", "counter_count, input: { of: words }");
@@ -166,7 +166,7 @@ describe("fixtures", () => {
     ]);
   });
 
-  it("stand for what is configured: variables of the environment change nothing", async () => {
+  it("replace the configuration: variables of the environment change nothing", async () => {
     const cwd = makeDesk({ "triage.test.yml": caseOf(GOOD) });
     const env = {
       SENTRY_AUTH_TOKEN: "t".repeat(40),
@@ -177,7 +177,7 @@ describe("fixtures", () => {
     expect(await runTest(cwd, [], { env })).toMatchObject({ code: 0 });
   });
 
-  it("are passed by where fixtures are live and the tool has none", async () => {
+  it("are not used if fixtures are live and the tool has none", async () => {
     const workflow = WORKFLOW.replace("skills: [sentry]", "skills: [logs]");
     const script = SCRIPT.replace(
       "sentry_get_issue, input: { issue: APP-14 }",
@@ -195,14 +195,17 @@ describe("fixtures", () => {
     ["allow", { SKILLFLOW_WRITES: "deny" }, "deny"],
     ["deny", { SKILLFLOW_WRITES: "allow" }, "deny"],
     ["plan", {}, "plan"],
-  ])("that are live let a test tighten what writes may do, and loosen nothing: %s %j", async (said, env, writes) => {
-    const cwd = makeDesk({ "triage.test.yml": `writes: ${said}\n${caseOf("{}", "    fixtures: live\n")}` });
-    await runTest(cwd, ["--store", "runs"], { env });
-    expect((await theRun(cwd)).record.settings.writes).toBe(writes);
-  });
+  ])(
+    "that are live let a test tighten how writes are handled, and loosen nothing: %s %j",
+    async (said, env, writes) => {
+      const cwd = makeDesk({ "triage.test.yml": `writes: ${said}\n${caseOf("{}", "    fixtures: live\n")}` });
+      await runTest(cwd, ["--store", "runs"], { env });
+      expect((await theRun(cwd)).record.settings.writes).toBe(writes);
+    },
+  );
 });
 
-/** The one run of a store that tests were told to keep. */
+/** The one run in the store that the tests were told to use. */
 async function theRun(cwd: string) {
   const { readdirSync } = await import("node:fs");
   const [name = ""] = readdirSync(join(cwd, "runs")).filter((each) => each.endsWith(".jsonl"));
@@ -214,7 +217,7 @@ async function theRun(cwd: string) {
 }
 
 describe("runs of tests", () => {
-  test("are kept nowhere unless a store is named, as tests that are never the latest run", async () => {
+  test("are not stored unless a store is named, and then as tests that are never the latest run", async () => {
     const { cwd } = await tested(caseOf(GOOD));
     expect(existsSync(join(cwd, ".skillflow"))).toBe(false);
     const kept = await tested(caseOf(GOOD), { args: ["--store", "runs"] });
@@ -222,8 +225,8 @@ describe("runs of tests", () => {
   });
 });
 
-describe("what is found", () => {
-  it("are the tests below a folder, but none of dependencies and hidden folders, nor behind links", async () => {
+describe("test discovery", () => {
+  it("finds the tests below a folder, but none of dependencies and hidden folders, nor behind links", async () => {
     const cwd = makeDesk({ "a/x.test.yml": caseOf("{}").replaceAll("./", "../").replace("@", "@../") });
     const text = readFileSync(join(cwd, "a/x.test.yml"), "utf8");
     for (const folder of ["node_modules/p", ".hidden", "b/c"]) {
@@ -250,7 +253,7 @@ describe("what is found", () => {
     expect(ended.stderr).toContain(message);
   });
 
-  it("can be narrowed to cases by a part of their names", async () => {
+  it("can be limited to cases by a part of their names", async () => {
     const text = `${caseOf("{}")}  - name: another\n    expect: { verdict: no }\n`;
     const cwd = makeDesk({ "triage.test.yml": text });
     const { code, stderr } = await runTest(cwd, ["--filter", "LEAK"]);
@@ -259,8 +262,8 @@ describe("what is found", () => {
   });
 });
 
-describe("a person", () => {
-  it("sees a line for each case, and of a failure what was expected and what came", async () => {
+describe("the text output", () => {
+  it("has a line for each case, and for a failure the expected and the actual value", async () => {
     const cwd = makeDesk({ "triage.test.yml": `${caseOf("{ path: [gather] }")}  - name: fine\n` });
     const { stderr, stdout, code } = await runTest(cwd);
     expect([code, stdout]).toEqual([1, ""]);
@@ -280,7 +283,7 @@ FAIL triage.test.yml:6:5 > a leak is filed once
 `);
   });
 
-  it("sees colours on a terminal alone, and nothing of what a stranger's text would do to it", async () => {
+  it("has colours on a terminal alone, and no control characters of untrusted text", async () => {
     const text = caseOf('{ verdict: "\\e[2J\\e]0;x\\a" }')
       .replace("a leak is", '"a leak\\u202E')
       .replace("once", 'once"');
@@ -292,7 +295,7 @@ FAIL triage.test.yml:6:5 > a leak is filed once
     expect(shown.stderr).not.toContain("\u001b[2J");
   });
 
-  it("sees how many runs of a repeated case passed", async () => {
+  it("shows how many runs of a repeated case passed", async () => {
     const cwd = makeDesk({ "triage.test.yml": caseOf("{ verdict: no }") });
     const { stderr, code } = await runTest(cwd, ["--repeat", "3"]);
     expect([code, /once 0 of 3/.test(stderr)]).toEqual([1, true]);
@@ -301,7 +304,7 @@ FAIL triage.test.yml:6:5 > a leak is filed once
     );
   });
 
-  it("sees models beside each other", async () => {
+  it("shows models side by side", async () => {
     const cwd = makeDesk({
       "triage.test.yml": caseOf("{ verdict: incident }"),
       "other.yml": SCRIPT.replace("incident", "false_alarm"),
@@ -325,7 +328,7 @@ test("a live model without its key ends with 3", async () => {
   expect(JSON.parse(stdout)).toMatchObject({ schema: "skillflow.tests/1", error: { code: "config.missing" } });
 });
 
-test("JUnit is told of each case", async () => {
+test("JUnit gets an entry for each case", async () => {
   const cwd = makeDesk({ "triage.test.yml": `${caseOf('{ verdict: "<no>" }')}  - name: fine\n` });
   expect((await runTest(cwd, ["--report", "junit=out/tests.xml"])).code).toBe(1);
   const xml = readFileSync(join(cwd, "out/tests.xml"), "utf8");
@@ -335,7 +338,7 @@ test("JUnit is told of each case", async () => {
   expect([wrong.code, wrong.stderr.includes("--report takes junit=PATH")]).toEqual([2, true]);
 });
 
-describe("a file that is wrong", () => {
+describe("a file with mistakes", () => {
   const found = async (text: string, files = {}) => {
     const { ended, document } = await tested(text, { files });
     expect([ended.code, document.passed + document.failed]).toEqual([2, 0]);
@@ -346,7 +349,7 @@ describe("a file that is wrong", () => {
     }[];
   };
 
-  it("is told with every mistake and its place, all at once, and nothing is run", async () => {
+  it("is reported with every mistake and its place, all at once, and nothing runs", async () => {
     const text = caseOf(
       "{ path: [gater], called: [sentry_get_isue], data: { gather.n: { at_leest: 1 }, asess.x: 1 }, statuss: failed }",
     )
@@ -373,13 +376,13 @@ describe("a file that is wrong", () => {
     ["two cases of one name", `${caseOf("{}")}  - name: a leak is filed once\n`, "an earlier case has the name"],
     ["prompts without a recording", caseOf("{ prompts: unchanged }"), "the test needs model: replay:FILE"],
     [
-      "an output beside an error",
+      "an output next to an error",
       caseOf("{}").replace('{ error: "404', '{ output: 1, error: "404'),
       "exactly one of output and error",
     ],
     ["no cases", HEAD, "cases is required"],
     ["no map", "[]", "must be a map"],
-  ])("is told of %s", async (_what, text, message) => {
+  ])("is reported for %s", async (_what, text, message) => {
     const cwd = makeDesk({ "triage.test.yml": text });
     const { code, stderr } = await runTest(cwd);
     expect(code).toBe(2);
@@ -387,7 +390,7 @@ describe("a file that is wrong", () => {
     expect(stderr).toContain(message);
   });
 
-  it("is told of mistakes in its workflow and its script, in their own lines", async () => {
+  it("is reported with mistakes in its workflow and its script, in their own lines", async () => {
     const [script] = await found(caseOf("{}"), { "triage.script.yml": "replies:\n  - nod: gather\n" });
     expect(script).toMatchObject({ file: "triage.script.yml", line: 2, hint: 'did you mean "node"?' });
     const workflow = await found(caseOf("{}"), { "triage.yml": WORKFLOW.replace("to: assess", "to: asess") });
@@ -395,7 +398,7 @@ describe("a file that is wrong", () => {
   });
 });
 
-test("the tests of a commit are those that count where one is named, and the checkout is data", async () => {
+test("with a commit, the tests of the commit are used, and the checkout is data", async () => {
   const cwd = makeDesk({ "triage.test.yml": caseOf("{ verdict: incident }") });
   const git = (...args: string[]) =>
     execFileSync("git", ["-c", "user.name=t", "-c", "user.email=t@example.com", ...args], { cwd, encoding: "utf8" });
@@ -409,7 +412,7 @@ test("the tests of a commit are those that count where one is named, and the che
   expect(await runTest(cwd, ["--from-ref", "HEAD", "-u"])).toMatchObject({ code: 2 });
 });
 
-test("in GitHub Actions a failure stands where its case does", async () => {
+test("in GitHub Actions a failure is annotated at the place of its case", async () => {
   const cwd = makeDesk({ "triage.test.yml": caseOf("{ verdict: no }") });
   const { code, stderr } = await runTest(cwd, [], { env: { GITHUB_ACTIONS: "true", GITHUB_EVENT_NAME: "push" } });
   expect(code).toBe(1);

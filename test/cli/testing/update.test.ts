@@ -39,7 +39,7 @@ edges:
 `;
 
 describe("skillflow test -u", () => {
-  it("puts what came in place of what was expected, and leaves comments and matchers", async () => {
+  it("replaces expected values with actual ones, and keeps comments and matchers", async () => {
     const cwd = makeDesk({ "triage.test.yml": WRONG });
     const { code, stderr } = await runTest(cwd, ["-u"]);
     expect([code, stderr.includes("1 updated, 0 passed")]).toEqual([0, true]);
@@ -62,7 +62,7 @@ describe("skillflow test -u", () => {
       "{ planned: [{ tool: linear_create_issue }, { tool: linear_create_issue }] }",
       "planned",
     ],
-  ])("does not accept %s unless it is told to", async (what, expected, told) => {
+  ])("does not accept %s without --yes", async (what, expected, told) => {
     const text = caseOf(expected);
     const script = what.includes("status") ? { "triage.script.yml": "replies: []\n" } : {};
     const cwd = makeDesk({ "triage.test.yml": text, ...script });
@@ -79,7 +79,7 @@ describe("skillflow test -u", () => {
     expect(readFileSync(join(cwd, "triage.test.yml"), "utf8")).not.toBe(text);
   });
 
-  it("leaves a matcher that does not hold, and says so", async () => {
+  it("leaves a matcher that does not match, and reports it", async () => {
     const text = caseOf("{ tokens: { at_most: 1 } }");
     const cwd = makeDesk({ "triage.test.yml": text });
     expect(await runTest(cwd, ["-u"])).toMatchObject({ code: 1 });
@@ -91,14 +91,14 @@ describe("skillflow test -u", () => {
     ["in a CI that does not set CI", ["-u"], { JENKINS_URL: "https://ci.example" }],
     ["of several runs", ["-u", "--repeat", "2"], {}],
     ["of several models", ["-u", "--model", "script:a", "--model", "script:b"], {}],
-    ["while nobody is there to watch", ["--watch"], {}],
-  ])("is not taken %s", async (_what, args, env) => {
+    ["without a terminal to watch", ["--watch"], {}],
+  ])("is not accepted %s", async (_what, args, env) => {
     const cwd = makeDesk({ "triage.test.yml": WRONG });
     expect(await runTest(cwd, args, { env })).toMatchObject({ code: 2 });
     expect(readFileSync(join(cwd, "triage.test.yml"), "utf8")).toBe(WRONG);
   });
 
-  it("writes through no link", async () => {
+  it("does not write through a link", async () => {
     const cwd = makeDesk();
     const elsewhere = makeProject({ "victim.test.yml": WRONG });
     const victim = join(elsewhere, "victim.test.yml");
@@ -125,7 +125,7 @@ describe("a recording", () => {
     return cwd;
   }
 
-  it("becomes a test that passes, beside its workflow, once", async () => {
+  it("becomes a passing test next to its workflow, once", async () => {
     const cwd = await recorded();
     expect(existsSync(join(cwd, "triage.first.jsonl"))).toBe(true);
     const text = readFileSync(join(cwd, "triage.first.test.yml"), "utf8");
@@ -141,7 +141,7 @@ describe("a recording", () => {
     expect([again.code, again.stderr.includes("triage.first.test.yml already exists")]).toEqual([2, true]);
   });
 
-  it("answers the approvals of its run, by whoever gave them and with their notes", async () => {
+  it("answers the approvals of its run, with their authors and notes", async () => {
     const script = { replies: ["a", "b"].map((item) => ({ node: "look", item, text: "a bug" })) };
     const cwd = makeProject({ "flow.yml": ASKING, "s.json": JSON.stringify(script) });
     const input = JSON.stringify({ issues: ["a", "b"] });
@@ -157,7 +157,7 @@ describe("a recording", () => {
     expect(await runTest(cwd)).toMatchObject({ code: 0 });
   });
 
-  it("tells which prompts have changed, and is made again where that is accepted", async () => {
+  it("reports which prompts have changed, and is recorded again if that is accepted", async () => {
     const cwd = await recorded();
     const file = join(cwd, "triage.first.test.yml");
     writeFileSync(file, `${readFileSync(file, "utf8")}      prompts: unchanged\n`);
@@ -192,7 +192,7 @@ describe("an answer that does not fit its schema", () => {
   it.each([
     ["before the script has no reply left", ['{ "verdict": 5 }']],
     ["for good", ['{ "verdict": 5 }', '{ "verdict": 5 }']],
-  ])("is the headline, with field and value, %s", async (_, answers) => {
+  ])("is in the headline, with field and value, %s", async (_, answers) => {
     const replies = answers.map((answer) => `  - node: assess\n    text: '${answer}'`).join("\n");
     const script = SCRIPT.replace(/ {2}- node: assess\n {4}data:[\s\S]*/, `${replies}\n`);
     const { code, stderr } = await runTest(makeDesk({ "triage.test.yml": caseOf("{}"), "triage.script.yml": script }));
@@ -217,7 +217,7 @@ describe("a hostile test", () => {
   it.each([
     ["workflow", "./triage.yml"],
     ["script", "script:./triage.script.yml"],
-  ])("names no %s outside of its project", async (_what, named) => {
+  ])("refers to no %s outside of its project", async (_what, named) => {
     const outside = makeProject({ "triage.yml": WORKFLOW, "triage.script.yml": SCRIPT });
     const prefix = named.startsWith("script:") ? "script:" : "";
     const text = caseOf("{}").replace(named, `${prefix}${join(outside, named.replace(/^.*\.\//, ""))}`);
@@ -225,7 +225,7 @@ describe("a hostile test", () => {
     expect([code, stderr.includes("is outside")]).toEqual([2, true]);
   });
 
-  it("cannot hold up a case by a pattern", async () => {
+  it("cannot block a case with a pattern", async () => {
     const script = SCRIPT.replace("verdict: incident", `verdict: ${"a".repeat(40)}`);
     const cwd = makeDesk({
       "triage.test.yml": caseOf('{ verdict: { matches: "^(a+)+$x" } }'),
@@ -235,7 +235,7 @@ describe("a hostile test", () => {
     expect([code, stderr.includes("pattern took over 1 s")]).toEqual([1, true]);
   });
 
-  it("leaves the file that a report replaces no link to write through", async () => {
+  it("cannot make a report write through a link", async () => {
     const cwd = makeDesk({ "triage.test.yml": caseOf("{}"), "kept.txt": "mine" });
     symlinkSync(join(cwd, "kept.txt"), join(cwd, "tests.xml"));
     expect(await runTest(cwd, ["--report", "junit=tests.xml"])).toMatchObject({ code: 0 });

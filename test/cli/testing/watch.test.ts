@@ -7,7 +7,7 @@ import { caseOf, makeDesk } from "./desk.ts";
 
 afterAll(removeProjects);
 
-/** A person who changes a file once the tests wait, and ends once they have run again. */
+/** A user who changes a file once the tests wait, and stops them once they have run again. */
 const PERSON = `
 import os, pty, sys
 project = sys.argv[1]
@@ -40,7 +40,7 @@ sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
 `;
 
 it.skipIf(!hasTerminal)(
-  "tests that are watched run again when what they depend on changes, alone, until Ctrl-C",
+  "watched tests run again, and only they, when a file that they depend on changes, until Ctrl-C",
   async () => {
     const cwd = makeDesk({ "triage.test.yml": caseOf("{ verdict: incident }") });
     const other = readFileSync(join(cwd, "triage.test.yml"), "utf8").replace("script:./triage", "script:./other");
