@@ -4,12 +4,12 @@ import type { BlobLimits } from "../../src/stores/blobs.ts";
 
 const text = (bytes: Uint8Array) => Buffer.from(bytes).toString("utf8");
 
-/** What every store of blobs has to do (the port's own words). */
+/** The contract of every store of blobs. */
 export function describeBlobs(name: string, open: (limits?: BlobLimits) => Blobs): void {
   describe(`blobs in ${name}`, () => {
     const make = (blobs: Blobs, content: string, kind = "text/plain") => blobs.create(Buffer.from(content), kind);
 
-    test("are known by what they hold and of which kind", async () => {
+    test("are identified by their content and its type", async () => {
       const blobs = open();
       const first = await make(blobs, "hello");
       expect(first).toEqual({
@@ -30,7 +30,7 @@ export function describeBlobs(name: string, open: (limits?: BlobLimits) => Blobs
       [5, 1, ""],
       [99, 1, ""],
       [0, 0, ""],
-    ])("give what lies at byte %i for %i bytes", async (offset, length, expected) => {
+    ])("return the content at byte %i for %i bytes", async (offset, length, expected) => {
       const blobs = open();
       const { blob_id } = await make(blobs, "hello");
       expect(text(await blobs.read(blob_id, offset, length))).toBe(expected);
@@ -43,7 +43,7 @@ export function describeBlobs(name: string, open: (limits?: BlobLimits) => Blobs
       expect(text(await blobs.read(blob_id, 0, 10))).toBe("");
     });
 
-    test("are not changed by whoever made them", async () => {
+    test("do not change with the buffer that they were made from", async () => {
       const blobs = open();
       const content = Buffer.from("hello");
       const { blob_id } = await blobs.create(content, "text/plain");
@@ -59,7 +59,7 @@ export function describeBlobs(name: string, open: (limits?: BlobLimits) => Blobs
       `blob:${"0".repeat(32)}`,
       "blob:ABC",
       "x\0y",
-    ])("know nothing of %j", async (id) => {
+    ])("do not exist for %j", async (id) => {
       const blobs = open();
       await make(blobs, "hello");
       expect(await blobs.info(id)).toBeUndefined();
@@ -67,7 +67,7 @@ export function describeBlobs(name: string, open: (limits?: BlobLimits) => Blobs
       await expect(blobs.file(id)).rejects.toMatchObject({ code: "blob.unknown" });
     });
 
-    test("refuse one that is too large, and more than all may hold", async () => {
+    test("refuse one that is too large, and more than the store may hold", async () => {
       const blobs = open({ mostBytes: 10, quotaBytes: 200 });
       await expect(make(blobs, "x".repeat(11))).rejects.toMatchObject({ code: "blob.refused" });
       const fill = async () => {
@@ -77,7 +77,7 @@ export function describeBlobs(name: string, open: (limits?: BlobLimits) => Blobs
       expect(await make(blobs, "blob 0")).toMatchObject({ size_bytes: 6 });
     });
 
-    test("made at the same time stay within what all may hold", async () => {
+    test("created concurrently stay within what the store may hold", async () => {
       const blobs = open({ mostBytes: 10, quotaBytes: 45 });
       const ends = await Promise.allSettled(
         Array.from({ length: 20 }, (_, n) => make(blobs, String(n).padStart(10, "x"))),
@@ -85,7 +85,7 @@ export function describeBlobs(name: string, open: (limits?: BlobLimits) => Blobs
       expect(ends.filter(({ status }) => status === "fulfilled")).toHaveLength(4);
     });
 
-    test("made at the same time are all there", async () => {
+    test("created concurrently are all stored", async () => {
       const blobs = open();
       const contents = Array.from({ length: 50 }, (_, n) => `content ${n % 10}`);
       const infos = await Promise.all(contents.map((content) => make(blobs, content)));

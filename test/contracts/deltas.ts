@@ -1,6 +1,6 @@
 import type { StateChange, StateDelta } from "../../src/core/engine/ports.ts";
 
-/** What runs write into states, for those that keep them. */
+/** The deltas that runs write into states, for tests of state stores. */
 
 export const AT = "2026-11-22T10:00:00.000Z";
 

@@ -4,12 +4,12 @@ import { afterEach, describe, expect, it, vi } from "vitest";
 import { spreadOf } from "../harness/long.ts";
 import { callTool, failureOf } from "./skill.ts";
 
-/** What a skill brings so that the suite can have its service fail in every way. */
+/** A skill's values for the suite in which its service fails in every way. */
 export interface FaultCase {
-  /** As errors call the service, and the config field of its address. */
+  /** The service as errors call it, and the config field of its address. */
   readonly service: string;
   readonly address: string;
-  /** The config fields that let in. */
+  /** The config fields with credentials. */
   readonly keys: readonly string[];
   readonly config: (url: string) => Readonly<Record<string, string>>;
   readonly inputs: Readonly<Record<string, JsonObject>>;
@@ -20,7 +20,7 @@ export interface FaultCase {
 const CHUNK = "x".repeat(1_000_000);
 const MOST_CHUNKS = 50;
 
-/** Every fault that a service answers with is told in words that say what to change. */
+/** Checks that each failure of a service is reported with words that state what to change. */
 export function describeFaults(
   skill: Skill,
   { service: name, address, keys, config, inputs, texts = [] }: FaultCase,
@@ -42,7 +42,7 @@ export function describeFaults(
 
   const reads = skill.tools.filter(({ effect }) => effect === "read").map((tool) => tool.name);
 
-  describe.each(spreadOf(reads, 3))(`%s of ${skill.id} tells in words`, (tool) => {
+  describe.each(spreadOf(reads, 3))(`%s of ${skill.id} tells in plain words`, (tool) => {
     it("that the key is wrong (401)", async () => {
       const told = await failing(tool, answering(401, { message: "bad credentials" }));
       expect(told).toMatch(new RegExp(`${name} refused authentication \\(401 for .*bad credentials`));
@@ -50,7 +50,7 @@ export function describeFaults(
       expect(service?.requests).toHaveLength(1);
     });
 
-    it("that something is not allowed, which is no empty result (403)", async () => {
+    it("that something is not allowed, which is not an empty result (403)", async () => {
       const told = await failing(tool, answering(403, { error: { reason: "missing privileges" } }));
       expect(told).toMatch(new RegExp(`${name} does not allow this \\(403 for .*missing privileges`));
     });
@@ -72,18 +72,18 @@ export function describeFaults(
       expect(service?.requests).toHaveLength(3);
     });
 
-    it("that what was asked is invalid (400)", async () => {
+    it("that the request is invalid (400)", async () => {
       const told = await failing(tool, answering(400, { errorType: "bad_data", error: "parse error at char 7" }));
       expect(told).toMatch(new RegExp(`${name} found the request invalid \\(400 for .*: parse error at char 7\\.$`));
     });
 
-    it("where it is sent on to, which is not followed (302)", async () => {
+    it("where it is redirected, which is not followed (302)", async () => {
       const told = await failing(tool, answering(302, {}, { location: "https://login.example/sso?state=1" }));
       expect(told).toContain("to https://login.example: set");
       expect(told).toContain(address);
     });
 
-    it("that a web page came in place of data", async () => {
+    it("that the answer is a web page instead of data", async () => {
       if (texts.includes(tool)) return;
       const told = await failing(tool, page);
       expect(told).toMatch(new RegExp(`${name} answered .* with a web page instead of JSON: check ${address}`));
@@ -100,7 +100,7 @@ export function describeFaults(
       }
     });
 
-    it("that the address is none, or holds a password, without repeating it", async () => {
+    it("that the address is invalid, or holds a password, without repeating it", async () => {
       for (const bad of ["file:///etc/passwd", "https://user:canarypass@host.example"]) {
         const context = toolContext({ config: { ...config("http://127.0.0.1:1"), [address]: bad } });
         const { message } = await failureOf(() => callTool(skill, tool, inputs[tool] ?? {}, context));
@@ -118,7 +118,7 @@ export function describeFaults(
     });
   });
 
-  describe(`${skill.id} reads no more than it can`, () => {
+  describe(`${skill.id} limits what it reads`, () => {
     const [first = ""] = reads;
 
     it("that the answer is too large, without reading all of it", async () => {

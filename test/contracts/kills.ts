@@ -19,12 +19,12 @@ import { recordOf, SCRIPT } from "./triage.ts";
 const RUN = "triage-1";
 
 /**
- * A process killed at any record of a run, or at every so many, loses none of its past, and repeats nothing that must
- * not happen twice.
+ * Kills the process at every record of a run, or at every few. The run loses none of its past, and repeats nothing that
+ * must not happen twice.
  */
 export function describeKills(open: () => StoreWorld, every: number): void {
   describe("a run that is killed", () => {
-    /** The first record or event of those, in the middle of the first stretch. */
+    /** The first record or event that matches, in the middle of the first stretch. */
     const first = Math.ceil(every / 2);
     let undisturbed: Undisturbed;
     beforeEach(async () => {
@@ -45,7 +45,7 @@ export function describeKills(open: () => StoreWorld, every: number): void {
     });
 
     it.each(["before", "after"] as const)(
-      "%s a record became durable ends as if nothing had happened",
+      "%s a record became durable ends as if it had not been killed",
       async (when) => {
         for (let position = first; position <= undisturbed.records; position += every) {
           const world = open();
@@ -64,7 +64,7 @@ export function describeKills(open: () => StoreWorld, every: number): void {
     );
 
     const stride = Math.ceil(every / 9);
-    it(`after ${stride === 1 ? "each" : `every ${stride}.`} of its records, one process after another, ends as if nothing had happened`, async () => {
+    it(`after ${stride === 1 ? "each" : `every ${stride}.`} of its records, one process after another, ends as if it had not been killed`, async () => {
       const world = open();
       const effects = new Effects();
       const doubts = new Set<string>();
@@ -83,7 +83,7 @@ export function describeKills(open: () => StoreWorld, every: number): void {
       if (stride === 1) expect(doubts.size).toBe(6);
     });
 
-    it("while a write was under way is told that it is in doubt, and that it was not repeated", async () => {
+    it("while a write was in progress reports it as in doubt, and does not repeat it", async () => {
       const world = open();
       const effects = new Effects();
       const post = undisturbed.groups.findIndex(([event]) => event?.type === "tool:result" && isPost(event));
@@ -96,7 +96,7 @@ export function describeKills(open: () => StoreWorld, every: number): void {
       expect(doubts.map((event) => effects.count(event.id))).toEqual([1]);
     });
 
-    it("after it was interrupted at any event and resumed ends as if nothing had happened", async () => {
+    it("after it was interrupted at any event and resumed ends as if it had not been interrupted", async () => {
       for (const { seq, type } of undisturbed.events
         .slice(0, -1)
         .filter((_, index) => (index + 1) % every === first % every)) {
@@ -114,7 +114,7 @@ export function describeKills(open: () => StoreWorld, every: number): void {
       }
     });
 
-    it("while it carries on after its end loses nothing of either part", async () => {
+    it("while it continues after its end loses nothing of either part", async () => {
       const settings = { ...recordOf(RUN).settings, limits: { max_steps: 3 } };
       const record = { ...recordOf(RUN), settings };
       for (const when of ["before", "after"] as const) {
@@ -145,7 +145,7 @@ export function describeKills(open: () => StoreWorld, every: number): void {
       }
     });
 
-    it("once it has ended stays ended", async () => {
+    it("once it has ended remains ended", async () => {
       const world = open();
       const effects = new Effects();
       await driveRunOf(await world.store.create(recordOf(RUN)), effects, []);
@@ -172,7 +172,7 @@ async function runUndisturbed({ store }: StoreWorld): Promise<Undisturbed> {
   return { events, groups, records: ends.length, result: describeResult(recordOf(RUN), state) };
 }
 
-/** What handlers did, by the call that they did it for. */
+/** The effects of handlers, by the call that they belong to. */
 class Effects {
   readonly #counts = new Map<string, number>();
 
@@ -199,7 +199,10 @@ function survivor(error: unknown): undefined {
   if (!(error instanceof Killed)) throw error;
 }
 
-/** Before: the work was done and the record is lost. After: the record is kept and nothing came of it. */
+/**
+ * Before: the work was done and the record is lost. After: the record is stored, and the process died before it used
+ * it.
+ */
 function mortal(journal: Journal, { position, when }: Kill): Journal {
   let current = 0;
   return {
@@ -276,7 +279,7 @@ function isPost(event: { readonly tool: string }): boolean {
   return event.tool === "desk_post";
 }
 
-/** The same run but for the calls in doubt, each of which happened once or not at all. */
+/** Compares the runs except for the calls in doubt, each of which happened once or not at all. */
 function checkSame(
   { result }: Undisturbed,
   state: State,
@@ -301,7 +304,7 @@ function checkSame(
   const inDoubt = results.filter((event) => event.error?.startsWith("in doubt"));
   expect(new Set(inDoubt.map((event) => event.id)), hint).toEqual(doubts);
   for (const { id, tool, error } of results) {
-    if (isNotBegun(error)) expect(effects.count(id), `${hint}: ${id} was not begun`).toBe(0);
+    if (isNotBegun(error)) expect(effects.count(id), `${hint}: ${id} was not started`).toBe(0);
     else if (doubts.has(id)) expect(effects.count(id), `${hint}: ${id} is in doubt`).toBeLessThanOrEqual(1);
     else if (isOnce({ tool })) expect(effects.count(id), `${hint}: ${id}`).toBe(1);
     else if (["desk_unknown", "tool-maker_spare"].includes(tool))
@@ -310,12 +313,12 @@ function checkSame(
   }
 }
 
-/** Interrupted between its announcement and its begin: the model is told, and may ask again. */
+/** Interrupted between its announcement and its start: the model sees this error, and may call again. */
 function isNotBegun(error: string | undefined): boolean {
   return error === "was not started: interrupted";
 }
 
-/** Results with what a call in doubt, or one that was not begun, would have said. */
+/** Results without those of calls in doubt or calls that were not started. */
 function certain(results: ReturnType<typeof describeResult>["results"]) {
   return Object.entries(results).map(([node, { toolCalls, data, ...rest }]) => ({
     node,

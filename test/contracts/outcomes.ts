@@ -7,16 +7,18 @@ import { makeProject } from "../cli/program.ts";
 import { statusesOf, toldBy } from "../cli/sink.ts";
 import { LONG } from "../harness/long.ts";
 
-/** What `apply` reports of each writing tool when its service fails, and how often the service is written to. */
+/**
+ * The report of `apply` about each writing tool when its service fails, and the number of writes that the service gets.
+ */
 
 export interface WritingCase {
   readonly config: (url: string) => Readonly<Record<string, string>>;
   readonly inputs: Readonly<Record<string, JsonObject>>;
   /** Answers all other requests. */
   readonly flood: LoopbackHandler;
-  /** Answers some reads otherwise, so that there is something to write. Undefined leaves the request to `flood`. */
+  /** Answers some reads differently, so that there is something to write. Undefined leaves the request to `flood`. */
   readonly reads?: (request: LoopbackRequest) => unknown;
-  /** How often one call sends what its service recognises as the same message. Default 1. */
+  /** How often one call sends what its service recognizes as the same message. Default 1. */
   readonly attempts?: number;
   /** For services whose answers have no form: any success counts. */
   readonly takesAnyAnswer?: boolean;
@@ -32,7 +34,7 @@ const FAULTS: Readonly<Record<string, Fault>> = {
   "garbled answer": (response) => void response.writeHead(200, { "content-type": "text/html" }).end("<!doctype html>"),
 };
 
-/** Requests that write nothing, although they are posted: queries, searches, and opening a conversation. */
+/** Requests that write nothing, although they use POST: queries, searches, and opening a conversation. */
 function isRead({ method, url, body }: LoopbackRequest): boolean {
   if (method === "GET" || method === "HEAD") return true;
   return /\/(conversations\.open|auth\.test|search\/jql)\b/.test(url) || /^\{"query":"query /.test(body);
@@ -55,7 +57,7 @@ export function describeOutcomes(skill: Skill, writing: WritingCase): void {
         process.stderr.write(`outcomes of ${skill.id}: ${JSON.stringify({ tools: writes.length, ...counts })}\n`);
     });
 
-    it.each(asked)("%s: writes no more than is safe", async (name) => {
+    it.each(asked)("%s: writes no more often than is safe", async (name) => {
       const { apply, written } = await plannedWrites(name, skill, writing, (started) => {
         service = started;
       });

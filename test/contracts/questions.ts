@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { toolsNamed } from "../../src/core/engine/tools/disclosure.ts";
 import { callTool, fits } from "./skill.ts";
 
-/** What a model calls for a question, in order; an input may take from what was told before. */
+/** A model's calls for a question, in order. An input may use earlier results. */
 type Ask = readonly [tool: string, input: JsonObject | ((told: readonly Told[]) => JsonObject)];
 
 // biome-ignore lint/suspicious/noExplicitAny: results of all skills, of which the rows name the parts
@@ -12,11 +12,11 @@ type Told = any;
 
 export interface Question {
   readonly asks: readonly Ask[];
-  /** What the answer rests on, as the results have it. */
+  /** Strings in the results that the answer rests on. */
   readonly tells: readonly string[];
 }
 
-/** Each question of a skill's SKILL.md is answered by the calls that it names there, on recorded answers. */
+/** Checks that each question of a skill's SKILL.md is answered by the calls that it names, on recorded answers. */
 export function describeQuestions(
   skill: Skill,
   contextOf: () => Promise<ToolContext>,
@@ -47,7 +47,7 @@ export function describeQuestions(
   });
 }
 
-/** The questions that a SKILL.md lists, each with what is said to answer it. */
+/** The questions that a SKILL.md lists, each with the tools that answer it. */
 function questionsOf(id: string): ReadonlyMap<string, string> {
   const text = readFileSync(new URL(`../../skills/${id}/SKILL.md`, import.meta.url), "utf8");
   return new Map(

@@ -8,28 +8,28 @@ import { schemaProblems } from "../../src/core/base/schema/schema.ts";
 import { LONG, turnOf } from "../harness/long.ts";
 import { describeOutcomes, type WritingCase } from "./outcomes.ts";
 
-/** What a skill brings so that the suite can run every one of its tools. */
+/** A skill's values for the suite that runs every one of its tools. */
 export interface SkillCase extends Pick<WritingCase, "attempts" | "reads" | "takesAnyAnswer"> {
-  /** The skill's configuration for a service at this address; its secret values are canaries. */
+  /** The skill's configuration for a service at this address. Its secret values are canaries. */
   readonly config: (url: string) => Readonly<Record<string, string>>;
   /** One good input for every tool. */
   readonly inputs: Readonly<Record<string, JsonObject>>;
   /** The vendor's service, answering with as much as it ever would. */
   readonly flood: LoopbackHandler;
-  /** Tools that ask no service, and so cannot fail with one. */
+  /** Tools that call no service, and so cannot fail with one. */
   readonly offline?: readonly string[];
-  /** Inputs that take any key, as `where: {field: value}` does; all others are closed. */
+  /** Inputs that accept any key, as `where: {field: value}` does. All others are closed. */
   readonly open?: readonly string[];
-  /** The tool that describes what others of the skill take as well, by the same name. */
+  /** The tool whose description covers parameters that others of the skill have under the same name. */
   readonly describes?: string;
-  /** Where calls happen, for skills that read local files. */
+  /** Working directory of calls, for skills that read local files. */
   readonly workDir?: string;
 }
 
 const LARGEST_RESULT = 20_000;
 const ECHOING = [401, 422, 500, 400, 403, 404, 409];
 
-/** The promises that every tool of every well-known skill keeps. */
+/** The contract of every tool of every built-in skill. */
 export function describeSkill(
   skill: Skill,
   { config, inputs, flood, offline = [], open = [], describes, workDir = "/", ...writing }: SkillCase,
@@ -61,7 +61,7 @@ export function describeSkill(
 
     describe.each(skill.tools.map((tool, place) => [tool.name, tool, place] as const))("%s", (name, tool, place) => {
       const input = inputs[name] ?? {};
-      /** What the tools of a skill have in common is asked of each in the long form, else of every third. */
+      /** Checks that tools of a skill share run for each tool in the long form, otherwise for every third. */
       const isAsked = (turn: number) => LONG || skill.tools.length < 3 || place % 3 === turn;
 
       it("says what it does and whether it writes", () => {
@@ -84,7 +84,7 @@ export function describeSkill(
         expect(fits(tool.input_schema, { ...input, unheard_of: 1 })).toBe(false);
       });
 
-      it("answers with less than 20 KB of JSON and only reads config that the skill declares", async () => {
+      it("returns less than 20 KB of JSON and only reads config that the skill declares", async () => {
         const context = await contextFor(flood);
         const result = JSON.stringify(await callTool(skill, name, input, context));
         expect(Buffer.byteLength(result)).toBeLessThan(LARGEST_RESULT);
@@ -97,7 +97,7 @@ export function describeSkill(
       });
 
       if (isAsked(0))
-        it("asks nothing once the call is aborted", async () => {
+        it("sends no request once the call is aborted", async () => {
           const context = await contextFor(flood, { signal: AbortSignal.abort(new Error("the run ended")) });
           await expect(callTool(skill, name, input, context)).rejects.toThrow();
           expect(service?.requests).toHaveLength(0);
@@ -106,7 +106,7 @@ export function describeSkill(
       if (offline.includes(name)) return;
 
       it.each(isAsked(1) ? turnOf(ECHOING, 2) : [])(
-        "lets no secret out when a %s echoes the whole request",
+        "does not leak a secret when a %s echoes the whole request",
         async (status) => {
           const context = await contextFor(({ method, url, headers, body }, response) => {
             const echo = JSON.stringify({ method, url, headers, body });
@@ -176,7 +176,7 @@ function schemaOf(inputSchema: unknown): JsonSchema {
   return (isZod ? z.toJSONSchema(inputSchema as z.ZodType, { io: "input" }) : inputSchema) as JsonSchema;
 }
 
-/** Where a schema is open, unbounded, undescribed, or uses what a strict provider refuses. */
+/** Places where a schema is open, unbounded, undescribed, or uses what a strict provider refuses. */
 function faultsOf(schema: JsonSchema, place: string): string[] {
   const faults: string[] = [];
   for (const keyword of ["oneOf", "allOf", "not", "patternProperties", "default"]) {
@@ -222,7 +222,7 @@ function canariesIn(skill: Skill, context: ToolContext, text: string): string[] 
   });
 }
 
-/** All that may be printed of an error: causes too. */
+/** All text of an error that may be printed, causes included. */
 function textOf(error: unknown): string {
   if (!(error instanceof Error)) return JSON.stringify(error) ?? "";
   return [error.message, error.stack, JSON.stringify(error), textOf(error.cause)].join("\n");

@@ -3,20 +3,22 @@ import type { StateEntry } from "../../src/core/engine/event/record.ts";
 import type { StateStore } from "../../src/core/engine/ports.ts";
 import { AT, deltaOf, putOf } from "./deltas.ts";
 
-/** What every place where states are kept must do; `open` gives one that nobody has used, and how a later process sees it. */
+/**
+ * The contract of every store of states. `open` returns an unused one, and a function that opens it as a later process.
+ */
 export function describeStates(name: string, open: () => Promise<{ store: StateStore; again(): StateStore }>): void {
   describe(name, () => {
     const entriesOf = async (store: StateStore, state = "board"): Promise<readonly StateEntry[]> =>
       (await store.read([state])).get(state) ?? [];
 
-    it("is empty before anybody has written", async () => {
+    it("is empty at first", async () => {
       const { store } = await open();
       expect(await store.list()).toEqual([]);
       expect(await entriesOf(store)).toEqual([]);
       expect(await store.forget("board", ["a"])).toEqual([]);
     });
 
-    it("gives later processes what was applied", async () => {
+    it("returns in later processes what was applied", async () => {
       const { store, again } = await open();
       const whole = { text: "ä\u2028\n\u001b[31m", deep: [{ n: 1.5 }, null] };
       const applied = await store.apply(
@@ -31,7 +33,7 @@ export function describeStates(name: string, open: () => Promise<{ store: StateS
       expect(await again().list()).toEqual(["_applied", "board"]);
     });
 
-    it("applies a delta once, whoever brings it", async () => {
+    it("applies a delta once, also from another process", async () => {
       const { store, again } = await open();
       const delta = deltaOf("r1", [putOf("a")]);
       await store.apply(delta);
@@ -40,7 +42,7 @@ export function describeStates(name: string, open: () => Promise<{ store: StateS
       expect(await entriesOf(store)).toMatchObject([{ key: "a", runs: 1, seen: 1 }]);
     });
 
-    it("merges what runs at once have written", async () => {
+    it("merges the deltas of concurrent runs", async () => {
       const { store, again } = await open();
       const ids = ["r1", "r2", "r3"];
       await Promise.all(
@@ -59,7 +61,7 @@ export function describeStates(name: string, open: () => Promise<{ store: StateS
       expect((await entriesOf(store)).map(({ key }) => key)).toEqual(["a", "b"]);
     });
 
-    it("keeps states apart", async () => {
+    it("separates states", async () => {
       const { store } = await open();
       await store.apply({
         id: "r1",
@@ -73,7 +75,7 @@ export function describeStates(name: string, open: () => Promise<{ store: StateS
       ]);
     });
 
-    it("forgets what it is told to", async () => {
+    it("forgets the given keys", async () => {
       const { store, again } = await open();
       await store.apply(deltaOf("r1", [putOf("a"), putOf("b"), putOf("c")]));
       expect(await store.forget("board", ["b", "nobody"])).toEqual(["b"]);

@@ -6,16 +6,16 @@ import type { Journal, Store } from "../../src/core/engine/ports.ts";
 import { describeKills } from "./kills.ts";
 import { recordOf } from "./triage.ts";
 
-/** A place where runs live, and the processes that come and go there. */
+/** A place for runs, and the processes that use it one after another. */
 export interface StoreWorld {
-  /** As the present process sees it. */
+  /** The store as the present process sees it. */
   readonly store: Store;
-  /** The present process dies, as by kill -9; gives the store as the next one sees it. */
+  /** Ends the present process, as kill -9 does. Returns the store as the next process sees it. */
   crash(): Store;
   close(): void;
 }
 
-/** What every store must do; it is killed at every record, or at every so many. */
+/** The contract of every store. It is killed at every record, or at every few. */
 export function describeStore(name: string, { killsEvery }: { killsEvery: number }, makeWorld: () => StoreWorld): void {
   describe(name, () => {
     const worlds: StoreWorld[] = [];
@@ -29,7 +29,7 @@ export function describeStore(name: string, { killsEvery }: { killsEvery: number
     };
 
     describe("a journal", () => {
-      it("keeps records in their order, every event with its place and the key of its step", async () => {
+      it("stores records in their order, every event with its place and the key of its step", async () => {
         const { store } = open();
         const journal = await store.create(recordOf("a"));
         await journal.record("one", does(warning("1"), warning("2")));
@@ -43,7 +43,7 @@ export function describeStore(name: string, { killsEvery }: { killsEvery: number
         expect(events.map((event) => "message" in event && event.message)).toEqual(["1", "2", "3"]);
       });
 
-      it("gives back what it has recorded", async () => {
+      it("returns what it has recorded", async () => {
         const { store } = open();
         const journal = await store.create(recordOf("a"));
         const given = await journal.record("one", does(warning("ä\n\u2028🚒"), warning("2")));
@@ -88,7 +88,7 @@ export function describeStore(name: string, { killsEvery }: { killsEvery: number
         expect((await store.verify("a")).problems).toEqual([]);
       });
 
-      it("records under the first of several keys what names none", async () => {
+      it("uses the first of several keys for events that name none", async () => {
         const journal = await open().store.create(recordOf("a"));
         const events = await journal.record(["one", "two"], does(warning("1"), { ...warning("2"), key: "two" }));
         expect(events.map(({ key }) => key)).toEqual(["one", "two"]);
@@ -105,7 +105,7 @@ export function describeStore(name: string, { killsEvery }: { killsEvery: number
         expect(messages((await world.store.read("a")).events)).toEqual(["2", "1"]);
       });
 
-      it("refuses a record that begins before the former one is done", async () => {
+      it("refuses a record that starts before the previous one is done", async () => {
         const journal = await open().store.create(recordOf("a"));
         let finish: (bodies: readonly EventBody[]) => void = () => undefined;
         const slow = journal.record("one", () => new Promise((resolve) => (finish = resolve)));
@@ -115,7 +115,7 @@ export function describeStore(name: string, { killsEvery }: { killsEvery: number
         expect(messages(await journal.record("two", does(warning("2"))))).toEqual(["2"]);
       });
 
-      it("records nothing when the work throws, and takes the same position again", async () => {
+      it("records nothing when the work throws, and accepts the same position again", async () => {
         const { store } = open();
         const journal = await store.create(recordOf("a"));
         await expect(journal.record("one", fails("no luck"))).rejects.toThrow("no luck");
@@ -124,7 +124,7 @@ export function describeStore(name: string, { killsEvery }: { killsEvery: number
         expect(messages((await store.read("a")).events)).toEqual(["1"]);
       });
 
-      it("counts how often the run was opened by events, so that a process knows its own", async () => {
+      it("counts how often the run was opened by events, so that a process recognizes its own events", async () => {
         const world = open();
         const first = await world.store.create(recordOf("a"));
         await first.record("one", does(warning("1")));
@@ -138,7 +138,7 @@ export function describeStore(name: string, { killsEvery }: { killsEvery: number
     });
 
     describe("a record", () => {
-      it("is a chain: the last event of every record has a seal that all before it goes into", async () => {
+      it("is a chain: the seal in the last event of each record covers everything before it", async () => {
         const write = async (first: string, at: string) => {
           const { store } = open();
           const journal = await store.create({ ...recordOf("a"), at });
@@ -162,7 +162,7 @@ export function describeStore(name: string, { killsEvery }: { killsEvery: number
         }
       });
 
-      it("goes on as one chain in every process that carries the run on, whatever the former one left undone", async () => {
+      it("continues as one chain in every process that drives the run, whatever the previous one left unfinished", async () => {
         const world = open();
         const first = await world.store.create(recordOf("a"));
         await first.record("one", does(warning("1"), warning("2")));
@@ -178,7 +178,7 @@ export function describeStore(name: string, { killsEvery }: { killsEvery: number
         expect({ digest, problems, records }).toEqual({ digest: events.at(-1)?.seal, problems: [], records: 4 });
       });
 
-      it("that has only begun is sound, and one that is not there is unknown", async () => {
+      it("that has only started is valid, and one that does not exist is unknown", async () => {
         const { store } = open();
         await store.create(recordOf("a"));
         expect(await store.verify("a")).toMatchObject({ records: 1, problems: [], run: { events: [] } });
@@ -187,7 +187,7 @@ export function describeStore(name: string, { killsEvery }: { killsEvery: number
     });
 
     describe("a lock", () => {
-      it("keeps a run to one driver until its journal is closed", async () => {
+      it("allows one driver per run until its journal is closed", async () => {
         const { store } = open();
         const journal = await store.create(recordOf("a"));
         expect(await codeOf(store.open("a"))).toBe("store.locked");
@@ -198,7 +198,7 @@ export function describeStore(name: string, { killsEvery }: { killsEvery: number
         await (await store.open("a")).journal.close();
       });
 
-      it("does not hold up other runs, nor those who only read", async () => {
+      it("does not block other runs, nor readers", async () => {
         const { store } = open();
         const journal = await store.create(recordOf("a"));
         await journal.record("one", does(warning("1")));
@@ -217,7 +217,7 @@ export function describeStore(name: string, { killsEvery }: { killsEvery: number
     });
 
     describe("the runs", () => {
-      it("come back as they were created", async () => {
+      it("are returned as they were created", async () => {
         const world = open();
         const record = recordOf("a");
         await world.store.create(record);
@@ -225,7 +225,7 @@ export function describeStore(name: string, { killsEvery }: { killsEvery: number
         expect((await world.crash().open("a")).record).toEqual(record);
       });
 
-      it("can be skimmed for what their line in a list tells", async () => {
+      it("can be skimmed for the data of their line in a list", async () => {
         const { store } = open();
         const journal = await store.create(recordOf("a"));
         const entered = { type: "node:enter", node: "gather", instruction: 'a "quoted" \\ one', iteration: 1 } as const;
@@ -246,7 +246,7 @@ export function describeStore(name: string, { killsEvery }: { killsEvery: number
         expect(await store.list()).toEqual(["run-3", "run-2", "run-1"]);
       });
 
-      it("are listed by when they began, whatever was made or carried on later", async () => {
+      it("are listed by their start time, whatever was created or continued later", async () => {
         const { store } = open();
         const begin = async (run: string, at: string) => (await store.create({ ...recordOf(run), at })).close();
         await begin("noon", "2026-11-20T12:00:00.000Z");
@@ -259,7 +259,7 @@ export function describeStore(name: string, { killsEvery }: { killsEvery: number
         expect(await store.list()).toEqual(["evening", "abroad", "noon", "morning"]);
       });
 
-      it("are removed, and can be made anew", async () => {
+      it("are removed, and can be created again", async () => {
         const { store } = open();
         expect(await codeOf(store.remove("a"))).toBe("run.unknown");
         const journal = await store.create(recordOf("a"));
@@ -273,7 +273,7 @@ export function describeStore(name: string, { killsEvery }: { killsEvery: number
         expect((await store.read("a")).events).toEqual([]);
       });
 
-      it("have an id each: a second run of the same id is refused, driven or not", async () => {
+      it("have unique ids: a second run with the same id is refused, driven or not", async () => {
         const { store } = open();
         const journal = await store.create(recordOf("a"));
         await journal.record("one", does(warning("1")));
@@ -289,7 +289,7 @@ export function describeStore(name: string, { killsEvery }: { killsEvery: number
         expect(await codeOf(store.read("nobody"))).toBe("run.unknown");
       });
 
-      it("do not mix", async () => {
+      it("are separate", async () => {
         const { store } = open();
         const [a, b] = [await store.create(recordOf("a")), await store.create(recordOf("b"))];
         await a.record("one", does(warning("of a")));

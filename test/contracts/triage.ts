@@ -5,8 +5,8 @@ import type { Script } from "../../src/core/outward/testing/script.ts";
 import { exposedName } from "../../src/core/skill/tool-names.ts";
 
 /**
- * A run that does everything that can be interrupted: reads side by side, both kinds of writes, a retry, a loop, a
- * route, tools that it defines itself, and steps that no model chooses.
+ * A run with everything that can be interrupted: parallel reads, both kinds of writes, a retry, a loop, a route, tools
+ * that it defines, and steps without a model.
  */
 
 const workflow: Workflow = {
@@ -111,7 +111,7 @@ export function recordOf(run: string): RunRecord {
   };
 }
 
-/** No two calls alike, which would be answered by the first one's result. */
+/** Each call is different. The result of the first one would answer equal ones. */
 const read = (...names: string[]) => ({
   node: "gather",
   calls: names.map((tool) => ({ tool, input: { at: place++ } })),

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Rate, Turns } from "../../src/core/engine/ports.ts";
 
-/** What every keeper of turns does. */
+/** The contract of every keeper of turns. */
 export function describeTurns(name: string, open: () => Turns): void {
   let nr = 0;
   const atOnce = (most: number): Rate => ({ name: `${name} ${++nr}`, most, perMs: undefined });
@@ -16,7 +16,7 @@ export function describeTurns(name: string, open: () => Turns): void {
   };
 
   describe(name, () => {
-    it("lets as many at a time as there may be, and the next once one gave its turn back, in the order of asking", async () => {
+    it("allows the maximum number of concurrent turns, and the next in the order of requests once one is returned", async () => {
       const turns = open();
       const rate = atOnce(2);
       const [first] = [await turns.take(rate, forever, fail), await turns.take(rate, forever, fail)];
@@ -38,7 +38,7 @@ export function describeTurns(name: string, open: () => Turns): void {
       expect(begun).toEqual([3, 4]);
     });
 
-    it("lets no more begin in a time than may, and counts those that are over", async () => {
+    it("allows a maximum of starts per period, and counts finished ones", async () => {
       const turns = open();
       const rate = timed(3, 300);
       const times: number[] = [];
@@ -51,7 +51,7 @@ export function describeTurns(name: string, open: () => Turns): void {
       expect((times[6] ?? 0) - (times[0] ?? 0)).toBeGreaterThan(500);
     });
 
-    it("lets go of whoever gives up, with their reason, and holds no place for them", async () => {
+    it("rejects a request that is aborted, with its reason, and holds no place for it", async () => {
       const turns = open();
       const rate = atOnce(1);
       const giveBack = await turns.take(rate, forever, fail);
