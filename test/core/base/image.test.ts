@@ -7,7 +7,7 @@ import { PICTURES, pictureBytes, vastPicture } from "../../harness/pictures.ts";
 
 const KINDS = Object.keys(PICTURES) as (keyof typeof PICTURES)[];
 
-it.each(KINDS)("an image of the kind %s may be shown, as that kind alone", (kind) => {
+it.each(KINDS)("an image of the type %s may be shown, as that type alone", (kind) => {
   for (const said of KINDS) {
     expect(imageFault(pictureBytes(kind), said)).toBe(said === kind ? undefined : `its bytes are not ${said}`);
   }
@@ -30,7 +30,7 @@ it.each([
   expect(imageFault(bytes, kind)).toMatch(fault);
 });
 
-it("whatever the bytes are, it is said at once whether they are one", () => {
+it("any bytes are classified quickly", () => {
   const headed = fc
     .tuple(fc.constantFrom(...KINDS), fc.nat(40), fc.uint8Array({ maxLength: 200 }))
     .map(([kind, length, rest]) => Buffer.concat([pictureBytes(kind).subarray(0, length), rest]));
@@ -42,7 +42,7 @@ it("whatever the bytes are, it is said at once whether they are one", () => {
   );
 });
 
-it("of more than fit into a request the newest are shown, each once", () => {
+it("if there are more than fit into a request, the newest are shown, each once", () => {
   const image = (nr: number, size_bytes: number): ShownImage => ({ blob_id: `b${nr}`, kind: "image/png", size_bytes });
   const many = Array.from({ length: 30 }, (_, nr) => image(nr, 10));
   expect([...shownIds(many)]).toEqual(Array.from({ length: 20 }, (_, nr) => `b${29 - nr}`));

@@ -33,7 +33,7 @@ describe("plain text", () => {
     ).toBe("red link end");
   });
 
-  it("keeps what follows a sequence that never ends", () => {
+  it("keeps the text after an unterminated sequence", () => {
     expect(plainText("\u001b]0;title without an end, then the news")).toContain("then the news");
   });
 
@@ -54,7 +54,7 @@ describe("plain text", () => {
 });
 
 describe("HTML text", () => {
-  it("never holds a mark that could end its place", () => {
+  it("never holds a character that could end its context", () => {
     always((text) => expect(htmlText(text)).not.toMatch(/[<>"'`]|&(?!#\d+;)/));
   });
 });
@@ -119,7 +119,7 @@ describe("workflow commands", () => {
     });
   });
 
-  it("never begin in a log", () => {
+  it("never start in a log", () => {
     always((text) => {
       for (const line of logText(text).split("\n")) expect(line.trimStart()).not.toMatch(/^::|##\[/);
     });
@@ -136,7 +136,9 @@ describe("labels and messages", () => {
   });
 });
 
-/** What a renderer reads outside of code: spans, entities and escaped marks as one mark that means nothing. */
+/**
+ * Converts to the text that a renderer sees outside of code: spans, entities and escaped marks become one neutral mark.
+ */
 function proseOf(markdown: string): string {
   return markdown
     .replace(/`[^`]+`/g, "\u25a1")

@@ -11,7 +11,7 @@ import {
   toJson,
 } from "../../../src/core/base/values.ts";
 
-describe("comparing (N18)", () => {
+describe("comparing values", () => {
   test.each([
     [
       { a: 1, b: 2 },
@@ -62,7 +62,7 @@ describe("comparing (N18)", () => {
   });
 });
 
-describe("what a handler returned becomes JSON", () => {
+describe("a handler's return value becomes JSON", () => {
   test.each([
     [undefined, null],
     [Number.NaN, null],
@@ -96,12 +96,12 @@ describe("what a handler returned becomes JSON", () => {
     expect(() => toJson(value)).toThrow("refers to itself at .list[1]");
   });
 
-  test("a value that stands in two places is no cycle", () => {
+  test("a value that occurs in two places is not a cycle", () => {
     const shared = { a: 1 };
     expect(toJson([shared, shared])).toEqual([{ a: 1 }, { a: 1 }]);
   });
 
-  test("nesting beyond what JSON writers can follow is refused", () => {
+  test("nesting beyond the limit of JSON writers is refused", () => {
     let deep: unknown = 1;
     for (let depth = 0; depth < 100_000; depth++) deep = [deep];
     expect(() => toJson(deep)).toThrow("nested more than 500 levels deep");
@@ -113,7 +113,7 @@ describe("what a handler returned becomes JSON", () => {
     expect(({} as { polluted?: number }).polluted).toBeUndefined();
   });
 
-  test("JSON stays what it is", () => {
+  test("JSON remains unchanged", () => {
     fc.assert(
       fc.property(fc.jsonValue(), (value) => {
         expect(toJson(value)).toEqual(JSON.parse(JSON.stringify(value)));
@@ -129,7 +129,7 @@ describe("JSON from outside", () => {
     expect(parseJson("")).toBeUndefined();
   });
 
-  test("that could not be written again is none", () => {
+  test("that could not be written again is rejected", () => {
     expect(parseJson(`${"[".repeat(100_000)}${"]".repeat(100_000)}`)).toBeUndefined();
     expect(parseJson(`${'{"a":'.repeat(501)}1${"}".repeat(501)}`)).toBeUndefined();
     expect(parseJson(`${'{"a":'.repeat(500)}1${"}".repeat(500)}`)).toBeDefined();
@@ -145,7 +145,7 @@ describe("JSON from outside", () => {
   });
 });
 
-describe("durations (O1)", () => {
+describe("durations", () => {
   test.each([
     [1, 1000],
     [0.5, 500],
@@ -177,7 +177,7 @@ describe("durations (O1)", () => {
     [null],
     [true],
     [{}],
-  ])("%o is no duration", (text) => {
+  ])("%o is not a duration", (text) => {
     expect(parseDuration(text)).toBeUndefined();
   });
 });
@@ -195,7 +195,7 @@ describe("the nearest word", () => {
   });
 });
 
-test("what is lazy is made when it is first asked for, and once", () => {
+test("a lazy value is created on first use, and once", () => {
   let made = 0;
   const counted = lazy(() => ({ made: ++made }));
   expect(made).toBe(0);
@@ -203,7 +203,7 @@ test("what is lazy is made when it is first asked for, and once", () => {
   expect(made).toBe(1);
 });
 
-test("what is lazy and nothing is made once too", () => {
+test("a lazy undefined value is created once too", () => {
   let made = 0;
   const nothing = lazy(() => {
     made++;
@@ -213,7 +213,7 @@ test("what is lazy and nothing is made once too", () => {
   expect(made).toBe(1);
 });
 
-test("what could not be made is tried again", () => {
+test("a lazy value that failed is tried again", () => {
   let tries = 0;
   const second = lazy(() => {
     if (++tries === 1) throw new Error("not yet");

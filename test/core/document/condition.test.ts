@@ -43,7 +43,7 @@ describe("the short form of a condition", () => {
     expect(parseCondition(text)).toEqual(rule);
   });
 
-  test("simple values are what YAML makes of them", () => {
+  test("simple values are parsed as in YAML", () => {
     const word = fc.constantFrom(
       "a",
       "b-2",
@@ -92,7 +92,7 @@ describe("the short form of a condition", () => {
     expect(parseCondition(text)).toContain(complaint);
   });
 
-  test("is read back as it is shown, whatever the value", () => {
+  test("is parsed again from its printed form, whatever the value", () => {
     const path = fc.constantFrom("a.b", "any:a[*].b-c", "input.x");
     const value = fc.oneof(
       fc.jsonValue({ maxDepth: 2 }),
@@ -134,7 +134,7 @@ describe("the short form of a condition", () => {
     [match("a", { in: ["x", "3", 3], not: true }), 'a not in [x, "3", 3]'],
     [match("a", { at_least: 3, not: true }), "a not >= 3"],
     [match("a", { matches: "^5" }), "a matches ^5"],
-  ])("%j has no short form of its own, and is shown as %s", (rule, shown) => {
+  ])("%j has no short form, and is shown as %s", (rule, shown) => {
     expect(showCondition(rule)).toBe(shown);
   });
 });
@@ -170,7 +170,7 @@ describe("comparisons", () => {
     expect(checkValues(match("x.n", rest), { x: { n: 7 }, list })).toEqual(complaint ? [complaint] : []);
   });
 
-  test("`not` turns neither a path that leads nowhere nor a pattern that is none into a match", () => {
+  test("`not` turns neither an unresolved path nor an invalid pattern into a match", () => {
     expect(checkValues(match("x.m", { equals: 1, not: true }), { x: {} })).toEqual(["x.m is missing"]);
     expect(checkValues(match("x", { matches: "(", not: true }), { x: "a" })).toHaveLength(1);
   });
@@ -200,7 +200,7 @@ const findings = (edges: readonly Partial<Edge>[]) =>
     .filter(({ code }) => !["UNREACHABLE_NODE", "UNKNOWN_PATH"].includes(code))
     .map(({ code, path, severity }) => `${severity} ${code} ${path.join(".")}`);
 
-describe("what is known of conditions before a run", () => {
+describe("analysis of conditions before a run", () => {
   test.each([
     "a.action = fille",
     "a.action in [open, close]",
@@ -220,7 +220,7 @@ describe("what is known of conditions before a run", () => {
     expect(findings([{ if: condition }])).toEqual(["warning EDGE_ALWAYS edges.0.if"]);
   });
 
-  test("an exclusion of all that is allowed never holds", () => {
+  test("an exclusion of all allowed values never holds", () => {
     const everything: OutputMatch = { path: "a.sure", in: [true, false], not: true };
     expect(findings([{ if: { output_matches: [everything] } }])).toEqual(["warning EDGE_NEVER edges.0.if"]);
   });
@@ -268,12 +268,12 @@ describe("what is known of conditions before a run", () => {
     expect(findings([first, second])).toEqual([]);
   });
 
-  test("a root that leads nowhere, and a text that is no condition, are errors", () => {
+  test("an unknown root, and a text that is not a condition, are errors", () => {
     expect(findings([{ if: "asess.action = file" }])).toEqual(["error UNKNOWN_PATH_ROOT edges.0.if"]);
     expect(findings([{ if: " " }])).toEqual(["error SCHEMA edges.0.if"]);
   });
 
-  test("a path of the report whose root leads nowhere is a warning, beside paths that lead somewhere", () => {
+  test("a report path with an unknown root is a warning, next to valid paths", () => {
     const workflow = {
       ...workflowOf({ a: node }, []),
       report: { headline: "asess.headline", cause: "a.cause", impact: "input.alert" },
@@ -284,7 +284,7 @@ describe("what is known of conditions before a run", () => {
     ]);
   });
 
-  test("several edges with `if` alone are no ambiguity, nor beside a default", () => {
+  test("several edges with `if` alone are not ambiguous, also next to a default", () => {
     expect(findings([{ if: "a.action = file" }, { if: "a.action = none" }, {}])).toEqual([]);
     expect(findings([{}, {}])).toEqual(["error AMBIGUOUS_EDGES edges.1"]);
   });
@@ -297,7 +297,7 @@ const kinds = {
   free: {},
 } as const;
 
-/** `sure` leads to `each`, and `each` to `free`, each over the condition under test. */
+/** `sure` has an edge to `each`, and `each` to `free`, each with the condition under test. */
 function told(condition: string, from: "sure" | "each" = "sure") {
   const edges = [
     from === "sure" ? { from: "sure", to: "each", if: condition } : "sure -> each",
@@ -307,7 +307,7 @@ function told(condition: string, from: "sure" | "each" = "sure") {
   return found.map(({ severity, code, message, hint }) => `${severity} ${code} ${message} (${hint})`).join("\n");
 }
 
-describe("what is known of the data of each kind of node", () => {
+describe("known data of each kind of node", () => {
   test.each<[string, "sure" | "each", string, string]>([
     ["sure.aproved = true", "sure", "warning UNKNOWN_PATH", 'did you mean "approved"?'],
     ["sure.approved.by = ana", "sure", "warning UNKNOWN_PATH", '"sure.approved" is boolean'],
@@ -339,11 +339,11 @@ describe("what is known of the data of each kind of node", () => {
     ["any:each.items[*].data.results.tell.summary exists", "each"],
     ["any:each.items[*].data.results.look.error exists", "each"],
     ["each.error exists", "each"],
-  ])("%s is sound", (condition, from) => {
+  ])("%s is valid", (condition, from) => {
     expect(told(condition, from)).toBe("");
   });
 
-  test("a path inside a map knows the item and what `with` gives", () => {
+  test("a path inside a map knows the item and the fields of `with`", () => {
     const of = (path: string) => {
       const look = { requires: { output_required: [path] } };
       const each = { map: { over: "input.issues", as: "issue" }, with: { team: "a" }, ...inline({ look }) };
@@ -354,7 +354,7 @@ describe("what is known of the data of each kind of node", () => {
   });
 });
 
-describe("mistakes that authors make in a condition are errors that name the cure", () => {
+describe("mistakes in a condition are errors that name the fix", () => {
   test.each([
     ["free.summary == done", "write free.summary = done"],
     ["free.summary === done", "write free.summary = done"],
@@ -412,7 +412,7 @@ describe("mistakes that authors make in a condition are errors that name the cur
     'free.summary = "input.name"',
     "free.summary = {a: {b: 1}}",
     "any:each.items[*].key = a",
-  ])("%s is none", (condition) => {
+  ])("%s is not a mistake", (condition) => {
     expect(told(condition)).not.toContain("SCHEMA");
   });
 });

@@ -16,7 +16,7 @@ const resolve = (config: Record<string, ConfigField>, env = {}, overrides: Recor
   resolveConfig({ id: "desk", config }, new Map(Object.entries(overrides)), { env, lookUp });
 const missingConfig = (fields: ReturnType<typeof resolve>) => lackOfConfig(fields)?.reason;
 
-describe("where a value comes from (S2)", () => {
+describe("the source of a value", () => {
   const config = { TOKEN: field({ env: "THE_TOKEN", required: true }) };
 
   test.each<[string, object, Record<string, string>, string | undefined, string | undefined]>([
@@ -26,8 +26,8 @@ describe("where a value comes from (S2)", () => {
     ["else the variable", { THE_TOKEN: "e" }, {}, "e", undefined],
     ["not a variable of the key's name", { TOKEN: "e" }, {}, undefined, "THE_TOKEN is not set"],
     ["nothing", {}, {}, undefined, "THE_TOKEN is not set"],
-    ["an empty variable is unresolved (D26)", { THE_TOKEN: "" }, {}, undefined, "THE_TOKEN is set but empty"],
-    ["an empty override is unresolved (D26)", {}, { TOKEN: "" }, undefined, "THE_TOKEN is set but empty"],
+    ["an empty variable is unresolved", { THE_TOKEN: "" }, {}, undefined, "THE_TOKEN is set but empty"],
+    ["an empty override is unresolved", {}, { TOKEN: "" }, undefined, "THE_TOKEN is set but empty"],
     ["white space is a value", { THE_TOKEN: " " }, {}, " ", undefined],
   ])("%s", (_, env, overrides, value, reason) => {
     const fields = resolve(config, env, overrides);
@@ -35,7 +35,7 @@ describe("where a value comes from (S2)", () => {
     expect(missingConfig(fields)).toBe(reason);
   });
 
-  test("a field without a variable is only given", () => {
+  test("a field without a variable has only given values", () => {
     const fields = resolve({ KEY: field({ required: true }) }, { KEY: "e" });
     expect(missingConfig(fields)).toBe("KEY is not given");
     expect(missingConfig(resolve({ KEY: field({ required: true }) }, {}, { KEY: "o" }))).toBeUndefined();
@@ -45,19 +45,19 @@ describe("where a value comes from (S2)", () => {
     expect(missingConfig(resolve({ A: field({ env: "A" }) }))).toBeUndefined();
   });
 
-  test("every missing field is named (S3)", () => {
+  test("every missing field is named", () => {
     const config = { A: field({ env: "A", required: true }), B: field({ env: "B", required: true }) };
     expect(missingConfig(resolve(config, { B: "" }))).toBe("A is not set; B is set but empty");
   });
 
-  test("a field that another one does for is missing where both are", () => {
+  test("a field that another one can replace is missing if both are", () => {
     const config = { HOOK: field({ env: "HOOK", required: true, unless: "BOT" }), BOT: field({ env: "THE_BOT" }) };
     expect(missingConfig(resolve(config, { THE_BOT: "b" }))).toBeUndefined();
     expect(missingConfig(resolve(config, { HOOK: "h" }))).toBeUndefined();
     expect(missingConfig(resolve(config, { THE_BOT: "" }))).toBe("HOOK is not set, nor is THE_BOT");
   });
 
-  test("names that objects already have are not found where nobody set them", () => {
+  test("names of object properties are not found if they are not set", () => {
     expect(missingConfig(resolve({ toString: field({ env: "NOPE", required: true }) }))).toBe("NOPE is not set");
   });
 });
@@ -120,7 +120,7 @@ describe("a declared form", () => {
     });
   });
 
-  test("makes white space around a value not count, and white space alone no value", () => {
+  test("trims white space around a value, and white space alone is not a value", () => {
     const fields = resolve(
       {
         A: field({ env: "A", required: true, format: "token" }),
@@ -132,7 +132,7 @@ describe("a declared form", () => {
     expect(lackOfConfig(fields)).toMatchObject({ kind: "config_missing", reason: "B is set but empty" });
   });
 
-  test("names every field, those that are missing first", () => {
+  test("names every field, missing ones first", () => {
     const config = { A: field({ env: "A", format: "url" }), B: field({ env: "B", required: true }) };
     expect(lackOfConfig(resolve(config, { A: "foo" }))).toMatchObject({
       kind: "config_missing",
@@ -141,12 +141,12 @@ describe("a declared form", () => {
   });
 });
 
-test("a handler sees the resolved fields only (D26)", () => {
+test("a handler sees the resolved fields only", () => {
   const config = { A: field({ env: "A" }), B: field({ env: "B" }), C: field({ env: "C" }) };
   expect(configValues(resolve(config, { A: "a", C: "", OTHER: "x" }))).toEqual({ A: "a" });
 });
 
-test("every value is a secret unless its field says otherwise", () => {
+test("every value is a secret unless its field declares otherwise", () => {
   const config = { TOKEN: field({ env: "A" }), URL: field({ env: "B", secret: false }), GONE: field({ env: "C" }) };
   expect(secretValues(resolve(config, { A: "a", B: "b" }))).toEqual([{ name: "TOKEN", value: "a" }]);
 });
@@ -174,7 +174,7 @@ describe("a variable's name", () => {
     "GHTOKEN_X",
     "SECRETKEY",
     "SECRETS_JSON",
-  ])("%s says that it is secret", (name) => expect(isSecretName(name)).toBe(true));
+  ])("%s marks a secret", (name) => expect(isSecretName(name)).toBe(true));
 
   test.each([
     "PATH",
@@ -185,5 +185,5 @@ describe("a variable's name", () => {
     "SECRETARY_NAME",
     "CLAUDE_CODE_MAX_OUTPUT_TOKENS",
     "CREDENTIALS_DIRECTORY",
-  ])("%s does not", (name) => expect(isSecretName(name)).toBe(false));
+  ])("%s does not mark a secret", (name) => expect(isSecretName(name)).toBe(false));
 });

@@ -36,7 +36,7 @@ describe("the schema of a workflow's inputs", () => {
       { a: { type: "string[]", enum: [["x"], ["x", "y"]] } },
       { properties: { a: { type: "array", items: { type: "string" }, enum: [["x"], ["x", "y"]] } } },
     ],
-  ])("tells %s", (_, inputs, expected) => {
+  ])("describes %s", (_, inputs, expected) => {
     expect(describeInputs(workflowOf(inputs))).toMatchObject(expected);
   });
 
@@ -58,7 +58,7 @@ describe("the schema of a workflow's inputs", () => {
   );
   const value = fc.oneof(word, fc.integer(), fc.boolean(), fc.array(fc.oneof(word, fc.integer()), { maxLength: 3 }));
 
-  it("takes what the check of inputs takes, null aside", () => {
+  it("accepts the same values as the check of inputs, except null", () => {
     const key = fc.constantFrom("a", "b");
     fc.assert(
       fc.property(fc.dictionary(key, field), fc.dictionary(key, value), (inputs, input) => {
@@ -101,6 +101,6 @@ it.each([
     ["x".repeat(64), "x".repeat(64)],
     ["x".repeat(64), `${"x".repeat(62)}_2`],
   ],
-])("the names %j are numbered apart", (names, expected) => {
+])("the names %j get distinct numbers", (names, expected) => {
   expect(numberNames(names)).toEqual(expected);
 });

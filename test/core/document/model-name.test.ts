@@ -22,7 +22,7 @@ function refusal(work: () => unknown) {
 
 const refused = (given: string, env = {}) => refusal(() => checkModels(parseModels(given), workflow, { env }));
 
-describe("a model that cannot be asked", () => {
+describe("a model that cannot be called", () => {
   it.each<[string, Readonly<Record<string, string>>, string, string]>([
     ["anthropic:a", {}, "anthropic needs ANTHROPIC_API_KEY, which is not set", "export ANTHROPIC_API_KEY=…"],
     [
@@ -43,11 +43,11 @@ describe("a model that cannot be asked", () => {
       "azure needs AZURE_OPENAI_API_KEY or AZURE_OPENAI_AD_TOKEN, which are not set",
       "export AZURE_OPENAI_API_KEY=…",
     ],
-  ])("%s lacks all that is named", (given, env, message, hint) => {
+  ])("%s reports all that is missing", (given, env, message, hint) => {
     expect(refused(given, env)).toEqual(["config.missing", message, hint]);
   });
 
-  it("is no error if another one of the list can be", () => {
+  it("is not an error if another one of the list can be called", () => {
     expect(refused("anthropic:a,openai:b", { OPENAI_API_KEY: "k" })).toBeUndefined();
   });
 });
@@ -71,7 +71,7 @@ describe("a name", () => {
       "the list of models contains replay:x.jsonl, which answers a whole run",
       "name it alone: --model replay:x.jsonl",
     ],
-  ])("%j is refused with what to write", (given, message, hint) => {
+  ])("%j is refused with a hint", (given, message, hint) => {
     expect(refused(given)).toEqual(["usage.invalid", message, hint]);
   });
 
@@ -86,7 +86,7 @@ describe("a name", () => {
     expect(parseModels("script:a,b.yml")).toBe("script:a,b.yml");
   });
 
-  it("is asked for with every provider that takes one", () => {
+  it("is requested with every provider that takes one", () => {
     expect(refusal(() => defaultModel({}))?.[2]).toBe(
       "set ANTHROPIC_API_KEY or OPENAI_API_KEY, or name one: --model openai-compatible:NAME, bedrock:NAME, vertex:NAME, azure:NAME, replay:FILE or script:FILE",
     );

@@ -90,7 +90,7 @@ describe("a node is degraded", () => {
       { file: outcome({ toolCalls: [{ tool: "board_create", error: "no tool is named board_create" }] }) },
       "no tool is named board_create",
     ],
-  ])("where %s", (_what, results, reason) => {
+  ])("if %s", (_what, results, reason) => {
     expect(shortfallsAt(results)).toEqual([expect.objectContaining({ reason: expect.stringContaining(reason) })]);
   });
 
@@ -108,7 +108,7 @@ describe("a node is degraded", () => {
       "it was skipped as its workflow says",
       { look: outcome({ status: "skipped", data: { skipped_reason: "no owner" } }) },
     ],
-  ])("but not where %s", (_what, results) => {
+  ])("but not if %s", (_what, results) => {
     expect(shortfallsAt(results)).toEqual([]);
   });
 
@@ -121,7 +121,7 @@ describe("a node is degraded", () => {
     expect(at("git")).toEqual([{ skill: "git", reason: "no repository" }]);
   });
 
-  it("once for each skill that is missing, and once more for what it could not do", () => {
+  it("once for each missing skill, and once for each call that it could not make", () => {
     const both = shortfallsAt({ tell: outcome({ data: { fail_soft: true, error: "late" } }) });
     expect(both.map(({ skill }) => skill)).toEqual(["chat", undefined]);
   });
@@ -137,11 +137,11 @@ describe("a map", () => {
   it.each<[string, Outcome, string]>([
     ["an item failed", outcome({ data: { items, left: 0, failed: 1 } }), "1 of 3 items failed: fp-2: no such issue"],
     ["items are left", outcome({ data: { items: [], left: 12, failed: 0 } }), "12 items were left for the next run"],
-  ])("is degraded where %s, although it succeeded", (_what, result, reason) => {
+  ])("is degraded if %s, although it succeeded", (_what, result, reason) => {
     expect(shortfallsAt({ each: result })).toEqual([{ reason }]);
   });
 
-  it("is not degraded by items that were skipped, nor a node whose data only look like a map's", () => {
+  it("is not degraded by skipped items, nor is a node whose data only looks like a map's", () => {
     expect(
       shortfallsAt({ each: outcome({ data: { items: items.filter((_, index) => index !== 1), left: 0 } }) }),
     ).toEqual([]);
@@ -167,11 +167,11 @@ const ON = (from: string, to: string) => ({ from, to, if: `${from}.error exists`
 const failedCall = () => ({ error: "503", code: "tool.failed", acted: "no" }) as const;
 
 describe("the end of a run", () => {
-  it("lists nothing where nothing fell short", () => {
+  it("lists nothing if nothing was degraded", () => {
     expect(degradedOf(recordOf(workflowOf({ a: {} })))).toEqual([]);
   });
 
-  it("lists a failure that an edge took, and not one that ended the run", () => {
+  it("lists a failure that an edge handled, and not one that ended the run", () => {
     const workflow = workflowOf({ a: FAILING, b: {} }, [ON("a", "b")]);
     expect(degradedOf(recordOf(workflow))).toEqual([
       { node: "a", reason: "it failed, and the run continued: requires failed: input.owner is missing" },
@@ -179,7 +179,7 @@ describe("the end of a run", () => {
     expect(degradedOf(recordOf(workflowOf({ a: FAILING })))).toEqual([]);
   });
 
-  it("lists a failure of an inner node that an edge took, and an inner map that lost items", () => {
+  it("lists a failure of an inner node that an edge handled, and an inner map that lost items", () => {
     expect(mapped([{ look: FAILING, mend: {} }, [ON("look", "mend")]])).toEqual([
       { node: "each", reason: expect.stringMatching(/^each\[0\]\/look: it failed, and the run continued: /) },
       { node: "each", reason: expect.stringMatching(/^each\[1\]\/look: it failed, and the run continued: /) },
@@ -204,7 +204,7 @@ describe("the end of a run", () => {
     ]);
   });
 
-  it("cuts long reasons", () => {
+  it("truncates long reasons", () => {
     const options: PlayOptions = {
       answers: [calls("ops_look")],
       tools: () => ({ ...failedCall(), error: "x".repeat(1000) }),
@@ -213,16 +213,16 @@ describe("the end of a run", () => {
     expect(only?.reason).toHaveLength(300);
   });
 
-  it("lists what the runs inside lack while the run waits for a decision", () => {
+  it("lists what inner runs lack while the run waits for a decision", () => {
     const nodes = { say: { skills: ["chat", "ops"] }, ask: { approval: { ask: "Go on?" } } };
     expect(mapped([nodes, ["say -> ask"]])).toEqual([{ node: "each", skill: "chat", reason: "CHAT_URL is not set" }]);
   });
 
-  it("lists nothing of a run that waits and fell short nowhere", () => {
+  it("lists nothing for a waiting run without degradation", () => {
     expect(degradedOf(recordOf(workflowOf({ ask: { approval: { ask: "Go on?" } } })))).toEqual([]);
   });
 
-  it("forgets visits that were taken back", () => {
+  it("omits visits that were undone", () => {
     const inside = inline({ look: { skills: ["ops"] } });
     const workflow = workflowOf({ a: {}, b: { skills: ["chat", "ops"] }, c: { map: EACH, ...inside }, d: {} }, [
       "a -> b: to b",
@@ -243,7 +243,7 @@ describe("the end of a run", () => {
     expect(eventsOf(again.events, "workflow:end")[1]?.degraded).toEqual([]);
   });
 
-  it("keeps reasons alone of the runs inside", () => {
+  it("keeps only the reasons of inner runs", () => {
     const options: PlayOptions = { answers: [calls("ops_look"), "no", "no"], tools: failedCall };
     const workflow = workflowOf({ each: { map: EACH, ...inline({ look: { skills: ["ops"] } }) } });
     const record = recordOf(workflow, { input: { list: ["a"] }, skills: [OPS] });

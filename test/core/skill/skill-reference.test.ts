@@ -18,7 +18,7 @@ describe("a reference to a skill", () => {
     ["prometheus@eu-1", "prometheus@eu-1", undefined],
     ["prometheus@1eu", "prometheus", "1eu"],
     ["prometheus@Eu", "prometheus", "Eu"],
-  ])("%j means the id %j and the range %j", (text, id, range) => {
+  ])("%j refers to the id %j and the range %j", (text, id, range) => {
     expect(parseSkillReference(text)).toEqual({ id, range });
   });
 
@@ -32,7 +32,7 @@ describe("a reference to a skill", () => {
     );
   });
 
-  it("that nothing fits is told with its range", () => {
+  it("that does not match anything is reported with its range", () => {
     expect(describeAbsence("a")).toBe("no skill has this id");
     expect(describeAbsence("a@eu")).toBe("the skill a has no instance or version eu");
     expect(describeAbsence("a@^2")).toBe("no version of the skill a matches ^2");

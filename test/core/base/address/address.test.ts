@@ -25,7 +25,7 @@ describe("refused IPv4 ranges", () => {
     }
   });
 
-  test("an address is judged alike in every spelling", () => {
+  test("an address is classified the same in every spelling", () => {
     const byte = fc.integer({ min: 0, max: 255 });
     const spelling = fc.constantFrom(String, octal, hexadecimal);
     fc.assert(
@@ -45,7 +45,7 @@ describe("refused IPv4 ranges", () => {
     );
   });
 
-  test("an IPv4 address that IPv6 carries elsewhere is refused, whatever it is", () => {
+  test("an IPv4 address that IPv6 embeds in another position is refused, whatever it is", () => {
     fc.assert(
       fc.property(fc.ipV4(), (address) => {
         const hex = numberOf(address).toString(16).padStart(8, "0");
@@ -113,7 +113,7 @@ test.each([
   "fe80::1%25eth0",
   "1.2.3.4::",
   "::g",
-])("what is no whole address is refused: %j", (text) => {
+])("%j is refused because it is not a complete address", (text) => {
   expect(isRefusedAddress(text)).toBe(true);
 });
 

@@ -20,7 +20,7 @@ describe("a declared host", () => {
     ["0x7f.1:80", { host: "127.0.0.1", port: 80 }],
     ["[::1]:8080", { host: "::1", port: 8080 }],
     ["[0:0::1]", { host: "::1", port: undefined }],
-  ])("is read from %s", (text, expected) => {
+  ])("is parsed from %s", (text, expected) => {
     expect(parseDeclaredHost(text)).toMatchObject(expected);
   });
 
@@ -65,13 +65,13 @@ describe("a declared host", () => {
     ["127.0.0.1:8080", "localhost:8080", false],
     ["127.0.0.1:8080", "[::ffff:127.0.0.1]:8080", false],
     ["example.com", "example.com", false],
-  ])("%s lets through %s: %s", (declaration, asked, expected) => {
+  ])("%s allows %s: %s", (declaration, asked, expected) => {
     const declared = parseDeclaredHost(declaration);
     const endpoint = parseEndpoint(asked);
     expect(declared && endpoint && isDeclared([declared], endpoint)).toBe(expected);
   });
 
-  test("is what a refused place has to be declared as", () => {
+  test("that would allow a refused place is the declaration that the refusal suggests", () => {
     const place = fc.tuple(
       fc.oneof(
         fc.domain(),
@@ -89,7 +89,7 @@ describe("a declared host", () => {
     );
   });
 
-  test("is parsed from any text without a fault", () => {
+  test("is parsed from any text without an exception", () => {
     fc.assert(fc.property(fc.string({ unit: ANY_CHARACTER }), (text) => void parseDeclaredHost(text)));
   });
 });

@@ -9,14 +9,14 @@ const SOURCE = join(import.meta.dirname, "../../../../src");
 describe("the explanations of codes", () => {
   const all = explainedCodes();
 
-  it("stand for one code each, whatever its case", () => {
+  it("have one code each, whatever its case", () => {
     const codes = all.map(({ code }) => code.toLowerCase());
     expect(new Set(codes).size).toBe(codes.length);
     for (const found of all) expect(explainCode(` ${found.code.toLowerCase()} `)).toEqual(found);
     expect(explainCode("SELF-LOOP")).toBeUndefined();
   });
 
-  it("of errors are those that errors have", () => {
+  it("of errors match the errors that exist", () => {
     const errors = all.filter(({ kind }) => kind === "error").map(({ code }) => code);
     expect(errors.filter((code) => !isErrorCode(code))).toEqual([]);
   });
@@ -27,17 +27,20 @@ describe("the explanations of codes", () => {
     expect(all.map(({ code }) => code).filter((code) => !text.includes(`"${code}"`))).toEqual([]);
   });
 
-  it("say the exit code of errors", () => {
+  it("name the exit code of errors", () => {
     for (const found of all) if (found.kind === "error") expect(found.exitCode).toBe(exitCodeOf(found.code));
   });
 
-  it.each(all.map((found) => [found.code, found] as const))("of %s are whole sentences, and short", (_code, found) => {
-    for (const text of [found.what, found.mend, ...(found.why === undefined ? [] : [found.why])]) {
-      expect(text).toMatch(/^[A-Z`"0-9a-z][\s\S]*[.`]$/);
-      expect(text.length).toBeLessThan(420);
-      expect(text).not.toContain("\n");
-      expect((text.match(/`/g) ?? []).length % 2, text).toBe(0);
-    }
-    expect(gistOf(found).length).toBeLessThan(240);
-  });
+  it.each(all.map((found) => [found.code, found] as const))(
+    "of %s are complete sentences, and short",
+    (_code, found) => {
+      for (const text of [found.what, found.mend, ...(found.why === undefined ? [] : [found.why])]) {
+        expect(text).toMatch(/^[A-Z`"0-9a-z][\s\S]*[.`]$/);
+        expect(text.length).toBeLessThan(420);
+        expect(text).not.toContain("\n");
+        expect((text.match(/`/g) ?? []).length % 2, text).toBe(0);
+      }
+      expect(gistOf(found).length).toBeLessThan(240);
+    },
+  );
 });

@@ -25,7 +25,7 @@ function entities(text: string, write: (code: number) => string): string {
   return text.replace(/[\s\S]/g, (character) => write(character.charCodeAt(0)));
 }
 
-/** Every byte that is no letter or digit, and soft ends of lines. */
+/** Encodes every byte that is not a letter or digit, with soft line breaks. */
 function quotedPrintable(text: string, width: number): string {
   const codes = [...Buffer.from(text)].map((byte) => {
     const character = String.fromCharCode(byte);
@@ -42,7 +42,7 @@ function bytes(text: string): readonly number[] {
   return [...Buffer.from(text)];
 }
 
-/** Something between all characters. */
+/** Inserts something between all characters. */
 function sown(text: string, seed: string): string {
   return [...text].join(seed);
 }
@@ -69,7 +69,7 @@ interface Printed {
   readonly characters?: (text: string) => string;
 }
 
-/** Bytes as programs print them that are not everywhere installed. */
+/** Bytes as printed by programs that are not installed everywhere. */
 function dumped(text: string, { columns = 16, group = 1, isReversed = false, offset, characters }: Printed): string {
   const all = Buffer.from(text, "latin1");
   const rows = Array.from({ length: Math.ceil(all.length / columns) }, (_, row) => {
@@ -146,7 +146,7 @@ describe("a dump of bytes that holds a secret", () => {
   });
 });
 
-describe("a secret that repeats itself", () => {
+describe("a periodic secret", () => {
   const repeating = createRedactor([{ name: "S", value: "a".repeat(40) }]);
 
   // A checkout may choose the values of its .env, and its jobs what they print.
@@ -242,7 +242,7 @@ describe("one secret", () => {
     ["with what is not seen, in a URL", encodeURIComponent(sown(TOKEN.value, "\u200b"))],
     ["with what is not seen in base64", sown(Buffer.from(TOKEN.value).toString("base64"), "\u2063")],
     ["in a URL in JSON", JSON.stringify(encodeURIComponent(TOKEN.value)).slice(1, -1)],
-  ])("%s is replaced whole", (_form, text) => {
+  ])("%s is replaced completely", (_form, text) => {
     expect(redactor.text(`before ${text} after`)).toBe("before [redacted:TOKEN] after");
     expect(redactor.text(text)).toBe("[redacted:TOKEN]");
   });
@@ -252,7 +252,7 @@ describe("one secret", () => {
     ["of lines", 20, "\n"],
     ["of something around it", 80, "user:"],
     ["of something else around it", 80, "x"],
-  ])("in base64 of base64 %s nothing of it is left", (_, width, before) => {
+  ])("in base64 of base64 %s is replaced completely", (_, width, before) => {
     const once = Buffer.from(`${before}${TOKEN.value}`).toString("base64");
     const text = broken(Buffer.from(once).toString("base64"), width, "\n");
     const [, rest = ""] = redactor.text(text).split("[redacted:TOKEN]");
@@ -260,7 +260,7 @@ describe("one secret", () => {
     expect(redactor.text(text).length).toBeLessThan(40);
   });
 
-  test("in tags of Unicode nothing of it is left", () => {
+  test("in Unicode tags it is replaced completely", () => {
     const ascii = "correct-horse-battery";
     const unseen = [...ascii].map((one) => String.fromCodePoint(0xe0000 + one.charCodeAt(0))).join("");
     expect(createRedactor([{ name: "S", value: ascii }]).text(`all is well${unseen}!`)).toBe(
@@ -268,7 +268,7 @@ describe("one secret", () => {
     );
   });
 
-  test("what is not seen in the secret itself does not hide it", () => {
+  test("invisible characters in the secret do not hide it", () => {
     const hidden = createRedactor([{ name: "S", value: "correct\u200b-horse" }]);
     expect(hidden.text("correct-horse, correct\u200b-horse")).toBe("[redacted:S], [redacted:S]");
   });
@@ -284,7 +284,7 @@ describe("one secret", () => {
   });
 });
 
-test("the longest form wins where several begin", () => {
+test("the longest form is replaced if several start at one place", () => {
   const two = createRedactor([
     { name: "SHORT", value: "abcdefgh" },
     { name: "LONG", value: "abcdefghijkl" },
@@ -308,12 +308,12 @@ test("a secret shared by two names is marked with the first", () => {
   expect(two.text("same-value")).toBe("[redacted:A]");
 });
 
-test("a secret that could be read in its own mark gets a mark without it", () => {
+test("a secret that is contained in its own mark gets a mark without it", () => {
   expect(createRedactor([{ name: "MYSECRET", value: "MYSECRET" }]).text("a MYSECRET b")).toBe("a [redacted] b");
   expect(createRedactor([{ name: "WORD", value: "redacted" }]).text("a redacted b")).toBe("a *** b");
 });
 
-describe("a value that would blank out ordinary text", () => {
+describe("a value that would redact ordinary text", () => {
   const words = wordsOf({
     nodes: { run_tests: { instruction: "Look at production. Then `incident-triage`, none@all" } },
   });
@@ -337,7 +337,7 @@ describe("a value that would blank out ordinary text", () => {
     expect(some.text("an incident")).toBe("an [redacted:KEY]");
   });
 
-  test("is looked for nevertheless when it can be no word of people", () => {
+  test("is redacted nevertheless if it cannot be an ordinary word", () => {
     const value = "Abcdefgh12345678ijkl";
     const some = createRedactor([{ name: "KEY", value }], wordsOf({ note: value }));
     expect(some.unsearched).toEqual([]);
@@ -349,7 +349,7 @@ describe("a value that would blank out ordinary text", () => {
     ["a text with punctuation", ["(see src/core/redact/redact.ts:32, and v1.2)"], "src/core/redact/redact.ts:32"],
     ["the end of a sentence", ["all of it."], "it"],
     ["a word of another script", ["über Straße"], "Straße"],
-  ])("stands in %s", (_, document, word) => {
+  ])("is contained in %s", (_, document, word) => {
     expect([...wordsOf(document)]).toContain(word);
   });
 });
@@ -363,7 +363,7 @@ describe("a secret of several lines", () => {
   ];
   const pem = createRedactor([{ name: "PEM", value: `${lines.join("\n")}\n` }]);
 
-  test("is replaced whole", () => {
+  test("is replaced completely", () => {
     expect(pem.text(`key:\n${lines.join("\n")}\n`)).toBe("key:\n[redacted:PEM]");
   });
 
@@ -372,7 +372,7 @@ describe("a secret of several lines", () => {
     expect(pem.text(Buffer.from(lines[1] ?? "").toString("base64"))).toBe("[redacted:PEM]");
   });
 
-  test("is known by its lines when it was stored with written line ends", () => {
+  test("is recognized by its lines if it was stored with escaped line breaks", () => {
     const stored = createRedactor([{ name: "PEM", value: lines.join("\\n") }]);
     expect(stored.text(lines[1] ?? "")).toBe("[redacted:PEM]");
   });
@@ -385,14 +385,14 @@ describe("a secret address", () => {
   };
 
   test.each(["a1B2c3D4e5F6g7H8i9J0k1L2", "q1w2e3r4t5y6u7i8", "/a1B2c3D4e5F6g7H8i9J0k1L2?"])(
-    "is known by %s alone",
+    "is recognized by %s alone",
     (text) => {
       expect(createRedactor([hook]).text(`POST ${text} failed`)).toContain("[redacted:HOOK]");
       expect(createRedactor([hook]).text(text)).not.toMatch(/a1B2|q1w2/);
     },
   );
 
-  test("is not known by its host and by short or plain parts", () => {
+  test("is not recognized by its host and by short or plain parts", () => {
     const text = "hooks.example.com services T00000000 code";
     expect(createRedactor([hook]).text(text)).toBe(text);
     const database = { name: "DB_KEY", value: "postgres://host/reporting_of_production" };
@@ -400,7 +400,7 @@ describe("a secret address", () => {
   });
 });
 
-describe("a secret that others cut", () => {
+describe("a secret that others truncate", () => {
   const value = "Canary0123456789abcdefgh";
   const cut = createRedactor([{ name: "KEY", value }]);
 
@@ -434,7 +434,7 @@ describe("a secret that others cut", () => {
 });
 
 describe("values", () => {
-  test("strings are redacted at any depth, and keys that can be no name", () => {
+  test("strings are redacted at any depth, and so are keys that cannot be a name", () => {
     const value = { list: [1, null, true, { [TOKEN.value]: `x ${TOKEN.value}` }], rest: "kept" };
     expect(redactor.value(value)).toEqual({
       list: [1, null, true, { "[redacted:TOKEN]": "x [redacted:TOKEN]" }],
@@ -442,13 +442,13 @@ describe("values", () => {
     });
   });
 
-  test("what did not change is the very same, within a changed value too", () => {
+  test("unchanged parts are the same objects, within a changed value too", () => {
     const kept = { deep: [{ a: "b" }] };
     expect(redactor.value(kept)).toBe(kept);
     expect(redactor.value({ kept, secret: TOKEN.value }).kept).toBe(kept);
   });
 
-  test("a number that is written as a secret is replaced, and no other", () => {
+  test("a number that equals a secret is replaced, and no other", () => {
     const { value } = createRedactor([{ name: "PIN", value: "9182736450123" }]);
     const given = { pin: 9182736450123, list: [9182736450123, 918273645, 0.5], text: "9182736450123" };
     const mark = "[redacted:PIN]";
@@ -464,12 +464,12 @@ describe("values", () => {
     expect(new Set(Object.values(members as object))).toEqual(new Set([mark]));
   });
 
-  test("other lists of numbers are the very same", () => {
+  test("other lists of numbers are the same objects", () => {
     const value = { series: [[115, 101, 99, 114, 101, 116, 33, 10, 9]], object: { 0: 200, 1: 201, 2: 202 } };
     expect(redactor.value(value)).toBe(value);
   });
 
-  test("an escape that the text before seems to begin does not hide it", () => {
+  test("an escape that starts before the secret does not hide it", () => {
     const hidden = createRedactor([{ name: "S", value: "correct-horse" }]);
     for (const before of ["\\", "\\u{", "&", "\u001b", "12"]) {
       for (const write of [octal, (text: string) => bytes(text).join(","), (text: string) => text])
@@ -503,7 +503,7 @@ test("a text of many megabytes is searched to its end", () => {
   expect(redactor.text(`${text}${TOKEN.value}`).slice(text.length)).toBe("[redacted:TOKEN]");
 });
 
-test("without secrets everything is returned as it is", () => {
+test("without secrets everything is returned unchanged", () => {
   const none = createRedactor([]);
   const value = { a: ["b"] };
   expect(none.text("abc")).toBe("abc");
@@ -517,7 +517,7 @@ const secretValue = fc.oneof(
 );
 const around = fc.string({ maxLength: 12, unit: ANY_CHARACTER });
 
-/** Everything that an encoder of the platform makes of a text around a secret. */
+/** All encodings of a text around a secret by the platform's encoders. */
 const ENCODERS: readonly ((text: string) => string)[] = [
   (text) => text,
   (text) => JSON.stringify(text),
@@ -532,7 +532,7 @@ const ENCODERS: readonly ((text: string) => string)[] = [
   (text) => sown(text, "\u200b"),
   (text) => unicodeCodes(Buffer.from(text).toString("latin1")),
 ];
-/** And what a reader makes of the encoded text, wherever it starts. */
+/** Decodings of the encoded text from any position. */
 const DECODERS: readonly ((text: string) => string)[] = [
   (text) => text,
   (text) => text.replaceAll(/\\(["\\/])/g, "$1"),
@@ -543,7 +543,7 @@ const DECODERS: readonly ((text: string) => string)[] = [
   ...[0, 1, 2, 3].map((skip) => (text: string) => Buffer.from(text.slice(skip), "base64").toString()),
 ];
 
-describe("whatever the secret and the text around it", () => {
+describe("for any secret and any text around it", () => {
   test("no form of the secret survives", () => {
     fc.assert(
       fc.property(secretValue, around, around, fc.constantFrom(...ENCODERS), (value, before, after, encode) => {

@@ -5,7 +5,7 @@ import { compileSchema } from "../../../../src/core/base/schema/schema.ts";
 import type { JsonSchema } from "../../../../src/core/base/values.ts";
 import { runsOf } from "../../../harness/long.ts";
 
-describe("a plain fit", () => {
+describe("plainFit", () => {
   test.each<[schema: unknown, value: unknown]>([
     [{}, 1],
     [{ type: "string", description: "A word", minLength: 1, maxLength: 4 }, "abcd"],
@@ -16,7 +16,7 @@ describe("a plain fit", () => {
       { type: "object", properties: { a: { type: "boolean" } }, required: ["a"], additionalProperties: false },
       { a: true },
     ],
-  ])("%j holds %j", (schema, value) => {
+  ])("accepts with the schema %j the value %j", (schema, value) => {
     expect(plainlyFits(schema, value)).toBe(true);
   });
 
@@ -31,11 +31,11 @@ describe("a plain fit", () => {
     [{ type: "string", maxLength: 2 }, "abc"],
     [{ type: "object", additionalProperties: { type: "string" } }, {}],
     [{ type: "object", properties: {}, additionalProperties: false }, { toString: 1 }],
-  ])("%j leaves %j to the compiled schema", (schema, value) => {
+  ])("leaves with the schema %j the value %j to the compiled schema", (schema, value) => {
     expect(plainlyFits(schema, value)).toBe(false);
   });
 
-  test("is never of a value that the compiled schema refuses", () => {
+  test("accepts no value that the compiled schema refuses", () => {
     const leaf = fc.constantFrom<unknown>(null, true, 0, 1.5, 3, "", "ab", "😀", "abc");
     const value = fc.oneof(
       leaf,

@@ -6,8 +6,8 @@ import { workflowOf } from "../../../harness/harness.ts";
 
 const problems = (schema: JsonSchema, value: unknown) => compileSchema(schema)(value);
 
-describe("a JSON Schema (D28)", () => {
-  test("is 2020-12 unless it says otherwise", () => {
+describe("a JSON Schema", () => {
+  test("is 2020-12 by default", () => {
     expect(problems({ prefixItems: [{ type: "string" }] }, [7])).toEqual(["0 must be string"]);
     expect(problems({ type: "object", dependentRequired: { a: ["b"] } }, { a: 1 })).toHaveLength(1);
   });
@@ -16,7 +16,7 @@ describe("a JSON Schema (D28)", () => {
     "http://json-schema.org/draft-07/schema#",
     "http://json-schema.org/draft-07/schema",
     "https://json-schema.org/draft-07/schema#",
-  ])("of draft-07 is read as such: %s", ($schema) => {
+  ])("of draft-07 is interpreted as such: %s", ($schema) => {
     const schema = { $schema, type: "array", items: [{ type: "string" }], additionalItems: false };
     expect(problems(schema, ["a", 1])).toHaveLength(1);
     expect(problems(schema, ["a"])).toEqual([]);
@@ -33,11 +33,11 @@ describe("a JSON Schema (D28)", () => {
     expect(() => compileSchema({ type: "object", properties })).toThrow(/characters of JSON; the maximum is 200000/);
   });
 
-  test("keywords that nobody knows are ignored", () => {
+  test("unknown keywords are ignored", () => {
     expect(problems({ type: "string", "x-color": "red" }, "a")).toEqual([]);
   });
 
-  test("all problems are told, each once", () => {
+  test("all problems are reported, each once", () => {
     const schema = {
       type: "object",
       properties: { a: { type: "string" }, b: { enum: [1, 2] }, c: { const: 3 } },
@@ -51,13 +51,13 @@ describe("a JSON Schema (D28)", () => {
     ]);
   });
 
-  test("too many problems are cut", () => {
+  test("too many problems are truncated", () => {
     const found = problems({ items: { type: "string" } }, Array(100).fill(1));
     expect(found).toHaveLength(21);
     expect(found.at(-1)).toBe("and 80 more");
   });
 
-  test("nothing is coerced and no default filled in", () => {
+  test("values are not coerced and defaults are not filled in", () => {
     const value = { a: "1" };
     expect(problems({ properties: { a: { type: "number" }, b: { default: 1 } } }, value)).toEqual(["a must be number"]);
     expect(value).toEqual({ a: "1" });
@@ -68,17 +68,17 @@ describe("a JSON Schema (D28)", () => {
     ["a reference to nothing", { $ref: "#/$defs/nope" }],
     ["a reference to the network", { $ref: "https://example.test/schema.json" }],
     ["a bad pattern", { pattern: "(" }],
-  ])("with %s is refused with a reason, again and again", (_, schema) => {
+  ])("with %s is refused with a reason, every time", (_, schema) => {
     expect(() => compileSchema(schema)).toThrow();
     expect(() => compileSchema(schema)).toThrow();
   });
 
-  test("two schemas may bear one $id", () => {
+  test("two schemas may have the same $id", () => {
     expect(problems({ $id: "https://x.test/a", type: "string" }, 1)).toHaveLength(1);
     expect(problems({ $id: "https://x.test/a", type: "number" }, 1)).toEqual([]);
   });
 
-  test("the $id of a meta-schema is taken, and stays so", () => {
+  test("the $id of a meta-schema is refused, every time", () => {
     const $id = "https://json-schema.org/draft/2020-12/schema";
     expect(() => compileSchema({ $id, type: "string" })).toThrow("is already used");
     expect(problems({ $schema: $id, type: "boolean" }, 1)).toEqual(["the value must be boolean"]);
@@ -103,7 +103,7 @@ describe("a JSON Schema (D28)", () => {
   });
 });
 
-test("an `output` that is no JSON Schema is told before any model is asked", () => {
+test("an `output` that is not a JSON Schema is reported before any model is called", () => {
   const workflow = workflowOf({ a: { output: { type: "nope" } }, b: { output: { type: "object" } } }, ["a -> b"]);
   expect(checkOutputSchemas(workflow, "f.yml")).toMatchObject([
     { severity: "error", code: "INVALID_OUTPUT_SCHEMA", path: ["nodes", "a", "output"], file: "f.yml" },

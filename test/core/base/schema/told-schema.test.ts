@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { schemaAsTold } from "../../../../src/core/base/schema/told-schema.ts";
 
-test("a tool is told without the bounds that are checked anyway, whatever its fields are called", () => {
+test("a tool's schema for the model omits bounds that are checked anyway, whatever its fields are called", () => {
   const text = { type: "string", minLength: 1, maxLength: 9, pattern: "^x", description: "as in {pattern}" };
   const schema = {
     $schema: "https://json-schema.org/draft/2020-12/schema",
@@ -32,7 +32,7 @@ test("a tool is told without the bounds that are checked anyway, whatever its fi
   });
 });
 
-test("a tool is told without the parameters that config settles", () => {
+test("a tool's schema for the model omits the parameters that config sets", () => {
   const repository = { type: "string", description: "owner/name" };
   const schema = { type: "object", properties: { repository, number: { type: "integer" } }, required: ["number"] };
   expect(schemaAsTold(schema, ["repository"])).toEqual({

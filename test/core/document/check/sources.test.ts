@@ -52,7 +52,7 @@ test.each([
   expect(parseSource(source)).toMatchObject({ code });
 });
 
-test("the fields of a run come in the order runtime, workflow, nodes, and are named with brackets", () => {
+test("the fields of a run are ordered runtime, workflow, nodes, and are named with brackets", () => {
   const workflow: Workflow = {
     id: "triage",
     name: "Triage",

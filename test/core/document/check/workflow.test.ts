@@ -22,12 +22,12 @@ const checked = (path: string): Row[1][0] => ({
 });
 const paths: Row[] = [
   ["a field that is declared is known", [asks("a.cause"), ["a -> b"]], []],
-  ["a field that is not is told", [asks("a.caus"), ["a -> b"]], ["UNKNOWN_PATH"]],
-  ["so is one inside a list", [asks("a.claims[*].txt"), ["a -> b"]], ["UNKNOWN_PATH"]],
+  ["an undeclared field is reported", [asks("a.caus"), ["a -> b"]], ["UNKNOWN_PATH"]],
+  ["an undeclared field inside a list is reported", [asks("a.claims[*].txt"), ["a -> b"]], ["UNKNOWN_PATH"]],
   ["what is inside a field of no declared fields is not known", [asks("a.claims[*].text.more"), ["a -> b"]], []],
   ["a text has no fields", [asks("a.cause.more"), ["a -> b"]], ["UNKNOWN_PATH"]],
   ["a list is read with [*]", [asks("a.claims.text"), ["a -> b"]], ["UNKNOWN_PATH"]],
-  ["a text is no list", [asks("a.cause[*]"), ["a -> b"]], ["UNKNOWN_PATH"]],
+  ["a text is not a list", [asks("a.cause[*]"), ["a -> b"]], ["UNKNOWN_PATH"]],
   ["a node without output has a summary", [{ ...asks("a.summary"), a: {} }, ["a -> b"]], []],
   ["and nothing else", [{ ...asks("a.cause"), a: {} }, ["a -> b"]], ["UNKNOWN_PATH"]],
   ["the skills of a node are known", [asks("skills.available"), ["a -> b"]], []],
@@ -38,7 +38,7 @@ const paths: Row[] = [
     [asks("input.servce"), ["a -> b"], { inputs: { service: { type: "string" } } }],
     ["UNKNOWN_PATH"],
   ],
-  ["why a node failed is ours to tell", [asks("a.error"), ["a -> b"]], []],
+  ["the error of a failed node is always known", [asks("a.error"), ["a -> b"]], []],
   [
     "an output that may hold more is believed",
     [{ ...asks("a.caus"), a: { output: { ...output, additionalProperties: true } } }, ["a -> b"]],
@@ -59,23 +59,27 @@ const paths: Row[] = [
 const providers: Row[] = [
   ["a model of a provider is known", [{ a: { model: "anthropic:x" } }], []],
   ["a name with a colon is a name", [{ a: { model: "llama3:8b" } }], []],
-  ["a slip in a provider's name is told", [{ a: { model: "antropic:x" } }], ["UNKNOWN_PROVIDER"]],
+  ["a misspelled provider is reported", [{ a: { model: "antropic:x" } }], ["UNKNOWN_PROVIDER"]],
   ["the judge's too", [{ a: { judge_model: "opnai:x" } }], ["UNKNOWN_PROVIDER"]],
   ["and the workflow's own", [{ a: {} }, [], { model: "openai-compatibel:x" }], ["UNKNOWN_PROVIDER"]],
 ];
 
 const rows: Row[] = [
   ["a single node is a workflow", [{ a: {} }], []],
-  ["an unknown entry is refused (W2)", [{ a: {} }, [], { entry: "b" }], ["MISSING_ENTRY"]],
-  ["an unknown source is refused (W3)", [{ a: {} }, ["x -> a"]], ["UNKNOWN_EDGE_SOURCE"]],
-  ["an unknown target is refused (W3)", [{ a: {} }, ["a -> x"]], ["UNKNOWN_EDGE_TARGET"]],
-  ["both ends of one edge are told (W3)", [{ a: {} }, ["x -> y"]], ["UNKNOWN_EDGE_SOURCE", "UNKNOWN_EDGE_TARGET"]],
-  ["a node without a way to it is refused (W4)", [{ a: {}, b: {} }], ["UNREACHABLE_NODE"]],
-  ["conditions do not matter to reach (W4)", [{ a: {}, b: {} }, ["a -> b: never"]], []],
-  ["an edge backwards gives no way (W4)", [{ a: {}, b: {} }, ["b -> a"]], ["UNREACHABLE_NODE"]],
-  ["only the first node of a lost chain is told (W4)", [{ a: {}, b: {}, c: {} }, ["b -> c"]], ["UNREACHABLE_NODE"]],
+  ["an unknown entry is refused", [{ a: {} }, [], { entry: "b" }], ["MISSING_ENTRY"]],
+  ["an unknown source is refused", [{ a: {} }, ["x -> a"]], ["UNKNOWN_EDGE_SOURCE"]],
+  ["an unknown target is refused", [{ a: {} }, ["a -> x"]], ["UNKNOWN_EDGE_TARGET"]],
+  ["both ends of one edge are reported", [{ a: {} }, ["x -> y"]], ["UNKNOWN_EDGE_SOURCE", "UNKNOWN_EDGE_TARGET"]],
+  ["a node without a way to it is refused", [{ a: {}, b: {} }], ["UNREACHABLE_NODE"]],
+  ["conditions do not matter to reach", [{ a: {}, b: {} }, ["a -> b: never"]], []],
+  ["an edge backwards gives no way", [{ a: {}, b: {} }, ["b -> a"]], ["UNREACHABLE_NODE"]],
   [
-    "a lost cycle beside a lost node is told (W4)",
+    "only the first node of an unreachable chain is reported",
+    [{ a: {}, b: {}, c: {} }, ["b -> c"]],
+    ["UNREACHABLE_NODE"],
+  ],
+  [
+    "an unreachable cycle next to an unreachable node is reported",
     [{ a: {}, b: {}, c: {}, d: {} }, [{ from: "c", to: "d", max_iterations: 1 }, "d -> c"]],
     ["UNREACHABLE_NODE", "UNREACHABLE_NODE"],
   ],
@@ -84,16 +88,16 @@ const rows: Row[] = [
     [{ a: {} }, [], { inputs: { d: { type: "string", enum: ["a", "b"], default: "c" } } }],
     ["INPUT_INVALID"],
   ],
-  ["a self-loop needs a bound (W5)", [{ a: {} }, ["a -> a: again"]], ["SELF_LOOP"]],
-  ["a bounded self-loop is fine (W5)", [{ a: {} }, [{ from: "a", to: "a", max_iterations: 1 }]], []],
-  ["an unbounded cycle is refused (W6)", [{ a: {}, b: {} }, ["a -> b", "b -> a: again"]], ["UNBOUNDED_CYCLE"]],
+  ["a self-loop needs a bound", [{ a: {} }, ["a -> a: again"]], ["SELF_LOOP"]],
+  ["a bounded self-loop is fine", [{ a: {} }, [{ from: "a", to: "a", max_iterations: 1 }]], []],
+  ["an unbounded cycle is refused", [{ a: {}, b: {} }, ["a -> b", "b -> a: again"]], ["UNBOUNDED_CYCLE"]],
   [
-    "one bounded edge bounds the cycle (W6)",
+    "one bounded edge bounds the cycle",
     [{ a: {}, b: {} }, ["a -> b", { from: "b", to: "a", when: "again", max_iterations: 2 }]],
     [],
   ],
   [
-    "a second, unbounded way round is found (W6)",
+    "a second, unbounded way round is found",
     [
       { a: {}, b: {}, c: {} },
       ["a -> b: one", "a -> c: two", { from: "b", to: "a", when: "x", max_iterations: 2 }, "c -> a: again"],
@@ -101,37 +105,33 @@ const rows: Row[] = [
     ["UNBOUNDED_CYCLE"],
   ],
   [
-    "two ways that meet are no cycle (W6)",
+    "two paths that meet are not a cycle",
     [{ a: {}, b: {}, c: {}, d: {} }, ["a -> b: x", "a -> c", "b -> d", "c -> d"]],
     [],
   ],
-  ["a self-loop without a bound is told once, as such (W5, W6)", [{ a: {} }, ["a -> a"]], ["SELF_LOOP"]],
-  ["an unknown skill is a warning (W8)", [{ a: { skills: ["nope"] } }], ["UNKNOWN_SKILL"]],
-  ["a known skill is not (W8)", [{ a: { skills: ["github"] } }], []],
-  ["an inline skill is known (W8)", [{ a: { skills: ["own"] } }, [], { skills: { own: { instruction: "x" } } }], []],
+  ["a self-loop without a bound is reported once, as such", [{ a: {} }, ["a -> a"]], ["SELF_LOOP"]],
+  ["an unknown skill is a warning", [{ a: { skills: ["nope"] } }], ["UNKNOWN_SKILL"]],
+  ["a known skill is not", [{ a: { skills: ["github"] } }], []],
+  ["an inline skill is known", [{ a: { skills: ["own"] } }, [], { skills: { own: { instruction: "x" } } }], []],
+  ["an inline skill needs something", [{ a: {} }, [], { skills: { own: { name: "Own" } } }], ["INVALID_INLINE_SKILL"]],
   [
-    "an inline skill needs something (W9)",
-    [{ a: {} }, [], { skills: { own: { name: "Own" } } }],
-    ["INVALID_INLINE_SKILL"],
-  ],
-  [
-    "a blank instruction is nothing (W9)",
+    "a blank instruction is nothing",
     [{ a: {} }, [], { skills: { own: { instruction: " " } } }],
     ["INVALID_INLINE_SKILL"],
   ],
   [
-    "an inline skill may be an mcp server only (W9)",
+    "an inline skill may be an mcp server only",
     [{ a: {} }, [], { skills: { own: { mcp: { url: "https://x.test" } } } }],
     [],
   ],
-  ["two unconditional edges are ambiguous (E8)", [{ a: {}, b: {}, c: {} }, ["a -> b", "a -> c"]], ["AMBIGUOUS_EDGES"]],
+  ["two unconditional edges are ambiguous", [{ a: {}, b: {}, c: {} }, ["a -> b", "a -> c"]], ["AMBIGUOUS_EDGES"]],
   [
-    "each further one is told (E8)",
+    "each further one is reported",
     [{ a: {}, b: {} }, ["a -> b", "a -> b", "a -> b"]],
     ["AMBIGUOUS_EDGES", "AMBIGUOUS_EDGES"],
   ],
   [
-    "a blank `when` counts as absent (D3)",
+    "a blank `when` counts as absent",
     [
       { a: {}, b: {}, c: {} },
       [
@@ -141,20 +141,16 @@ const rows: Row[] = [
     ],
     ["AMBIGUOUS_EDGES"],
   ],
-  ["the node id input is reserved (D2)", [{ input: {} }], ["RESERVED_NODE_ID"]],
-  ["other odd ids stay legal (D2)", [{ "a b/ä.1": {} }], []],
-  ["eval_policy any_pass is refused (N31)", [{ a: { eval_policy: "any_pass" } }], ["UNSUPPORTED_EVAL_POLICY"]],
-  ["eval_policy weighted is refused (N31)", [{ a: { eval_policy: "weighted" } }], ["UNSUPPORTED_EVAL_POLICY"]],
-  ["eval_policy all_pass is accepted (N31)", [{ a: { eval_policy: "all_pass" } }], []],
-  [
-    "two evaluators of one name are a warning (D3)",
-    [{ a: { eval: [judge("x"), judge("x")] } }],
-    ["DUPLICATE_EVALUATOR"],
-  ],
+  ["the node id input is reserved", [{ input: {} }], ["RESERVED_NODE_ID"]],
+  ["other odd ids stay legal", [{ "a b/ä.1": {} }], []],
+  ["eval_policy any_pass is refused", [{ a: { eval_policy: "any_pass" } }], ["UNSUPPORTED_EVAL_POLICY"]],
+  ["eval_policy weighted is refused", [{ a: { eval_policy: "weighted" } }], ["UNSUPPORTED_EVAL_POLICY"]],
+  ["eval_policy all_pass is accepted", [{ a: { eval_policy: "all_pass" } }], []],
+  ["two evaluators of one name are a warning", [{ a: { eval: [judge("x"), judge("x")] } }], ["DUPLICATE_EVALUATOR"]],
   ...paths,
   ["a state that is declared can be used", [{ a: { state: ["board"] } }, [], { state: { board: {} } }], []],
   ["one that is not is refused", [{ a: { state: ["bord"] } }, [], { state: { board: {} } }], ["UNKNOWN_STATE"]],
-  ["a name that objects have is no state", [{ a: { state: ["valueOf"] } }], ["UNKNOWN_STATE"]],
+  ["a name of an object's property is not a state", [{ a: { state: ["valueOf"] } }], ["UNKNOWN_STATE"]],
   ["a cool-down knows the input", [{ a: {} }, [], { cool_down: { for: "6h", key: "input.fingerprint" } }], []],
   [
     "and nothing that comes later",
@@ -162,7 +158,7 @@ const rows: Row[] = [
     ["UNKNOWN_PATH_ROOT"],
   ],
   ...providers,
-  ["one name at two nodes is fine (D3)", [{ a: { eval: [judge("x")] }, b: { eval: [judge("x")] } }, ["a -> b"]], []],
+  ["one name at two nodes is fine", [{ a: { eval: [judge("x")] }, b: { eval: [judge("x")] } }, ["a -> b"]], []],
 ];
 
 describe("the structure of a workflow", () => {
@@ -170,7 +166,7 @@ describe("the structure of a workflow", () => {
     expect(codes(check(workflowOf(...workflow), ["github"]))).toEqual(expected);
   });
 
-  test("everything is found at once (W1)", () => {
+  test("all problems are reported at once", () => {
     const workflow = workflowOf(
       { a: { skills: ["nope"] }, input: {}, lost: {} },
       ["a -> input", "a -> input", "a -> a", "x -> y"],
@@ -189,7 +185,7 @@ describe("the structure of a workflow", () => {
     ]);
   });
 
-  test("an unknown skill's warning names node and id (W8)", () => {
+  test("an unknown skill's warning names node and id", () => {
     const [found] = check(workflowOf({ a: { skills: ["gihub"] } }), ["github"]);
     expect(found).toMatchObject({ severity: "warning", path: ["nodes", "a", "skills", 0] });
     expect(found?.message).toContain('node "a"');
@@ -197,24 +193,24 @@ describe("the structure of a workflow", () => {
     expect(found?.hint).toBe('did you mean "github"?');
   });
 
-  test("an unknown state's error names node, state and the near word", () => {
+  test("an unknown state's error names node, state and the similar name", () => {
     const [found] = check(workflowOf({ a: { state: ["bord"] } }, [], { state: { board: {} } }));
     expect(found).toMatchObject({ severity: "error", path: ["nodes", "a", "state", 0] });
     expect(found?.message).toBe('node "a" names a state "bord" that the workflow does not declare');
     expect(found?.hint).toBe('did you mean "board"?');
   });
 
-  test("an unreachable node is named (W4)", () => {
+  test("an unreachable node is named", () => {
     expect(check(workflowOf({ a: {}, lost: {} }))[0]?.message).toContain('"lost"');
   });
 
-  test("a cycle is drawn", () => {
+  test("a cycle is shown as a path", () => {
     const [found] = check(workflowOf({ a: {}, b: {}, c: {} }, ["a -> b", "b -> c", "c -> b: again"]));
     expect(found?.message).toBe("the cycle b -> c -> b has no bound");
   });
 });
 
-describe("ids that objects already have", () => {
+describe("ids that are properties of every object", () => {
   const names = ["constructor", "toString", "hasOwnProperty", "valueOf", "isPrototypeOf"];
 
   test.each(names)("a node may be called %s", (name) => {
@@ -222,7 +218,7 @@ describe("ids that objects already have", () => {
     expect(check(workflow)).toEqual([]);
   });
 
-  test.each(names)("%s is no node until it is declared", (name) => {
+  test.each(names)("%s is not a node unless it is declared", (name) => {
     expect(codes(check(workflowOf({ a: {} }, [`a -> ${name}`, `${name} -> a`])))).toEqual([
       "UNKNOWN_EDGE_TARGET",
       "UNKNOWN_EDGE_SOURCE",
@@ -230,13 +226,13 @@ describe("ids that objects already have", () => {
     expect(codes(check(workflowOf({ a: {} }, [], { entry: name })))).toEqual(["MISSING_ENTRY"]);
   });
 
-  test.each(names)("%s is no skill until it is declared", (name) => {
+  test.each(names)("%s is not a skill unless it is declared", (name) => {
     expect(codes(check(workflowOf({ a: { skills: [name] } })))).toEqual(["UNKNOWN_SKILL"]);
     expect(check(workflowOf({ a: { skills: [name] } }, [], { skills: { [name]: { instruction: "x" } } }))).toEqual([]);
   });
 });
 
-describe("the judge budget (N27, D5)", () => {
+describe("the judge budget", () => {
   const nodes = (retry: NodeParts["retry"]): Record<string, NodeParts> => ({
     a: { eval: [judge("x"), judge("y")], ...(retry ? { retry } : {}) },
   });
@@ -256,7 +252,7 @@ describe("the judge budget (N27, D5)", () => {
   });
 });
 
-describe("the judges of workflows that nodes run", () => {
+describe("the judges of inner workflows", () => {
   const judged = { name: "Look", instruction: "Look.", eval: [judge("x")] };
   const inside = { nodes: { look: judged }, edges: [], entry: "look" };
   const map = (max_items?: number) => ({
@@ -274,7 +270,7 @@ describe("the judges of workflows that nodes run", () => {
     expect(codes(found).filter((code) => code === "JUDGE_BUDGET")).toEqual(expected);
   });
 
-  test("count in files too", () => {
+  test("are counted in files too", () => {
     const called = workflowOf({ a: { eval: [judge("x"), judge("y")] } });
     const workflow = { ...workflowOf({ a: {} }), judge_budget: 1 } as Workflow;
     expect(checkJudgeBudget(workflow)).toEqual([]);
@@ -284,7 +280,7 @@ describe("the judges of workflows that nodes run", () => {
   });
 });
 
-describe("large graphs (D1)", () => {
+describe("large graphs", () => {
   const chain = (length: number) => {
     const nodes = Object.fromEntries(Array.from({ length }, (_, i) => [`n${i}`, {}]));
     return { nodes, edges: Array.from({ length: length - 1 }, (_, i) => ({ from: `n${i}`, to: `n${i + 1}` })) };

@@ -11,8 +11,8 @@ const OUTSIDE = workflowOf({ before: {}, each: { call: "./inside.yml" }, after: 
 ]);
 const flat = flatWorkflow(OUTSIDE, new Map([["each", { workflow: INSIDE }]]));
 
-describe("a workflow with those inside it laid flat", () => {
-  it("leads from before a node into what it runs, and out of that to what comes after", () => {
+describe("a workflow with its inner workflows flattened", () => {
+  it("has edges from before a node into its inner workflow, and out of that to what follows", () => {
     expect(Object.keys(flat.nodes)).toEqual(["before", "each", "after", "each/look", "each/say"]);
     const edges = flat.edges.map(({ from, to }) => `${from} -> ${to}`);
     expect(edges).toEqual(
@@ -26,11 +26,11 @@ describe("a workflow with those inside it laid flat", () => {
     );
   });
 
-  it("is the workflow itself where nothing is inside", () => {
+  it("is unchanged without inner workflows", () => {
     expect(flatWorkflow(INSIDE, new Map())).toBe(INSIDE);
   });
 
-  it("carries strangers' text from a node inside to what comes after, and not to what came before", () => {
+  it("passes untrusted text from an inner node to what follows, and not to what precedes", () => {
     const declare = (id: string, tool: ReturnType<typeof toolOf>): [string, DeclaredSkill] => {
       const record = skillOf(id, [tool]);
       return [id, { open: record, whole: record, unknown: [] }];

@@ -27,25 +27,25 @@ describe("a webhook becomes an input", () => {
     expect(map({ ...(input ? { input } : {}) })).toEqual({ kind: "input", input: wanted });
   });
 
-  it("never reads again what was filled in", () => {
+  it("never interprets inserted text again", () => {
     const event = { body: { text: "{{body.secret}}", secret: "s" } };
     expect(map({ input: { a: "{{body.text}}", b: "x {{body.text}}" } }, event)).toMatchObject({
       input: { a: "{{body.secret}}", b: "x {{body.secret}}" },
     });
   });
 
-  it("names the field and the path that leads nowhere", () => {
+  it("names the field and the path that does not resolve", () => {
     expect(map({ input: { title: "{{body.title}}" } })).toEqual({
       kind: "problem",
       problem: "input.title: {{body.title}}: body.title is missing",
     });
   });
 
-  it.each(["__proto__", "constructor", "toString"])("follows no path that is not the body's own: %s", (key) => {
+  it.each(["__proto__", "constructor", "toString"])("resolves only the body's own properties: %s", (key) => {
     expect(map({ input: { a: `{{body.${key}}}` } }).kind).toBe("problem");
   });
 
-  it("takes a body's own __proto__ for a field like any other", () => {
+  it("treats a body's own __proto__ like any other field", () => {
     const body = JSON.parse('{"__proto__": {"polluted": true}, "x": 1}');
     const mapped = map({ input: { all: "{{body}}" } }, { body });
     expect(JSON.stringify(mapped)).toContain("polluted");
@@ -64,7 +64,7 @@ describe("a webhook that does not fit `when`", () => {
     expect(map(when === undefined ? {} : { when }, { event: "issues" }).kind).toBe(kind);
   });
 
-  it("says why", () => {
+  it("gives the reason", () => {
     expect(map({ when: "body.status = resolved" })).toEqual({
       kind: "ignored",
       reason: 'body.status is "firing", not "resolved"',
@@ -88,7 +88,7 @@ const WORKFLOW: Pick<Workflow, "inputs"> = {
   inputs: { title: { type: "string", required: true }, level: { type: "number" } },
 };
 
-describe("a source is checked", () => {
+describe("the check of a source", () => {
   it.each<[string, Partial<ListenSource>, readonly string[]]>([
     ["nothing is wrong", { input: { title: "{{body.t}}" } }, []],
     ["a root that is none", { input: { title: "{{bdy.t}}" } }, ["UNKNOWN_PATH_ROOT"]],
@@ -109,7 +109,7 @@ describe("a source is checked", () => {
     expect(found.map(({ code }) => code)).toEqual(codes);
   });
 
-  it("suggests the input that was meant", () => {
+  it("suggests the similar input", () => {
     const [found] = checkFields(source({ input: { title: "", levle: 1 } }), WORKFLOW as Workflow, ["sources", "one"]);
     expect(found).toMatchObject({ hint: 'did you mean "level"?', path: ["sources", "one", "input", "levle"] });
   });

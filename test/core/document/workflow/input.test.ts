@@ -11,7 +11,7 @@ const check = (inputs: Inputs | undefined, input: unknown) =>
 const messages = (inputs: Inputs | undefined, input: unknown) =>
   check(inputs, input).diagnostics.map(({ message }) => message);
 
-describe("what fits", () => {
+describe("valid input", () => {
   test.each<[string, Inputs, unknown, unknown]>([
     ["a text", { x: { type: "string" } }, { x: "" }, { x: "" }],
     ["a number", { x: { type: "number" } }, { x: -0.5 }, { x: -0.5 }],
@@ -19,11 +19,11 @@ describe("what fits", () => {
     ["an empty list", { x: { type: "string[]", required: true } }, { x: [] }, { x: [] }],
     ["an absent optional field", { x: { type: "string" } }, {}, {}],
     ["a null optional field", { x: { type: "string" } }, { x: null }, { x: null }],
-    ["an absent field takes its default (W25)", { x: { type: "number", default: 0 } }, {}, { x: 0 }],
-    ["a null field takes its default (W25)", { x: { type: "boolean", default: false } }, { x: null }, { x: false }],
-    ["the caller's value wins (W25)", { x: { type: "string", default: "d" } }, { x: "" }, { x: "" }],
+    ["an absent field takes its default", { x: { type: "number", default: 0 } }, {}, { x: 0 }],
+    ["a null field takes its default", { x: { type: "boolean", default: false } }, { x: null }, { x: false }],
+    ["the caller's value wins", { x: { type: "string", default: "d" } }, { x: "" }, { x: "" }],
     [
-      "an undeclared key passes through (W26)",
+      "an undeclared key passes through",
       { x: { type: "string" } },
       { dryRun: true, rules: ["r"] },
       { dryRun: true, rules: ["r"] },
@@ -47,12 +47,12 @@ describe("what fits", () => {
   });
 });
 
-describe("what does not fit", () => {
+describe("invalid input", () => {
   test.each<[string, Inputs, unknown, string]>([
-    ["a missing required field (W22)", { x: { type: "string", required: true } }, {}, 'input "x" is missing'],
-    ["a null required field (W22)", { x: { type: "string", required: true } }, { x: null }, 'input "x" is missing'],
+    ["a missing required field", { x: { type: "string", required: true } }, {}, 'input "x" is missing'],
+    ["a null required field", { x: { type: "string", required: true } }, { x: null }, 'input "x" is missing'],
     [
-      "an inherited name is not given (W22)",
+      "an inherited name is not given",
       { toString: { type: "string" as const, required: true } },
       {},
       'input "toString" is missing',
@@ -63,48 +63,33 @@ describe("what does not fit", () => {
       {},
       'input "x" is missing (the alert)',
     ],
-    ["a number for a text (W23)", { x: { type: "string" } }, { x: 1 }, 'input "x" must be a string, not number'],
-    ["a text for a number (W23)", { x: { type: "number" } }, { x: "1" }, 'input "x" must be a number, not string'],
+    ["a number for a text", { x: { type: "string" } }, { x: 1 }, 'input "x" must be a string, not number'],
+    ["a text for a number", { x: { type: "number" } }, { x: "1" }, 'input "x" must be a number, not string'],
+    ["a text for a boolean", { x: { type: "boolean" } }, { x: "true" }, 'input "x" must be a boolean, not string'],
+    ["NaN", { x: { type: "number" } }, { x: Number.NaN }, 'input "x" must be a finite number'],
+    ["1e999", { x: { type: "number" } }, JSON.parse('{"x": 1e999}'), 'input "x" must be a finite number'],
+    ["a text for a list", { x: { type: "string[]" } }, { x: "a" }, 'input "x" must be a list of strings, not string'],
     [
-      "a text for a boolean (W23)",
-      { x: { type: "boolean" } },
-      { x: "true" },
-      'input "x" must be a boolean, not string',
-    ],
-    ["NaN (W23)", { x: { type: "number" } }, { x: Number.NaN }, 'input "x" must be a finite number'],
-    ["1e999 (W23)", { x: { type: "number" } }, JSON.parse('{"x": 1e999}'), 'input "x" must be a finite number'],
-    [
-      "a text for a list (W23)",
-      { x: { type: "string[]" } },
-      { x: "a" },
-      'input "x" must be a list of strings, not string',
-    ],
-    [
-      "an element of a list (W23)",
+      "an element of a list",
       { x: { type: "string[]" } },
       { x: ["a", "b", 3] },
       'input "x" must hold only strings, but element 2 is number',
     ],
     [
-      "a null element (W23)",
+      "a null element",
       { x: { type: "string[]" } },
       { x: [null] },
       'input "x" must hold only strings, but element 0 is null',
     ],
     [
-      "a value outside enum (W24)",
+      "a value outside enum",
       { x: { type: "string", enum: ["a", "b"] } },
       { x: "c" },
       'input "x" is "c"; allowed are "a", "b"',
     ],
+    ["a number outside enum", { x: { type: "number", enum: [1, 2] } }, { x: 3 }, 'input "x" is 3; allowed are 1, 2'],
     [
-      "a number outside enum (W24)",
-      { x: { type: "number", enum: [1, 2] } },
-      { x: 3 },
-      'input "x" is 3; allowed are 1, 2',
-    ],
-    [
-      "a list outside an enum of lists (W24)",
+      "a list outside an enum of lists",
       { x: { type: "string[]", enum: [["a"]] } },
       { x: [] },
       'input "x" is []; allowed are ["a"]',
@@ -114,7 +99,7 @@ describe("what does not fit", () => {
   });
 
   test.each([[null], [[]], ["text"], [1], [true], [undefined]])(
-    "%o is no root, with or without `inputs` (W27)",
+    "%o is not a valid root, with or without `inputs`",
     (input) => {
       for (const inputs of [undefined, { x: { type: "string" } } as const]) {
         expect(messages(inputs, input)).toEqual(["the input must be a JSON object"]);
@@ -122,7 +107,7 @@ describe("what does not fit", () => {
     },
   );
 
-  test("all errors are told at once (W27)", () => {
+  test("all errors are reported at once", () => {
     const inputs: Inputs = {
       a: { type: "string", required: true },
       b: { type: "number" },
@@ -132,7 +117,7 @@ describe("what does not fit", () => {
   });
 });
 
-test("a key __proto__ never alters an object (W26)", () => {
+test("a key __proto__ never alters an object", () => {
   const input = JSON.parse('{"__proto__": {"polluted": true, "x": "evil"}}');
   const found = check({ x: { type: "string", default: "mine" }, polluted: { type: "boolean" } }, input);
   expect(hasErrors(found.diagnostics)).toBe(false);
@@ -141,7 +126,7 @@ test("a key __proto__ never alters an object (W26)", () => {
   expect(({} as { polluted?: unknown }).polluted).toBeUndefined();
 });
 
-test("an input without declared fields passes through untouched", () => {
+test("an input without declared fields passes through unchanged", () => {
   fc.assert(
     fc.property(fc.dictionary(fc.string(), fc.jsonValue()), (input) => {
       expect(check(undefined, input).input).toEqual(input);

@@ -25,7 +25,7 @@ describe("a board", () => {
     expect(readBoard({ lists: { sentry: list } })).toMatchObject({ left });
   });
 
-  test("is the same issues as its tracker lists, newest first, each once", () => {
+  test("has the same issues as its tracker, newest first, each once", () => {
     const board = readBoard({
       lists: {
         sentry: { issues: [sentry("S-1"), sentry("S-2", { last_seen: "2026-11-21T00:00:00Z" })], next_cursor: "a" },
@@ -42,7 +42,7 @@ describe("a board", () => {
     });
   });
 
-  test("joins other trackers by exception and place, and leaves other exceptions apart", () => {
+  test("joins issues of other trackers with the same exception and place, and separates other exceptions", () => {
     const { issues } = readBoard({
       lists: {
         linear: {
@@ -62,7 +62,7 @@ describe("a board", () => {
     expect(issues[1]).toMatchObject({ release: "2.41.0", count_band: "10-99", level: "error" });
   });
 
-  test("is made of notes if nothing counts errors", () => {
+  test("consists of notes if nothing counts errors", () => {
     const note = { number: 7, title: "Dark mode is dark", updated_at: "2026-11-20T10:00:00Z" };
     const other = { identifier: "OPS-8", title: "Dark mode is dark" };
     const board = readBoard({ lists: { github: { items: [note], total_count: 31 }, linear: { issues: [other] } } });
@@ -70,7 +70,7 @@ describe("a board", () => {
     expect(board.issues.map(({ fingerprint }) => fingerprint)).toEqual(["github/7", "linear/OPS-8"]);
   });
 
-  test("names what was not read, and is no board if nothing was", () => {
+  test("names what was not read, and is an error if nothing was", () => {
     const lists = { sentry: { issues: [] }, sentry_2: { blob_id: "b1" } };
     const { gaps } = readBoard({ lists, trackers: ["sentry", "datadog"] });
     expect(gaps).toEqual([
@@ -112,19 +112,19 @@ describe("a digest of a board", () => {
     });
   });
 
-  test("does not name a cause that no claim shows", () => {
+  test("does not name a cause without a supporting claim", () => {
     const results = { sort: { why: "It grew." }, investigate: { cause: "Sabotage.", claims: [] } };
     expect(digestBoard({ items: [item("a", "actionable", results)] }).text).not.toContain("Sabotage");
   });
 
-  test("says nothing new only if all was read and nothing failed", () => {
+  test("reports nothing new only if all was read and nothing failed", () => {
     const failed = { key: "a", status: "failed", data: {} };
     expect(digestBoard({ items: [] }).verdict).toBe("nothing_new");
     expect(digestBoard({ items: [failed] })).toMatchObject({ verdict: "inconclusive", headline: "1 failed" });
     expect(digestBoard({ items: [], board: { gaps: ["sentry: closed"] } }).verdict).toBe("inconclusive");
   });
 
-  test("fits a message, however much was judged", () => {
+  test("fits into a message, however much was judged", () => {
     const results = { sort: { why: "y".repeat(400) } };
     const items = Array.from({ length: 40 }, (_, n) => item(`sentry/S-${n}`, "watch", results));
     const { lines, text } = digestBoard({ items });

@@ -17,7 +17,7 @@ import {
   workflowOf,
 } from "../../../harness/harness.ts";
 
-/** A person's word (extensions G25). */
+/** A user's decision about an approval. */
 
 type Record = ReturnType<typeof recordOf>;
 
@@ -32,7 +32,7 @@ const waiting = (record: Record, { state }: Played) => describeResult(record, st
 const LISTED = { input: { list: ["a", "b", "c"] } };
 const gated = inline({ ask: { approval: { ask: "Shall it?" } }, go: {} }, ["ask -> go"]);
 
-test("a word to an inner run that is not there changes nothing but that the run goes on", () => {
+test("a decision for an unknown inner run changes nothing except that the run continues", () => {
   const record = recordOf(workflowOf({ ask: { approval: { ask: "Go on?" } } }));
   const { events, state } = play(record);
   const word = { type: "approval:given", node: "ask", approved: true, by: "kim", settings: {} } as const;
@@ -53,7 +53,7 @@ describe("an approval", () => {
     ]),
   );
 
-  test("that is denied leaves over edges with `if` alone", () => {
+  test("that is denied takes edges with `if` alone", () => {
     const played = onwards(plain, play(plain), word(false, { note: "not today" }));
     expect(resultAt(played, "ask")).toMatchObject({
       status: "success",
@@ -62,7 +62,7 @@ describe("an approval", () => {
     expect(played.asks.map(({ node }) => node)).toEqual(["other"]);
   });
 
-  test("that is denied with none of those ends the run, without a routing call", () => {
+  test("that is denied without such an edge ends the run, without a routing call", () => {
     const record = recordOf(
       workflowOf({ ask: { approval: { ask: "Shall it?" } }, go: {}, judged: {} }, [
         "ask -> go",
@@ -78,21 +78,21 @@ describe("an approval", () => {
     ["fail", "failed", { error: expect.stringContaining("no answer in time") }],
     [undefined, "failed", { error: expect.stringContaining("no answer in time") }],
     ["deny", "success", { approved: false, by: "timeout", note: null }],
-  ] as const)("that nobody answered in time: on_timeout %s is %s", (on_timeout, status, data) => {
+  ] as const)("that is not answered in time: on_timeout %s is %s", (on_timeout, status, data) => {
     const approval = { ask: "Shall it?", timeout: "1h", ...(on_timeout ? { on_timeout } : {}) };
     const record = recordOf(workflowOf({ ask: { approval } }));
     const played = onwards(record, play(record), word(false, { late: true, by: "timeout" }));
     expect(resultAt(played, "ask")).toMatchObject({ status, data });
   });
 
-  test("is not asked where its requirements are not met", () => {
+  test("is not requested if its requirements are not met", () => {
     const approval = { ask: "Shall it?" };
     const requires = { output_required: ["input.nope"], on_fail: "skip" as const };
     const played = play(recordOf(workflowOf({ ask: { approval, requires } })));
     expect(resultAt(played, "ask").status).toBe("skipped");
   });
 
-  test("is not reached by a dry run, inside neither", () => {
+  test("is not reached by a dry run, nor inside a node", () => {
     const outer = workflowOf({ first: {}, ask: { approval: { ask: "Shall it?" } } }, ["first -> ask"]);
     const played = play(recordOf(outer, { input: { dryRun: true } }));
     expect(played.state.end?.status).toBe("succeeded");
@@ -115,7 +115,7 @@ describe("an approval", () => {
     expect(played.asks.map(({ at, node }) => `${at}/${node}`)).toEqual(["each[0]/sub/go"]);
   });
 
-  test("parks the run once nothing else can go on, and several wait at once", () => {
+  test("makes the run wait once nothing else can continue, and several wait at once", () => {
     const outer = workflowOf({ each: { map: { over: "input.list", as: "item", concurrency: 3 }, ...gated } });
     const record = recordOf(outer, LISTED);
     const first = play(record);
@@ -131,7 +131,7 @@ describe("an approval", () => {
     expect(new Set(keys).size).toBe(keys.length);
   });
 
-  test("leaves its place to the next item, so that all are asked at once", () => {
+  test("frees its place for the next item, so that all are requested at once", () => {
     const outer = workflowOf({ each: { map: { over: "input.list", as: "item" }, ...gated } });
     const record = recordOf(outer, LISTED);
     const first = play(record);
@@ -144,19 +144,19 @@ describe("an approval", () => {
       if (event.type === "inner:end") return [`inner:end ${event.inner}`];
       return event.type === "node:enter" ? [`node:enter ${event.at}`] : [];
     });
-    // One place, taken in the order of the answers: the second continues once the first has ended.
+    // One place, used in the order of the answers: the second continues once the first has ended.
     expect(taken).toEqual(["node:enter each[2]", "inner:end each[2]", "node:enter each[0]", "inner:end each[0]"]);
     expect(waiting(record, last)).toEqual(["each[1]/ask"]);
   });
 
-  test("in an inner map leaves the place of the outer item, too", () => {
+  test("in an inner map frees the place of the outer item, too", () => {
     const inside = inline({ sub: { map: { over: "input.item", as: "part" }, ...gated } });
     const outer = workflowOf({ each: { map: { over: "input.list", as: "item" }, ...inside } });
     const record = recordOf(outer, { input: { list: [["a", "b"], ["c"]] } });
     expect(waiting(record, play(record))).toEqual(["each[0]/sub[0]/ask", "each[0]/sub[1]/ask", "each[1]/sub[0]/ask"]);
   });
 
-  test("takes no time from its item while others work", () => {
+  test("uses no time of its item while others run", () => {
     const inside = inline({ ask: { approval: { ask: "?" } }, go: {} }, ["ask -> go"]);
     const limits = { timeout: "30s" };
     const outer = workflowOf({ each: { map: { over: "input.list", as: "item" }, ...inside, limits } });
@@ -170,7 +170,7 @@ describe("an approval", () => {
     expect(end).toMatchObject({ inner: "each[0]", status: "success" });
   });
 
-  test("lets items that wait for nobody go on", () => {
+  test("does not block items without an approval", () => {
     const mixed = inline({ look: { output: { type: "object" } }, ask: { approval: { ask: "?" } }, go: {} }, [
       { from: "look", to: "ask", if: "input.item = a" },
       { from: "look", to: "go", if: "input.item != a" },
@@ -183,7 +183,7 @@ describe("an approval", () => {
     expect(eventsOf(first.events, "inner:end").map(({ item }) => item)).toEqual(["1", "2"]);
   });
 
-  test("is no time of an item's own", () => {
+  test("does not use up an item's timeout", () => {
     const outer = workflowOf({
       each: { map: { over: "input.list", as: "item" }, ...gated, limits: { timeout: "30s" } },
     });
@@ -211,7 +211,7 @@ describe("an approval of the plan", () => {
     expect(asks(played).map(({ digest }) => digest)).toEqual([wait?.digest]);
   });
 
-  test("is asked anew once the plan has changed meanwhile", () => {
+  test("is requested again once the plan has changed meanwhile", () => {
     const inside = inline({ ask: { approval: { ask: "So?", of: "plan" } }, fix: { skills: ["ops"] } }, ["ask -> fix"]);
     const outer = workflowOf({ each: { map: { over: "input.list", as: "item", concurrency: 2 }, ...inside } });
     const record = recordOf(outer, { ...planning, input: { list: ["a", "b"] } });
@@ -225,7 +225,7 @@ describe("an approval of the plan", () => {
     expect(third.state.end?.status).toBe("succeeded");
   });
 
-  test("is asked anew where an operation was taken back and none came in its place, under a key of its own", () => {
+  test("is requested again under a separate key if an operation was withdrawn and not replaced", () => {
     const inside = inline(
       {
         look: { requires: { output_required: ["input.item.asks"], on_fail: "skip" } },

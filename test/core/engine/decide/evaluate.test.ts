@@ -17,7 +17,7 @@ const call = (tool: string, rest: Partial<ToolCall> = { output: "ok" }): ToolCal
 const byRule = (rule: FunctionRule, calls: readonly ToolCall[]) =>
   evaluateByCode({ name: "e", kind: "function", rule }, {}, calls, exactly);
 
-describe("a value rule (N17-N20)", () => {
+describe("a value rule", () => {
   const data: JsonObject = {
     url: "https://example.test/1",
     count: 7,
@@ -30,21 +30,21 @@ describe("a value rule (N17-N20)", () => {
 
   test.each<[string, ValueRule]>([
     ["a required value", { output_required: ["url", "count"] }],
-    ["an empty array under all: (D39)", { output_required: ["none[*].id", "none"] }],
+    ["an empty array under all:", { output_required: ["none[*].id", "none"] }],
     ["every element", { output_required: ["rows[*].id"] }],
     [
-      "a deep equal, key order ignored (N18)",
+      "a deep equal, key order ignored",
       { output_matches: [{ path: "nested", equals: { a: 1, b: [1, { c: null }] } }] },
     ],
     ["equals null", { output_matches: [{ path: "nothing", equals: null }] }],
-    ["one of several (N18)", { output_matches: [{ path: "count", in: ["7", 7] }] }],
-    ["a pattern on a text (N19)", { output_matches: [{ path: "url", matches: "^https://" }] }],
-    ["a pattern anywhere in a text (N19)", { output_matches: [{ path: "url", matches: "test" }] }],
-    ["a pattern on a number's JSON text (N19)", { output_matches: [{ path: "count", matches: "^7$" }] }],
-    ["a pattern on an object's JSON text (N19)", { output_matches: [{ path: "rows", matches: '^\\[\\{"id":1\\}' }] }],
-    ["a pattern on null's JSON text (N19)", { output_matches: [{ path: "nothing", matches: "^null$" }] }],
-    ["any: one element is enough (N17)", { output_matches: [{ path: "any:rows[*].id", equals: 2 }] }],
-    ["all: every element fits (N17)", { output_matches: [{ path: "all:rows[*].id", in: [1, 2, 3] }] }],
+    ["one of several", { output_matches: [{ path: "count", in: ["7", 7] }] }],
+    ["a pattern on a text", { output_matches: [{ path: "url", matches: "^https://" }] }],
+    ["a pattern anywhere in a text", { output_matches: [{ path: "url", matches: "test" }] }],
+    ["a pattern on a number's JSON text", { output_matches: [{ path: "count", matches: "^7$" }] }],
+    ["a pattern on an object's JSON text", { output_matches: [{ path: "rows", matches: '^\\[\\{"id":1\\}' }] }],
+    ["a pattern on null's JSON text", { output_matches: [{ path: "nothing", matches: "^null$" }] }],
+    ["any: one element is enough", { output_matches: [{ path: "any:rows[*].id", equals: 2 }] }],
+    ["all: every element fits", { output_matches: [{ path: "all:rows[*].id", in: [1, 2, 3] }] }],
   ])("%s passes", (_, rule) => {
     expect(checkValues(rule, data)).toEqual([]);
   });
@@ -52,42 +52,34 @@ describe("a value rule (N17-N20)", () => {
   test.each<[string, ValueRule, string]>([
     ["a missing value", { output_required: ["cause"] }, "cause is missing"],
     ["a null value", { output_required: ["nothing"] }, "nothing is null"],
-    ["an empty array under any: (N17)", { output_required: ["any:none[*]"] }, "any:none[*]: the list is empty"],
-    ["a text is not a number (N18)", { output_matches: [{ path: "text", equals: 7 }] }, 'text is "7", not 7'],
+    ["an empty array under any:", { output_required: ["any:none[*]"] }, "any:none[*]: the list is empty"],
+    ["a text is not a number", { output_matches: [{ path: "text", equals: 7 }] }, 'text is "7", not 7'],
     ["none of several", { output_matches: [{ path: "count", in: [1, 2] }] }, "count is 7, not one of [1,2]"],
     ["nothing is in an empty list", { output_matches: [{ path: "count", in: [] }] }, "count is 7, not one of []"],
     [
-      "a pattern without flags (N19)",
+      "a pattern without flags",
       { output_matches: [{ path: "url", matches: "HTTPS" }] },
       'url is "https://example.test/1", which does not match HTTPS',
     ],
-    ["a missing path to match (N16)", { output_matches: [{ path: "a.b", equals: 1 }] }, "a is missing"],
-    [
-      "all: one element differs (N17)",
-      { output_matches: [{ path: "rows[*].id", equals: 1 }] },
-      "rows[*].id is 2, not 1",
-    ],
-    [
-      "any: no element fits (N17)",
-      { output_matches: [{ path: "any:rows[*].id", equals: 9 }] },
-      "any:rows[*].id is 1, not 9",
-    ],
+    ["a missing path to match", { output_matches: [{ path: "a.b", equals: 1 }] }, "a is missing"],
+    ["all: one element differs", { output_matches: [{ path: "rows[*].id", equals: 1 }] }, "rows[*].id is 2, not 1"],
+    ["any: no element fits", { output_matches: [{ path: "any:rows[*].id", equals: 9 }] }, "any:rows[*].id is 1, not 9"],
   ])("%s fails", (_, rule, reason) => {
     expect(checkValues(rule, data)).toEqual([reason]);
   });
 
-  test("an invalid pattern is a failed check, not a crash (N19)", () => {
+  test("an invalid pattern is a failed check, not a crash", () => {
     const [reason] = checkValues({ output_matches: [{ path: "url", matches: "(" }] }, data);
     expect(reason).toContain("Invalid regular expression");
   });
 
-  test("both parts are joined by AND, and every failure is told (N20)", () => {
+  test("both parts are joined by AND, and every failure is reported", () => {
     const rule: ValueRule = { output_required: ["url", "x"], output_matches: [{ path: "count", equals: 8 }] };
     expect(checkValues(rule, data)).toEqual(["x is missing", "count is 7, not 8"]);
   });
 });
 
-describe("a function rule (N21)", () => {
+describe("a function rule", () => {
   const good = call("good");
   const bad = call("bad", { error: "no" });
   const soft = call("soft", { output: { error: "no" } });
@@ -113,7 +105,7 @@ describe("a function rule (N21)", () => {
     expect(byRule(rule, [good, bad, soft])?.pass).toBe(pass);
   });
 
-  test("a later call that succeeded makes up for one that failed", () => {
+  test("a later successful call compensates for a failed one", () => {
     expect(byRule({ all_tools_called: ["t"] }, [call("t", { error: "no" }), call("t")])?.pass).toBe(true);
   });
 
@@ -130,7 +122,7 @@ describe("a function rule (N21)", () => {
   });
 });
 
-describe("whether a call succeeded (N22)", () => {
+describe("whether a call succeeded", () => {
   test.each([
     [{ output: "ok" }, true],
     [{ output: null }, true],
@@ -147,7 +139,7 @@ describe("whether a call succeeded (N22)", () => {
   });
 });
 
-describe("a verdict (N24, D40)", () => {
+describe("a verdict", () => {
   test.each([
     ["VERDICT: yes\nREASONING: fine", "yes", true, "fine"],
     ["verdict: YES\nreasoning: fine", "yes", true, "fine"],
@@ -175,7 +167,7 @@ describe("a verdict (N24, D40)", () => {
     "VERDICT:",
     "VERDICT:\nREASONING: none",
     "REASONING: yes",
-  ])("%j holds no verdict", (text) => {
+  ])("%j contains no verdict", (text) => {
     expect(parseVerdict(text)).toBeUndefined();
   });
 
@@ -184,29 +176,29 @@ describe("a verdict (N24, D40)", () => {
   });
 });
 
-describe("what is told about evaluators", () => {
+describe("reports about evaluators", () => {
   const results = [
     { name: "a", kind: "value", pass: true },
     { name: "b", kind: "judge", pass: false, reasoning: "bad" },
     { name: "c", kind: "function", pass: false },
   ] as const;
 
-  test("the error lists each failure on a line (N30)", () => {
+  test("the error lists each failure on a line", () => {
     expect(evalError([...results])).toBe(
       "eval failed (policy: all_pass):\n  - b (judge): bad\n  - c (function): failed",
     );
   });
 
-  test("feedback lists each failure (N34)", () => {
+  test("feedback lists each failure", () => {
     expect(failureLines([...results])).toEqual(["b (judge): bad", "c (function): failed"]);
   });
 
-  test("paths see results by name, and of one name the last (N32, D3)", () => {
+  test("paths refer to results by name, and to the last of the same name", () => {
     const twice = [...results, { name: "b", kind: "value", pass: true } as const];
     expect(evalsByName(twice)).toMatchObject({ a: { pass: true }, b: { pass: true, kind: "value" } });
   });
 
-  test("reasoning is cut at 500 characters (N29)", () => {
+  test("reasoning is cut at 500 characters", () => {
     const evaluator: Evaluator = { name: "v", kind: "value", rule: { output_required: [`a${"b".repeat(900)}`] } };
     const result = evaluateByCode(evaluator, {}, [], exactly);
     expect(result?.reasoning).toHaveLength(500);

@@ -70,7 +70,7 @@ const TRUE = claim("the pool ran dry", cite("r1", "pool exhausted after 1500 ms"
 const HELD = { ...TRUE, supported: true };
 const FALSE = claim("the disk is full", cite("r1", "the disk of db-7 is full"));
 
-test("a quote of the input that a result only repeats is one of the input", () => {
+test("a quote of the input that a result only repeats counts as one of the input", () => {
   const alert = "the disk of db-7 is full";
   const workflow = workflowOf({ look: { skills: ["ops"] }, a: node([checks()]) }, ["look -> a"]);
   const repeated = claim("the disk is full", cite("r1", alert));
@@ -87,7 +87,7 @@ test("a quote of the input that a result only repeats is one of the input", () =
   expect(cites).toMatchObject([{ ref: "input" }, { ref: "r1", code: "not_found" }]);
 });
 
-test("the nodes after it read which results a node's claims rest on, and those after others do not", () => {
+test("the nodes after it see which results a node's claims cite, and nodes after others do not", () => {
   const workflow = workflowOf({ look: { skills: ["ops"] }, a: node([checks()]), b: {} }, ["look -> a", "a -> b"]);
   const claims = [TRUE, FALSE, claim("seen", cite("r2", "src/orders.js"), cite("r1", "pool exhausted after"))];
   const played = play(recordOf(workflow, { skills: [OPS] }), {
@@ -99,13 +99,13 @@ test("the nodes after it read which results a node's claims rest on, and those a
   expect(contexts.slice(0, -1).filter((text) => text?.includes(" cited: "))).toEqual([]);
 });
 
-test("a node that cites many results has them named up to a bound", () => {
+test("a node that cites many results lists them up to a limit", () => {
   const cited = Array.from({ length: 60 }, (_, index) => `r${index + 1} (ops_logs)`);
   const text = renderContext({ input: {}, entries: [{ node: "a", data: {}, cited }], length: 1 });
   expect(text.split("\n").at(-1)).toMatch(/^"a" cited: r1 \(ops_logs\), .*, r50 \(ops_logs\), 10 more$/);
 });
 
-test("a call that was only planned is no evidence", () => {
+test("a call that was only planned is not evidence", () => {
   const workflow = workflowOf({ a: { skills: ["ops"], ...node([checks()]) } });
   const claims = [claim("it was restarted", cite("r1", '"planned": true'))];
   const played = play(recordOf(workflow, { skills: [OPS], settings: { writes: "plan" } }), {
@@ -117,7 +117,7 @@ test("a call that was only planned is no evidence", () => {
 });
 
 describe("modes", () => {
-  test("drop takes out claims that nothing supports, and cites that do not hold", () => {
+  test("drop removes claims without support, and citations that do not hold", () => {
     const mixed = claim("declined", cite("r1", "payment declined for order"), cite("r2", "payment declined for order"));
     const played = judged([TRUE, FALSE, mixed]);
     expect(resultAt(played, "a")).toMatchObject({
@@ -129,7 +129,7 @@ describe("modes", () => {
     expect(eventsOf(played.events, "evidence:checked")).toHaveLength(2);
   });
 
-  test("mark keeps them and says so in each", () => {
+  test("mark keeps them and marks each", () => {
     const { data, evidence } = resultAt(judged([TRUE, FALSE], checks({ on_unsupported: "mark" })), "a");
     expect(data.claims).toEqual([
       { ...TRUE, supported: true },
@@ -156,7 +156,7 @@ describe("modes", () => {
     expect(retry?.preamble).not.toContain("the pool ran dry");
   });
 
-  test("fewer supported claims than wanted fail it in each mode", () => {
+  test("fewer supported claims than required fail it in each mode", () => {
     for (const mode of ["drop", "mark"] as const) {
       expect(resultAt(judged([FALSE], checks({ on_unsupported: mode })), "a").status).toBe("failed");
       const two = checks({ on_unsupported: mode, rule: { claims: "claims[*]", min_supported: 2 } });
@@ -168,12 +168,12 @@ describe("modes", () => {
     expect(resultAt(judged([]), "a").status).toBe("failed");
   });
 
-  test("claims that are not there fail it, saying what is missing", () => {
+  test("missing claims fail it, and the error names what is missing", () => {
     const { status, evals } = resultAt(judged([TRUE], checks({ rule: { claims: "findings[*]" } })), "a");
     expect([status, evals?.[0]?.reasoning]).toEqual(["failed", "findings is missing"]);
   });
 
-  test("paths and fields go by other names where the rule says so", () => {
+  test("paths and fields have other names if the rule sets them", () => {
     const rule = { claims: "claims[*].points[*]", cites: "source", ref: "at", quote: "says" };
     const point = (at: string) => ({ text: "p", source: { at, says: "pool exhausted after" } });
     const { data, evidence } = resultAt(judged([{ points: [point("[r1]"), point("r2")] }], checks({ rule })), "a");
@@ -301,14 +301,14 @@ describe("one correction", () => {
   });
 });
 
-describe("further fields", () => {
+describe("facts in further fields", () => {
   const rule = { claims: "claims[*]", texts: ["cause", "notes"] };
   const answer = (cause: string) => gives({ claims: [TRUE], cause, notes: ["nothing"] });
   const told = (cause: string, parts: Partial<Evidence> = {}) => {
     return judged([], checks({ rule, ...parts }), { answers: [LOOK, "seen", answer(cause), answer(cause)] });
   };
 
-  test("hold if a record that a claim quotes, or the input, has their facts", () => {
+  test("hold if a record that a claim quotes, or the input, contains them", () => {
     const played = told("The pool of `db-7` was empty after 1.5 s");
     expect(resultAt(played, "a").evidence).not.toHaveProperty("texts");
     expect(eventsOf(played.events, "reply:rejected")).toEqual([]);
@@ -323,7 +323,7 @@ describe("further fields", () => {
     expect(resultAt(told("after 1.8 s", { on_unsupported: "fail" }), "a").status).toBe("failed");
   });
 
-  test("may have facts of records that earlier nodes' claims quote", () => {
+  test("may be contained in records that earlier nodes' claims quote", () => {
     const workflow = workflowOf(
       { look: { skills: ["ops"] }, a: node([checks()]), b: node([checks({ rule: { ...rule, min_supported: 0 } })]) },
       ["look -> a", "a -> b"],
@@ -394,7 +394,7 @@ describe("a refutation", () => {
     expect(resultAt(played, "a").data.claims).toEqual([{ ...WRONG, supported: true }, HELD]);
   });
 
-  test("is undone with the node that gave it", () => {
+  test("is undone with its node", () => {
     const played = refuting("The pool ran dry: `1500 ms`", "payment declined for order 4711");
     const again = played.events.reduce(fold, begin(recordOf(workflowOf({ look: {} }))));
     expect(again.results.get("a")?.data.claims).toEqual([HELD]);
@@ -417,7 +417,7 @@ describe("a refutation", () => {
 describe("independent evidence", () => {
   const rule = { claims: "claims[*]", independent: true };
 
-  test("wants a result of a tool of the team", () => {
+  test("needs a result of a tool of the team", () => {
     const own = claim("the commit returns early", cite("r2", "return { status: 'declined' }"));
     const played = judged(
       [TRUE, own, claim("both", ...(TRUE.evidence as Json[]), cite("r2", "src/orders.js"))],
@@ -428,7 +428,7 @@ describe("independent evidence", () => {
 });
 
 describe("evaluators after it", () => {
-  test("see what it left", () => {
+  test("see its result", () => {
     const three: Evaluator[] = [
       checks(),
       {
@@ -445,7 +445,7 @@ describe("evaluators after it", () => {
     expect(resultAt(played, "a")).toMatchObject({ status: "success", evals: [{ pass: true }, { pass: true }] });
   });
 
-  test("a judge sees the parts of earlier nodes' results that claims cite, and of the others the names", () => {
+  test("a judge sees the parts of earlier nodes' results that claims cite, and only the names of the others", () => {
     const judge: Evaluator = { name: "fair", kind: "judge", rubric: "Is it fair?" };
     const workflow = workflowOf({ look: { skills: ["ops"] }, a: node([checks(), judge]) }, ["look -> a"]);
     const long = `${"INFO nothing\n".repeat(2000)}ERROR pool exhausted after 1500 ms\n${"INFO later\n".repeat(2000)}`;
@@ -469,7 +469,7 @@ describe("evaluators after it", () => {
     expect(resultAt(played, "a").status).toBe("success");
   });
 
-  test("a judge without it before sees the calls as ever", () => {
+  test("a judge without an evidence evaluator before it sees the calls as usual", () => {
     const judge: Evaluator = { name: "fair", kind: "judge", rubric: "Is it fair?" };
     const played = play(recordOf(workflowOf({ a: node([judge]) }), { skills: [OPS] }), {
       answers: [calls("ops_show"), gives({ claims: [] }), says("VERDICT: yes")],
@@ -479,8 +479,8 @@ describe("evaluators after it", () => {
   });
 });
 
-describe("the same past gives the same", () => {
-  test("whether the run is driven on from any of its records", () => {
+describe("the same history gives the same result", () => {
+  test("if the run continues from any of its records", () => {
     const whole = judged([TRUE, FALSE]);
     for (let at = 1; at < whole.events.length; at++) {
       const claims = [TRUE, FALSE];
@@ -491,7 +491,7 @@ describe("the same past gives the same", () => {
     }
   });
 
-  test("what was taken out stays out when a judge breaks the node off", () => {
+  test("removed claims stay removed when a judge aborts the node", () => {
     const judge: Evaluator = { name: "fair", kind: "judge", rubric: "Is it fair?" };
     const workflow = workflowOf({ a: node([checks(), judge]) });
     const stop = { type: "run:interrupt", reason: "enough" } as const;
@@ -503,8 +503,8 @@ describe("the same past gives the same", () => {
   });
 });
 
-describe("what is kept beside the run", () => {
-  test("counts whole: a quote from the middle of a blob", () => {
+describe("a result stored as a blob", () => {
+  test("is searched completely: a quote from the middle of a blob", () => {
     const head = {
       blob_id: `blob:${"0".repeat(32)}`,
       kind: "text/plain",
@@ -561,9 +561,12 @@ describe("planted claims", () => {
     ["a diff's sign", show("+ return { status:")],
     ["several fields", show('"commit":"04fa1ae1e6d7","file":"src/orders.js"')],
     ["several fields by an ellipsis", show("04fa1ae1e6d7 … src/orders.js")],
-    ["a right cite beside a wrong one", claim("c", cite("r1", "nothing of this"), cite("r1", "pool exhausted"))],
-    ["a right cite beside a wrong reference", claim("c", cite("r9", "pool exhausted"), cite("r1", "pool exhausted"))],
-    ["a right cite beside a failed call", claim("c", cite("r3", "boom at once"), cite("r1", "pool exhausted"))],
+    ["a correct citation next to a wrong one", claim("c", cite("r1", "nothing of this"), cite("r1", "pool exhausted"))],
+    [
+      "a correct citation next to a wrong reference",
+      claim("c", cite("r9", "pool exhausted"), cite("r1", "pool exhausted")),
+    ],
+    ["a correct citation next to a failed call", claim("c", cite("r3", "boom at once"), cite("r1", "pool exhausted"))],
     ["two right cites", claim("c", cite("r1", "pool exhausted"), cite("r2", "src/orders.js"))],
     ["the same twice", claim("c", cite("r1", "pool exhausted"), cite("r1", "pool exhausted"))],
     ["further fields", { text: "c", sure: true, evidence: [cite("r1", "pool exhausted")] }],
@@ -641,7 +644,7 @@ describe("planted claims", () => {
     expect(strict.evidence?.dropped_claims?.[0]?.reason).toContain("1.8 s");
   });
 
-  test("what a write answered, and a field that repeats the call's input, are not evidence", () => {
+  test("the answer of a write, and a field that repeats the call's input, are not evidence", () => {
     const options: PlayOptions = {
       answers: [
         calls(["ops_act", { note: "the pool is exhausted" }], ["ops_logs", { search: "pool exhausted" }]),

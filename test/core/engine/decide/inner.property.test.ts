@@ -22,7 +22,7 @@ import {
 } from "../../../harness/harness.ts";
 import { runsOf } from "../../../harness/long.ts";
 
-/** Maps, calls and approvals, inside each other, by chance. */
+/** Random maps, calls and approvals, inside each other. */
 
 type Edges = Parameters<typeof workflowOf>[1];
 
@@ -40,7 +40,7 @@ const work: fc.Arbitrary<NodeParts> = fc.record(
 const approval: fc.Arbitrary<NodeParts> = fc.constant({ approval: { ask: "Shall it be?" } });
 const called: fc.Arbitrary<NodeParts> = fc.constant({ call: "inner.yml" });
 
-/** Nodes in a row, one of which may be come to again; those after a failure or a denial come either way. */
+/** Nodes in a row, one of which may be visited again. The nodes after a failure or a denial run in both cases. */
 function chainOf(nodes: readonly NodeParts[], again: boolean): [Readonly<Record<string, NodeParts>>, Edges] {
   const ids = nodes.map((_, index) => `n${index}`);
   const edges = ids.slice(1).flatMap((to, index): NonNullable<Edges>[number][] => {
@@ -69,7 +69,7 @@ const innerFile: fc.Arbitrary<Workflow> = insideOf(fc.oneof(work, work, approval
   workflowOf(...inside),
 );
 
-/** Side by side at most so many items; visits at most so many. */
+/** At most this many items side by side, and at most this many visits. */
 const recordWith = (most: number, max_steps: fc.Arbitrary<number>): fc.Arbitrary<RunRecord> =>
   fc
     .record({
@@ -94,7 +94,7 @@ function hash(text: string, seed: number): number {
   return (value ^ (value >>> 13)) >>> 0;
 }
 
-/** What happens at a step depends on its key alone. */
+/** The result of a step depends on its key alone. */
 function behaviour(seed: number): Pick<PlayOptions, "answers" | "tools"> {
   return {
     answers: ({ key, purpose, prompt }: AskStep): Answer => {
@@ -111,7 +111,7 @@ function behaviour(seed: number): Pick<PlayOptions, "answers" | "tools"> {
   };
 }
 
-/** To its end: somebody says the word whenever it waits, the same to each question. */
+/** Runs to the end: whenever the run waits, each question gets its fixed decision. */
 function playOn(record: RunRecord, seed: number, options: PlayOptions = {}): Played {
   let played = play(record, { ...behaviour(seed), ...options });
   for (let words = 0; words < 60; words++) {
@@ -136,7 +136,7 @@ const anyRun = (most: number, steps = fc.integer({ min: 3, max: 60 })) =>
   fc.record({ record: recordWith(most, steps), seed: fc.integer() });
 
 describe("any workflow of maps, calls and approvals", () => {
-  test("ends, and every inner run that it began has ended with it", () => {
+  test("ends, and every inner run that it started has ended with it", () => {
     fc.assert(
       fc.property(anyRun(3), ({ record, seed }) => {
         const { events, state } = playOn(record, seed);
@@ -150,7 +150,7 @@ describe("any workflow of maps, calls and approvals", () => {
     );
   });
 
-  test("goes on after a crash at any record as if nothing had happened", () => {
+  test("continues after a crash at any record as if nothing had happened", () => {
     fc.assert(
       fc.property(anyRun(1), fc.nat(), ({ record, seed }, at) => {
         const whole = playOn(record, seed);
@@ -163,7 +163,7 @@ describe("any workflow of maps, calls and approvals", () => {
     );
   });
 
-  test("comes to the same whichever of its items is quicker", () => {
+  test("has the same result whichever of its items is quicker", () => {
     fc.assert(
       fc.property(wide, fc.integer(), ({ record, seed }, order) => {
         const over: PlayOptions["over"] = (steps) =>
@@ -178,5 +178,7 @@ describe("any workflow of maps, calls and approvals", () => {
   });
 });
 
-/** Without a limit of visits, and without maps that begin no further item after one that failed: both go by what is first. */
+/**
+ * Without a limit of visits, and without maps that start no further item after a failed one: both depend on the order.
+ */
 const wide = anyRun(3, fc.constant(5000)).filter(({ record }) => !JSON.stringify(record).includes('"on_error":"fail"'));

@@ -21,7 +21,7 @@ import {
   workflowOf,
 } from "../../../harness/harness.ts";
 
-/** Runs inside a run: maps, calls and approvals (extensions 3, 4). */
+/** Runs inside a run: maps, calls and approvals. */
 
 type RecordParts = NonNullable<Parameters<typeof recordOf>[1]>;
 
@@ -52,7 +52,7 @@ const inputOf = ({ prompt }: AskStep) => prompt.context?.input;
 const places = (played: ReturnType<typeof play>) => eventsOf(played.events, "inner:start").map(({ inner }) => inner);
 
 describe("a map", () => {
-  test("runs its workflow for each item, and gives what they came to in the order of the list", () => {
+  test("runs its workflow for each item, and returns the results in the order of the list", () => {
     const played = mapped(["a", "b", "c"], { concurrency: 3 }, { over: (steps) => steps.slice(-1) });
     expect(resultAt(played, "each")).toMatchObject({
       status: "success",
@@ -74,7 +74,7 @@ describe("a map", () => {
     ["true", true, "true"],
     ["a list", [1, "x"], '[1,"x"]'],
     ["an object", { a: 1 }, '{"a":1}'],
-  ])("takes %s as a key's text", (_, id, key) => {
+  ])("uses %s as a key's text", (_, id, key) => {
     const played = mapped([{ id }], { key: "item.id" });
     expect(told(played)).toEqual([`${key} success`]);
   });
@@ -92,7 +92,7 @@ describe("a map", () => {
     ["has null", { id: null }],
     ["has an empty one", { id: "" }],
     ["has one that is too long", { id: "x".repeat(201) }],
-    ["is no object", "bare"],
+    ["is not an object", "bare"],
   ])("fails an item that %s where its key should be, and that item alone", (_, odd) => {
     const played = mapped([{ id: "a" }, odd, { id: "b" }], { key: "item.id" });
     expect(told(played)).toEqual(["a success", "1 failed", "b success"]);
@@ -104,7 +104,7 @@ describe("a map", () => {
     ["fp-81", "each[fp-81]"],
     ["a/b]c%d", "each[a%2Fb%5Dc%25d]"],
     ["a[0] é\n", "each[a[0%5D é%0A]"],
-  ])("names where the item %j takes place", (id, at) => {
+  ])("names the place of the item %j", (id, at) => {
     const played = mapped([{ id }], { key: "item.id" });
     expect(places(played)).toEqual([at]);
     expect(told(played)).toEqual([`${id} success`]);
@@ -113,20 +113,20 @@ describe("a map", () => {
     expect(eventsOf(played.events, "model:reply")[0]?.key).toBe(`1:${at}/1:look/0/0`);
   });
 
-  test("takes 100 items, and leaves the others", () => {
+  test("accepts 100 items, and leaves the others", () => {
     const played = mapped(Array.from({ length: 103 }, (_, index) => index));
     expect(itemsOf(played)).toHaveLength(100);
     expect(resultAt(played, "each").data.left).toBe(3);
   });
 
-  test("counts max_items after duplicates; what is left has no entry", () => {
+  test("applies max_items after duplicates are removed, and items that are left have no entry", () => {
     const list = ["a", "a", "b", "c", "c", "d"].map((id) => ({ id }));
     const played = mapped(list, { key: "item.id", max_items: 2 });
     expect(told(played)).toEqual(["a success", "a skipped", "b success", "c skipped"]);
     expect(resultAt(played, "each").data).toMatchObject({ left: 2, failed: 0 });
   });
 
-  test("has at most as many under way as its concurrency, and begins the next as one is over", () => {
+  test("runs at most as many items as its concurrency, and starts the next as one ends", () => {
     let most = 0;
     const played = mapped(
       [1, 2, 3, 4, 5],
@@ -143,14 +143,14 @@ describe("a map", () => {
     expect(told(played)).toEqual(["0", "1", "2", "3", "4"].map((key) => `${key} success`));
   });
 
-  test("takes one item after the other unless told", () => {
+  test("runs one item after the other by default", () => {
     const played = mapped([1, 2]);
     expect(played.steps.every(({ kind }) => kind !== "together")).toBe(true);
   });
 
   const failing = (step: AskStep) => (JSON.stringify(inputOf(step)).includes("bad") ? breaks("model.quota") : "done");
 
-  test("collects what failed", () => {
+  test("collects failures", () => {
     const played = mapped(["a", "bad", "c"], {}, { answers: failing });
     expect(told(played)).toEqual(["0 success", "1 failed", "2 success"]);
     expect(resultAt(played, "each")).toMatchObject({ status: "success", data: { failed: 1 } });
@@ -158,14 +158,14 @@ describe("a map", () => {
     expect(played.state.end?.status).toBe("succeeded");
   });
 
-  test("skips what failed, and says why, where it is told to", () => {
+  test("skips failed items, and gives the reason, with on_error: skip", () => {
     const played = mapped(["a", "bad", "c"], { on_error: "skip" }, { answers: failing });
     expect(told(played)).toEqual(["0 success", "1 skipped", "2 success"]);
     expect(itemsOf(played)[1]?.skipped_reason).toContain("busy");
     expect(resultAt(played, "each")).toMatchObject({ status: "success", data: { failed: 0 } });
   });
 
-  test("that is to skip what fails skips an item without a key, and one that its workflow does not take", () => {
+  test("with on_error: skip skips an item without a key, and one that its workflow does not accept", () => {
     const inside = workflowOf({ look: {} });
     const outer = workflowOf({ each: { map: { ...EACH, key: "item.id", on_error: "skip" }, workflow: "one" } });
     const list: Json = [{ id: "a" }, {}];
@@ -177,7 +177,7 @@ describe("a map", () => {
     expect(itemsOf(two)[0]?.skipped_reason).toContain('"item"');
   });
 
-  test("that fails with an item begins no further one, and lets those at work end", () => {
+  test("with on_error: fail starts no further item after a failed one, and lets running ones end", () => {
     const played = mapped(
       ["a", "bad", "c", "d"],
       { on_error: "fail", concurrency: 2 },
@@ -193,7 +193,7 @@ describe("a map", () => {
     expect(places(played)).toEqual(["each[0]", "each[1]"]);
   });
 
-  test("over an empty list is done", () => {
+  test("over an empty list succeeds", () => {
     const played = mapped([]);
     expect(resultAt(played, "each")).toMatchObject({ status: "success", data: { items: [], left: 0, failed: 0 } });
   });
@@ -211,7 +211,7 @@ describe("a map", () => {
     });
   });
 
-  test("takes a list out of an earlier node's data, and one that a path gathers", () => {
+  test("accepts a list of an earlier node's data, and one that a path gathers", () => {
     const list = { type: "object", properties: { rows: { type: "array" } } };
     for (const [over, keys] of [
       ["find.rows", ["0", "1"]],
@@ -226,7 +226,7 @@ describe("a map", () => {
     }
   });
 
-  test("gives its items nothing of the context around it", () => {
+  test("gives its items none of the surrounding context", () => {
     const workflow = workflowOf(
       { before: {}, each: { map: EACH, with: { said: "{{before.summary}}" }, ...inline({ look: {} }) } },
       ["before -> each"],
@@ -237,7 +237,7 @@ describe("a map", () => {
     expect(inner?.prompt.context?.length).toBe(0);
   });
 
-  test("goes over what two maps in one another hold", () => {
+  test("iterates over the items of two nested maps", () => {
     const inside = inline({ deep: { map: { over: "input.row.cells", as: "cell" }, ...inline({ look: {} }) } });
     const list = [{ cells: [1, 2] }, { cells: [3] }];
     const played = play(recordOf(mapOf({ concurrency: 2 }, {}, inside), { input: { list } }), {
@@ -251,7 +251,7 @@ describe("a map", () => {
     expect(data.results.deep.items.map(({ status }) => status)).toEqual(["success", "success"]);
   });
 
-  test("that a loop visits twice runs its items twice, and the trace tells the last time", () => {
+  test("that a loop visits twice runs its items twice, and the trace shows the last visit", () => {
     const workflow = workflowOf({ each: { map: EACH, ...inline({ look: {} }) }, again: {} }, [
       "each -> again",
       { from: "again", to: "each", max_iterations: 1 },
@@ -272,7 +272,7 @@ describe("a map", () => {
   });
 });
 
-describe("what is handed to an inner run", () => {
+describe("the input of an inner run", () => {
   const root = {
     a: {
       n: 3,
@@ -326,11 +326,11 @@ describe("what is handed to an inner run", () => {
     ["{{a.list[-1]}}"],
     ["{{}}"],
     ["n={{a.nope}}"],
-  ])("%s leads nowhere: the node fails", (text) => {
+  ])("%s does not resolve: the node fails", (text) => {
     expect(given({ y: 1, x: { z: text } })).toMatch(/^with\.x: /);
   });
 
-  test("fails a map before it looks at its list", () => {
+  test("fails a map before it reads its list", () => {
     const played = mapped("no list", {}, {}, { with: { q: "{{input.nope}}" } });
     expect(resultAt(played, "each").data.error).toMatch(/^with\.q: /);
     expect(places(played)).toEqual([]);
@@ -341,7 +341,7 @@ describe("what is handed to an inner run", () => {
     inputs: { item: { type: "string" }, n: { type: "number", default: 4 } },
   };
 
-  test("is checked as any input, defaults and all; a misfit is the item's failure", () => {
+  test("is checked like any input, with defaults. An invalid one fails the item", () => {
     const outer = workflowOf({ each: { map: EACH, workflow: "one" } });
     const played = play(recordOf(outer, { input: { list: ["a", 1] }, files: { one: typed as Workflow } }));
     expect(told(played)).toEqual(["0 success", "1 failed"]);
@@ -349,7 +349,7 @@ describe("what is handed to an inner run", () => {
     expect(itemsOf(played)[1]?.data.error).toContain('"item" must be a string');
   });
 
-  test("fails a call that its workflow does not take", () => {
+  test("fails a call that its workflow does not accept", () => {
     const outer = workflowOf({ ask: { call: "one", with: { item: 1 } } });
     const played = play(recordOf(outer, { files: { one: typed as Workflow } }));
     expect(resultAt(played, "ask")).toMatchObject({
@@ -359,7 +359,7 @@ describe("what is handed to an inner run", () => {
     expect(played.state.end?.status).toBe("failed");
   });
 
-  test("an item that is called like a field of `with` is the item", () => {
+  test("an item that has the name of a field of `with` is the item", () => {
     const played = mapped(["a"], {}, {}, { with: { item: "other", x: 1 } });
     expect(eventsOf(played.events, "inner:start")[0]?.input).toEqual({ item: "a", x: 1 });
   });
@@ -372,7 +372,7 @@ describe("a call", () => {
   const callOf = (node: NodeParts = {}, rest: RecordParts = {}) =>
     recordOf(workflowOf({ ask: { call: "expert", ...node } }), { files: { expert }, ...rest });
 
-  test("gives the verdict and the last results of the workflow", () => {
+  test("returns the verdict and the last results of the workflow", () => {
     const played = play(callOf(), { answers: [gives({ v: "bad" })] });
     expect(resultAt(played, "ask")).toMatchObject({
       status: "success",
@@ -382,12 +382,12 @@ describe("a call", () => {
     expect(played.events.filter(({ at }) => at === "ask").map(({ key }) => key)).toContain("1:ask/1:look/0/0");
   });
 
-  test("has no verdict where none stands", () => {
+  test("has no verdict if its workflow has none", () => {
     const played = play(callOf(), { answers: [gives({ v: 1 })] });
     expect(resultAt(played, "ask").data).not.toHaveProperty("verdict");
   });
 
-  test("fails as its workflow does, and leaves over edges that hold then", () => {
+  test("fails if its workflow fails, and takes edges that hold then", () => {
     const outer = workflowOf({ ask: { call: "expert" }, mend: {} }, [
       { from: "ask", to: "mend", if: "ask.error exists" },
     ]);
@@ -399,13 +399,13 @@ describe("a call", () => {
     expect(played.state.end?.status).toBe("succeeded");
   });
 
-  test("is softened", () => {
+  test("can fail softly", () => {
     const played = play(callOf({ fail_soft: true }), { answers: [breaks("model.quota", "no more")] });
     expect(resultAt(played, "ask")).toMatchObject({ status: "success", data: { error: "no more", fail_soft: true } });
     expect(played.state.run.inner.size).toBe(0);
   });
 
-  test("whose model could not be reached goes on inside, once the run is resumed", () => {
+  test("whose model could not be reached continues inside, once the run is resumed", () => {
     const record = callOf();
     const first = play(record, { answers: [gives({ v: "a" }), breaks("model.quota", "no more")] });
     expect(first.state.end).toMatchObject({ status: "failed", error: { code: "model.quota" } });
@@ -420,7 +420,7 @@ describe("a call", () => {
     ]);
   });
 
-  test("does not begin where its requirements are not met", () => {
+  test("does not start if its requirements are not met", () => {
     const skip = { requires: { output_required: ["input.nope"], on_fail: "skip" as const } };
     expect(resultAt(play(callOf(skip)), "ask").status).toBe("skipped");
     const played = play(callOf({ requires: { output_required: ["input.nope"] } }));
@@ -428,7 +428,7 @@ describe("a call", () => {
     expect(places(played)).toEqual([]);
   });
 
-  test("is held to its declared output", () => {
+  test("must fit its declared output", () => {
     const output = { type: "object", properties: { verdict: { const: "good" } }, required: ["verdict"] };
     expect(resultAt(play(callOf({ output }), { answers: [gives({ v: "good" })] }), "ask").status).toBe("success");
     const played = play(callOf({ output }), { answers: [gives({ v: "bad" })] });
@@ -445,7 +445,7 @@ describe("a call", () => {
     expect(resultAt(play(callOf({ eval: evals }), { answers: [gives({ v: "bad" })] }), "ask").status).toBe("failed");
   });
 
-  test("of a file has its own rules and models; what a map holds has those of the document", () => {
+  test("of a file has its own rules and models, and the inline workflow of a map has those of the document", () => {
     const told = { rules: ["be kind"], context: ["it rains"], model: "big" };
     const outer = workflowOf(
       { ask: { call: "expert" }, each: { map: EACH, ...inline({ look: {} }) } },
@@ -461,7 +461,7 @@ describe("a call", () => {
     expect(texts[1]).toMatch(/^big: [\s\S]*be kind[\s\S]*it rains/);
   });
 
-  test("eight deep goes on to the innermost", () => {
+  test("eight levels deep reaches the innermost", () => {
     const files: Record<string, Workflow> = {};
     for (let depth = 2; depth <= 7; depth++) files[`w${depth}`] = workflowOf({ down: { call: `w${depth + 1}` } });
     files.w8 = workflowOf({ look: {} });
@@ -480,7 +480,7 @@ describe("limits", () => {
     ["max_tokens", { max_tokens: 40 }],
     ["max_cost_usd", { max_cost_usd: 0.02 }],
     ["max_steps", { max_steps: 1 }],
-  ])("of %s fail the item that reaches them, which says so, and the run goes on", (limit, limits) => {
+  ])("of %s fail the item that reaches them, with the reason, and the run continues", (limit, limits) => {
     const outer = workflowOf({ each: { map: EACH, limits, ...two }, after: {} }, ["each -> after"]);
     const played = play(recordOf(outer, { input: { list: ["dear"] } }), { answers: spending });
     expect(told(played)).toEqual(["0 failed"]);
@@ -515,7 +515,7 @@ describe("limits", () => {
   test.each<[string, object]>([
     ["tokens", { max_tokens: 3 }],
     ["visits", { max_steps: 5 }],
-  ])("of the run hold over all: %s", (_, limits) => {
+  ])("of the run apply to everything: %s", (_, limits) => {
     const outer = workflowOf({ each: { map: EACH, ...two } });
     const played = play(recordOf(outer, { input: { list: [1, 2, 3] }, settings: { limits } }), {});
     expect(played.state.end?.status).toBe("stopped");
@@ -541,7 +541,7 @@ describe("limits", () => {
     expect(played.state.usage).toMatchObject({ modelCalls: 3, inputTokens: 3 });
   });
 
-  test("a node's timeout ends the map with what it has", () => {
+  test("a node's timeout ends the map with the results so far", () => {
     const late = [{ ...NODE_TIMEOUT, at: undefined }];
     const played = mapped([1, 2, 3], {}, { answers: ["done", late] });
     expect(resultAt(played, "each")).toMatchObject({
@@ -559,7 +559,7 @@ describe("limits", () => {
     expect(told(played)).toEqual(["0 failed", "1 success"]);
   });
 
-  test("a run that was stopped goes on in the items that were under way", () => {
+  test("a run that was stopped continues in the items that were in progress", () => {
     const outer = workflowOf({ each: { map: { ...EACH, concurrency: 2 }, ...two } });
     const record = recordOf(outer, { input: { list: [1, 2, 3] }, settings: { limits: { max_tokens: 3 } } });
     const first = play(record, { over: (steps) => steps.slice(0, 1) });
@@ -589,7 +589,7 @@ describe("writes inside", () => {
     expect(played.called).toEqual([]);
   });
 
-  test("of a failed item are marked so, though the map goes on", () => {
+  test("of a failed item are marked, though the map continues", () => {
     const answers = (step: AskStep) => (step.prompt.turns.length > 0 ? breaks("model.quota") : acting(step));
     const outer = mapOf({}, {}, writing);
     const played = planning(outer, { input: { list: ["a"] } }, { answers });
@@ -605,7 +605,7 @@ describe("writes inside", () => {
     ["plan", "allow", "plan"],
     ["plan", "deny", "deny"],
     ["deny", "allow", "deny"],
-  ] as const)("are held to the stricter of both documents: %s around %s", (outer, inner, both) => {
+  ] as const)("have the stricter setting of both documents: %s around %s", (outer, inner, both) => {
     const file = workflowOf({ fix: { skills: ["ops"] } }, [], { writes: inner });
     const record = recordOf(workflowOf({ ask: { call: "one" } }), {
       skills: [OPS],
@@ -618,7 +618,7 @@ describe("writes inside", () => {
     expect(came).toBe(both);
   });
 
-  test("name what strangers wrote inside and around", () => {
+  test("name the untrusted sources inside and around", () => {
     const looking = (step: AskStep) => {
       if (step.prompt.turns.length > 0) return "done";
       return step.node === "fix" || step.node === "last"
@@ -651,7 +651,7 @@ describe("an approval", () => {
   const word = (approved: boolean, rest: object = {}) =>
     ({ type: "approval:given", node: "ask", approved, by: "me", settings: {}, ...rest }) as const;
 
-  test("parks the run, and says who is waited for", () => {
+  test("makes the run wait, and names the pending decision", () => {
     const record = recordOf(asking({ timeout: "2h" }));
     const played = play(record);
     const result = describeResult(record, played.state);
@@ -666,7 +666,7 @@ describe("an approval", () => {
   test.each([
     [true, ["go"]],
     [false, []],
-  ])("answered %s is a success, and a plain edge follows approval alone", (approved, asked) => {
+  ])("answered with %s is a success, and a plain edge follows approval alone", (approved, asked) => {
     const record = recordOf(asking());
     const first = play(record);
     const played = play(record, { past: first.events, epoch: 1, word: word(approved) });
@@ -681,7 +681,7 @@ describe("a recording with inner runs", () => {
   const record = recordOf(outer, { input: { list: [{ id: "a" }] } });
   const { events } = play(record);
 
-  test("is one", () => {
+  test("is valid", () => {
     expect(faultOfRecording(record, events)).toBeUndefined();
   });
 
@@ -697,7 +697,7 @@ describe("a recording with inner runs", () => {
       { inner: { each: { ...record.inner?.each, workflow: workflowOf({ other: {} }) } } },
       /no node look/,
     ],
-  ])("that %s is none", (_, change, fault) => {
+  ])("that %s is not valid", (_, change, fault) => {
     expect(faultOfRecording({ ...record, ...change }, events)?.message).toMatch(fault);
   });
 });

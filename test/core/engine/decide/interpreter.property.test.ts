@@ -198,7 +198,7 @@ const record: fc.Arbitrary<RunRecord> = fc
     }),
   );
 
-// ---- random behaviour: what happens at a step depends on its key alone
+// ---- random behavior: the result of a step depends on its key alone
 
 function hash(text: string, seed: number): number {
   let value = seed | 0;
@@ -276,7 +276,7 @@ const playing = ({ record, seed, troubles }: { record: RunRecord; seed: number; 
   play(record, { answers: behaviour(seed, troubles), tools: tools(seed), blobs: BLOBS });
 
 describe("any workflow under any behaviour", () => {
-  test("ends, and says how", () => {
+  test("ends, with a reason", () => {
     fc.assert(
       fc.property(runs(true), (run) => {
         const { events, state } = playing(run);
@@ -289,14 +289,14 @@ describe("any workflow under any behaviour", () => {
     );
   });
 
-  test("emits well-formed events (X1)", () => {
+  test("emits well-formed events", () => {
     fc.assert(
       fc.property(runs(true), (run) => checkOrder(playing(run).events)),
       RUNS,
     );
   });
 
-  test("gives every step a key of its own", () => {
+  test("gives every step a unique key", () => {
     fc.assert(
       fc.property(runs(true), (run) => {
         const keys = playing(run).steps.map(({ key }) => key);
@@ -306,7 +306,7 @@ describe("any workflow under any behaviour", () => {
     );
   });
 
-  test("decides the same from the same events", () => {
+  test("makes the same decisions from the same events", () => {
     fc.assert(
       fc.property(runs(true), (run) => {
         const { events } = playing(run);
@@ -324,7 +324,7 @@ describe("any workflow under any behaviour", () => {
     );
   });
 
-  test("goes on after a crash at any record as if nothing had happened", () => {
+  test("continues after a crash at any record as if nothing had happened", () => {
     fc.assert(
       fc.property(runs(false), fc.nat(), (run, at) => {
         const whole = playing(run);
@@ -339,7 +339,7 @@ describe("any workflow under any behaviour", () => {
     );
   });
 
-  test("goes on in another process: only what is in doubt differs", () => {
+  test("continues in another process, and only calls in doubt differ", () => {
     const readOnly = record.map((made): RunRecord => ({ ...made, settings: { ...made.settings, writes: "deny" } }));
     fc.assert(
       fc.property(readOnly, fc.integer(), fc.nat(), (record, seed, at) => {
@@ -355,7 +355,7 @@ describe("any workflow under any behaviour", () => {
     );
   });
 
-  test("can be taken up again after any end, and ends again", () => {
+  test("can be resumed after any end, and ends again", () => {
     fc.assert(
       fc.property(runs(true), fc.integer(), (run, seed) => {
         const first = playing(run);

@@ -31,11 +31,11 @@ import {
 /** Plays one node with the skill ops. */
 const one = (node: NodeParts, options: PlayOptions = {}, parts: Parameters<typeof recordOf>[1] = {}) =>
   play(recordOf(workflowOf({ a: { skills: ["ops"], ...node } }), { skills: [OPS], ...parts }), options);
-/** What follows the instruction of a node with skills. */
+/** The text after the instruction of a node with skills. */
 const CITE = "\n\nCite results in claims by their reference, e.g. r7.";
 const opening = (ask: { readonly prompt: Parameters<typeof openingTexts>[0] } | undefined) => ask?.prompt.text ?? "";
 
-describe("the order of events (X1)", () => {
+describe("the order of events", () => {
   test("one node", () => {
     expect(lines(one({}, { answers: [calls("ops_look")] }).events)).toEqual([
       "workflow:start flow",
@@ -50,7 +50,7 @@ describe("the order of events (X1)", () => {
     ]);
   });
 
-  test("a chain, a choice and a loop: exit, then route, and visits counted per node (X3-X5)", () => {
+  test("a chain, a choice and a loop: exit, then route, and visits counted per node", () => {
     const workflow = workflowOf({ a: {}, b: {}, c: {} }, [
       "a -> b",
       { from: "b", to: "a", when: "again", max_iterations: 1 },
@@ -89,13 +89,13 @@ describe("the order of events (X1)", () => {
     expect(eventsOf(played.events, "workflow:end")[0]?.results["a"]?.data).toEqual({ summary: "3" });
   });
 
-  test("node:enter carries the base instruction, workflow:start the document's id (D43)", () => {
+  test("node:enter has the base instruction, workflow:start the document's id", () => {
     const { events } = one({ instruction: "Base.", rules: ["rule"] });
     expect(eventsOf(events, "node:enter")[0]?.instruction).toBe("Base.");
     expect(eventsOf(events, "workflow:start")[0]?.workflow).toBe("flow");
   });
 
-  test("each distinct warning is said once (D46)", () => {
+  test("each distinct warning is reported once", () => {
     const { events } = one(
       { tools: { allow: ["nope"] } },
       {},
@@ -105,7 +105,7 @@ describe("the order of events (X1)", () => {
   });
 });
 
-describe("requires (N13, N14)", () => {
+describe("requires", () => {
   const chain = (requires: NodeParts["requires"], edges: string[] = ["a -> b", "b -> c"]) =>
     workflowOf({ a: { output: { type: "object" } }, b: requires ? { requires } : {}, c: {} }, edges);
 
@@ -115,7 +115,7 @@ describe("requires (N13, N14)", () => {
     expect(resultAt(played, "b").status).toBe("success");
   });
 
-  test("unmet with fail: the model is never asked, and the run ends failed (D11)", () => {
+  test("unmet with fail: the model is never called, and the run ends failed", () => {
     const played = play(recordOf(chain({ output_required: ["a.x", "input.id"] })), { answers: [gives({})] });
     expect(resultAt(played, "b")).toEqual({
       status: "failed",
@@ -126,7 +126,7 @@ describe("requires (N13, N14)", () => {
     expect(played.state.end).toMatchObject({ status: "failed", error: { code: "node.failed", node: "b" } });
   });
 
-  test("unmet with skip: skipped, and routed normally (D12)", () => {
+  test("unmet with skip: skipped, and routed normally", () => {
     const workflow = chain({ output_matches: [{ path: "a.x", equals: 2 }], on_fail: "skip" });
     const played = play(recordOf(workflow), { answers: [gives({ x: 1 })] });
     expect(resultAt(played, "b")).toEqual({
@@ -160,7 +160,7 @@ describe("requires (N13, N14)", () => {
     expect(played.state.steps.map(({ status }) => status)).toEqual(["success", "skipped", "success", "success"]);
   });
 
-  test("paths read evals by name; a data field called evals wins (N32)", () => {
+  test("paths read evals by name, and a data field called evals takes precedence", () => {
     const rule: Evaluator = { name: "ok", kind: "value", rule: { output_required: ["x"] } };
     const workflow = (path: string) =>
       workflowOf(
@@ -186,8 +186,8 @@ describe("requires (N13, N14)", () => {
   });
 });
 
-describe("turns (N6)", () => {
-  test("the cap ends the node as failed, the work kept", () => {
+describe("turns", () => {
+  test("the limit fails the node, and its work is kept", () => {
     let n = 0;
     const looking = () => ({ parts: [...says("half done").parts, ...calls(["ops_look", { n: n++ }]).parts] });
     const played = one({ max_turns: 3 }, { answers: looking });
@@ -206,13 +206,13 @@ describe("turns (N6)", () => {
     expect(resultAt(one({ max_turns: 1 }, { answers: ["done"] }), "a").status).toBe("success");
   });
 
-  test("without a cap of its own the executor's counts", () => {
+  test("without its own limit the executor's applies", () => {
     const played = one({}, { answers: () => calls("ops_look") }, { settings: { max_turns: 4 } });
     expect(played.asks).toHaveLength(5);
     expect(resultAt(played, "a").status).toBe("failed");
   });
 
-  test("a retry has its turns anew (N38)", () => {
+  test("a retry has the full number of turns again", () => {
     const rule: Evaluator = { name: "e", kind: "function", rule: { all_tools_called: ["look"] } };
     const played = one({ max_turns: 2, eval: [rule], retry: { max: 1 } }, { answers: ["x", calls("ops_look"), "y"] });
     expect(resultAt(played, "a").status).toBe("success");
@@ -223,14 +223,14 @@ describe("tool calls", () => {
   const results = (played: ReturnType<typeof play>) =>
     eventsOf(played.events, "tool:result").map(({ tool, output, error }) => [tool, output ?? error]);
 
-  test("outputs reach the model and the result (S6)", () => {
+  test("outputs reach the model and the result", () => {
     const played = one({}, { answers: [calls(["ops_look", { q: 1 }])], tools: () => ({ output: { rows: [1] } }) });
     expect(resultAt(played, "a").toolCalls).toEqual([
       { ref: "r1", tool: "ops_look", input: { q: 1 }, output: { rows: [1] } },
     ]);
   });
 
-  test("a failed call is data: the node goes on (S7, X9, D41, D49)", () => {
+  test("a failed call is data: the node continues", () => {
     const played = one(
       {},
       { answers: [calls("ops_look")], tools: () => ({ error: "boom", code: "tool.failed", acted: "no" }) },
@@ -253,10 +253,10 @@ describe("tool calls", () => {
       "no tool is named ops_lok; the available tools are ops_look, ops_peek, ops_act, ops_put, ops_strict",
       "tool.unknown",
     ],
-    ["a tool of another skill (N8)", "github_search", "no tool is named github_search", "tool.unknown"],
+    ["a tool of another skill", "github_search", "no tool is named github_search", "tool.unknown"],
     ["a bare name is not offered", "look", "no tool is named look", "tool.unknown"],
     ["an inherited name", "toString", "no tool is named toString", "tool.unknown"],
-    ["invalid input (S4, D28)", ["ops_strict", { id: 7 }], "invalid input: id must be string"],
+    ["invalid input", ["ops_strict", { id: 7 }], "invalid input: id must be string"],
     ["missing input", ["ops_strict", {}], "invalid input: the value must have required property 'id'"],
     [
       "a misspelt key",
@@ -273,12 +273,12 @@ describe("tool calls", () => {
     expect(eventsOf(played.events, "tool:result")[0]?.code).toBe(code);
   });
 
-  test("a filtered tool cannot be called (N9)", () => {
+  test("a filtered tool cannot be called", () => {
     const played = one({ tools: { deny: ["act"] } }, { answers: [calls("ops_act")] });
     expect(played.called).toEqual([]);
   });
 
-  test("arguments that are no JSON are told (D41)", () => {
+  test("arguments that are not JSON are reported as an error of the call", () => {
     const broken = { parts: [{ type: "broken_call" as const, id: "c0", tool: "ops_look", text: "{oops" }] };
     const played = one({}, { answers: [broken] });
     expect(results(played)).toEqual([["ops_look", "the arguments are not valid JSON"]]);
@@ -287,7 +287,7 @@ describe("tool calls", () => {
     ]);
   });
 
-  test("a node without skills has no tools (D25)", () => {
+  test("a node without skills has no tools", () => {
     const played = one({ skills: [] }, { answers: [calls("ops_look")] });
     expect(played.asks[0]?.prompt.tools).toEqual([]);
     expect(results(played)).toEqual([["ops_look", "no tool is named ops_look; no tools are available"]]);
@@ -310,7 +310,7 @@ describe("tool calls", () => {
     expect(resultAt(played, "a").toolCalls.map(({ output }) => output)).toEqual(keys);
   });
 
-  test("answers go back in the order of the calls, however they came", () => {
+  test("answers are returned in the order of the calls, in whatever order they arrived", () => {
     let late = true;
     const played = one(
       {},
@@ -327,7 +327,7 @@ describe("tool calls", () => {
     expect(resultAt(played, "a").toolCalls.map(({ output }) => output)).toEqual([{ n: 1 }, { n: 2 }, { n: 3 }]);
   });
 
-  test("a rejected call between reads does not hold them up", () => {
+  test("a rejected call between reads does not delay them", () => {
     const played = one({}, { answers: [calls("ops_look", "nope", "ops_peek")] });
     expect(played.steps.filter((step) => step.kind === "call")).toHaveLength(1);
     expect(lines(played.events).slice(4, 10)).toEqual([
@@ -341,7 +341,7 @@ describe("tool calls", () => {
   });
 });
 
-describe("a call under way when its process died (O11)", () => {
+describe("a call in progress when its process died", () => {
   const until = (tool: string) => {
     const { events } = one({}, { answers: [calls(tool)] });
     const at = events.findIndex((event) => event.type === "tool:result");
@@ -349,7 +349,7 @@ describe("a call under way when its process died (O11)", () => {
   };
   const goOn = (tool: string, epoch: number) => one({}, { past: until(tool), epoch });
 
-  test("a write is in doubt: it is not repeated, and the model is told", () => {
+  test("a write is in doubt: it is not repeated, and the model gets an error", () => {
     const played = goOn("ops_act", 1);
     expect(played.called).toEqual([]);
     const [told] = eventsOf(played.events, "tool:result");
@@ -363,7 +363,7 @@ describe("a call under way when its process died (O11)", () => {
     expect(eventsOf(played.events, "tool:call")).toHaveLength(1);
   });
 
-  test("in its own process the write is simply carried out", () => {
+  test("in its own process the write is carried out", () => {
     expect(goOn("ops_act", 0).called).toHaveLength(1);
   });
 
@@ -374,7 +374,7 @@ describe("a call under way when its process died (O11)", () => {
   });
 });
 
-describe("structured output (N11, N12, D37, D38)", () => {
+describe("structured output", () => {
   const output = { type: "object", properties: { severity: { enum: ["SEV1", "SEV2"] } }, required: ["severity"] };
 
   test("fitting JSON becomes the data", () => {
@@ -384,14 +384,14 @@ describe("structured output (N11, N12, D37, D38)", () => {
     });
   });
 
-  test("without `output` the data is a summary (D38)", () => {
+  test("without `output` the data is a summary", () => {
     expect(resultAt(one({}, { answers: ["  text\n"] }), "a").data).toEqual({ summary: "  text\n" });
   });
 
   test.each([
-    ["a missing field (N12)", gives({ x: 1 }), { x: 1 }, "the value must have required property 'severity'", ""],
+    ["a missing field", gives({ x: 1 }), { x: 1 }, "the value must have required property 'severity'", ""],
     [
-      "a misfit (D37)",
+      "a misfit",
       gives({ severity: "low" }),
       { severity: "low" },
       'severity must be one of ["SEV1","SEV2"]',
@@ -412,13 +412,13 @@ describe("structured output (N11, N12, D37, D38)", () => {
     expect(result.evals).toBeUndefined();
   });
 
-  test("a corrected answer is taken", () => {
+  test("a corrected answer is accepted", () => {
     const played = one({ output }, { answers: [gives({}), gives({ severity: "SEV2" })] });
     expect(resultAt(played, "a")).toMatchObject({ status: "success", data: { severity: "SEV2" } });
     expect(lines(played.events)).toContain("reply:rejected");
   });
 
-  test("a misfit triggers retry, with the schema's feedback line (N12, D37)", () => {
+  test("a misfit triggers retry, with the schema's feedback line", () => {
     const played = one({ output, retry: { max: 1 } }, { answers: [gives({}), gives({}), gives({ severity: "SEV1" })] });
     expect(eventsOf(played.events, "node:retry")[0]).toMatchObject({
       attempt: 1,
@@ -428,7 +428,7 @@ describe("structured output (N11, N12, D37, D38)", () => {
     expect(resultAt(played, "a")).toMatchObject({ status: "success" });
   });
 
-  test("there is no sending back without a turn left", () => {
+  test("an answer is not sent back without a turn left", () => {
     const played = one({ output, max_turns: 1 }, { answers: () => gives({}) });
     expect(played.asks).toHaveLength(1);
     expect(resultAt(played, "a").data.error).toContain("output invalid:");
@@ -436,18 +436,18 @@ describe("structured output (N11, N12, D37, D38)", () => {
 });
 
 describe("a model that does not answer", () => {
-  test("silence is sent back once, then fails the node", () => {
+  test("an empty answer is sent back once, then fails the node", () => {
     const played = one({}, { answers: () => says("") });
     expect(played.asks).toHaveLength(2);
     expect(resultAt(played, "a")).toMatchObject({ status: "failed", data: { error: "the model's answer was empty" } });
     expect(played.state.end?.error).toMatchObject({ code: "model.silent" });
   });
 
-  test("white space is silence", () => {
+  test("white space is an empty answer", () => {
     expect(resultAt(one({}, { answers: [says(" \n"), says("  ")] }), "a").status).toBe("failed");
   });
 
-  test("a refusal fails the node, with its words", () => {
+  test("a refusal fails the node, with the model's text", () => {
     const played = one({}, { answers: [says("I cannot.", { stop: "refusal" })] });
     expect(played.asks).toHaveLength(1);
     expect(resultAt(played, "a").data).toEqual({ summary: "I cannot.", error: "the model refused: I cannot." });
@@ -458,7 +458,7 @@ describe("a model that does not answer", () => {
     stop: "length",
   });
 
-  test("an answer that was cut off is asked for once more, and the next one counts (D58)", () => {
+  test("a truncated answer is requested once more, and the next one counts", () => {
     const played = one({}, { answers: [cut("half"), "whole"] });
     expect(resultAt(played, "a")).toMatchObject({ status: "success", data: { summary: "whole" } });
     expect(played.asks[1]?.prompt.turns).toEqual([
@@ -467,7 +467,7 @@ describe("a model that does not answer", () => {
     ]);
   });
 
-  test("an answer that was cut off twice in a row fails the node, its data kept", () => {
+  test("an answer truncated twice in a row fails the node, its data kept", () => {
     const played = one({}, { answers: [cut("half"), cut("half again"), "whole"] });
     expect(played.asks).toHaveLength(2);
     expect(resultAt(played, "a")).toMatchObject({
@@ -476,7 +476,7 @@ describe("a model that does not answer", () => {
     });
   });
 
-  test("each answer may be asked for once more, beside the one correction of its shape (D53)", () => {
+  test("each answer may be requested once more, in addition to the one correction of its shape", () => {
     const output = { type: "object", required: ["x"] };
     const answers = [cut("", "ops_look"), calls("ops_look"), cut("{"), gives({}), cut("{"), gives({ x: 1 })];
     const played = one({ output }, { answers });
@@ -484,12 +484,12 @@ describe("a model that does not answer", () => {
     expect(played.called).toHaveLength(1);
   });
 
-  test("an answer that was cut off is not taken where its beginning fits the declared output", () => {
+  test("a truncated answer is not accepted, even if its beginning fits the declared output", () => {
     const played = one({ output: { type: "object" } }, { answers: [cut('{"x":1}'), gives({ x: 12 })] });
     expect(resultAt(played, "a").data).toEqual({ x: 12 });
   });
 
-  test("there is no asking once more without a turn left", () => {
+  test("an answer is not requested again without a turn left", () => {
     const played = one({ max_turns: 1 }, { answers: () => cut("half") });
     expect(played.asks).toHaveLength(1);
     expect(resultAt(played, "a").data.error).toBe("the answer was cut off at the model's output limit");
@@ -503,7 +503,7 @@ describe("a model that does not answer", () => {
       { parts: [{ type: "broken_call", id: "c", tool: "ops_act", text: '{"a' }], stop: "length" },
       2,
     ],
-  ])("calls of an answer that was %s are not carried out (D58)", (_, answer, asked) => {
+  ])("calls of an answer that was %s are not carried out", (_, answer, asked) => {
     const played = one({}, { answers: () => answer });
     expect(played.called).toEqual([]);
     expect(played.asks).toHaveLength(asked);
@@ -515,20 +515,20 @@ describe("a model that does not answer", () => {
     expect(sent.filter((part) => part.type !== "text")).toEqual([]);
   });
 
-  test("an error fails the node with the error's words", () => {
+  test("an error fails the node with the error's message", () => {
     const played = one({}, { answers: [breaks("model.auth", "the key is wrong")] });
     expect(resultAt(played, "a")).toMatchObject({ status: "failed", data: { error: "the key is wrong" } });
     expect(played.state.end?.error).toMatchObject({ code: "model.auth", node: "a" });
   });
 });
 
-describe("fail soft (N39, N40)", () => {
+describe("fail soft", () => {
   test.each<[string, PlayOptions, NodeParts, string]>([
     ["the turn cap", { answers: () => calls("ops_look") }, { max_turns: 1 }, "the limit of 1 turns was reached"],
     ["a model that cannot be reached", { answers: [breaks("model.unreachable", "no route")] }, {}, "no route"],
     ["a refusal", { answers: [says("no", { stop: "refusal" })] }, {}, "the model refused: no"],
     ["silence", { answers: () => says("") }, {}, "the model's answer was empty"],
-    ["a node timeout (O10)", { answers: [NODE_TIMEOUT] }, {}, "the node took too long"],
+    ["a node timeout", { answers: [NODE_TIMEOUT] }, {}, "the node took too long"],
   ])("%s becomes success with fail_soft and the message", (_, options, node, error) => {
     const workflow = workflowOf({ a: { skills: ["ops"], fail_soft: true, ...node }, b: {} }, ["a -> b"]);
     const played = play(recordOf(workflow, { skills: [OPS] }), { ...options, answers: nodeAnswers(options) });
@@ -537,12 +537,12 @@ describe("fail soft (N39, N40)", () => {
     expect(played.state.end?.status).toBe("succeeded");
   });
 
-  test.each([[undefined], [false]])("%o: the failure stands", (fail_soft) => {
+  test.each([[undefined], [false]])("%o: the failure remains", (fail_soft) => {
     const played = one({ ...(fail_soft === undefined ? {} : { fail_soft }) }, { answers: [breaks()] });
     expect(resultAt(played, "a").status).toBe("failed");
   });
 
-  test("a failed eval is never softened (N40)", () => {
+  test("a failed eval is never softened", () => {
     const rule: Evaluator = { name: "e", kind: "value", rule: { output_required: ["x"] } };
     expect(resultAt(one({ fail_soft: true, eval: [rule] }), "a")).toMatchObject({ status: "failed" });
   });
@@ -564,7 +564,7 @@ describe("evaluators", () => {
   const pass = says("VERDICT: yes\nREASONING: fine");
   const fail = says("VERDICT: no\nREASONING: poor");
 
-  test("all run, in order, without stopping at the first failure (N28, N29)", () => {
+  test("all run, in order, without stopping at the first failure", () => {
     const played = one(
       { eval: [value("v", "x"), judge("j"), value("s", "summary"), judge("k")] },
       { answers: ["t", fail, pass] },
@@ -578,7 +578,7 @@ describe("evaluators", () => {
     expect(played.asks.map(opening).filter((text) => text.includes("rubric"))).toHaveLength(2);
   });
 
-  test("any failure fails the node, its data kept (N30, D38)", () => {
+  test("any failure fails the node, its data kept", () => {
     const result = resultAt(one({ eval: [value("v", "x"), judge("j")] }, { answers: ["t", fail] }), "a");
     expect(result.status).toBe("failed");
     expect(result.data).toEqual({
@@ -587,7 +587,7 @@ describe("evaluators", () => {
     });
   });
 
-  test("none runs when the model failed the node (N28)", () => {
+  test("none runs when the model failed the node", () => {
     const played = one({ eval: [judge("j")] }, { answers: [breaks()] });
     expect(purposes(played)).toEqual(["work"]);
     expect(resultAt(played, "a").evals).toBeUndefined();
@@ -599,14 +599,14 @@ describe("evaluators", () => {
     ["twice unparseable", "hm", "hm", false, "judge parse failure"],
     ["twice throwing", undefined, undefined, false, "judge parse failure"],
     ["once each", undefined, "", false, "judge parse failure"],
-  ])("%s (N25)", (_, first, second, passes, reasoning) => {
+  ])("%s", (_, first, second, passes, reasoning) => {
     const said = [first, second].map((text) => (text === undefined ? breaks() : says(text)));
     const played = one({ eval: [judge("j")] }, { answers: ["t", ...said] });
     expect(purposes(played)).toEqual(["work", "judge", "judge"]);
     expect(resultAt(played, "a").evals).toEqual([{ name: "j", kind: "judge", pass: passes, reasoning }]);
   });
 
-  test("the judge's model: evaluator, node, workflow, default (N26)", () => {
+  test("the judge's model: evaluator, node, workflow, default", () => {
     const modelOf = (node: NodeParts, rest = {}, own = {}) => {
       const record = recordOf(workflowOf({ a: { ...node, eval: [judge("j", own)] } }, [], rest));
       return play(record, { answers: ["t", pass] }).asks[1]?.model;
@@ -617,7 +617,7 @@ describe("evaluators", () => {
     expect(modelOf({ model: "m" }, { model: "m" })).toBe("small");
   });
 
-  test("the judge sees neither input nor other nodes (N23)", () => {
+  test("the judge sees neither input nor other nodes", () => {
     const workflow = workflowOf({ a: {}, b: { eval: [judge("j")] } }, ["a -> b"]);
     const { asks } = play(recordOf(workflow, { input: { secret: "INPUT" } }), { answers: ["OTHER", "mine", pass] });
     const { prompt } = asks[2] ?? {};
@@ -626,7 +626,7 @@ describe("evaluators", () => {
     expect(prompt?.tools).toEqual([]);
   });
 
-  test("pass_when is the word that passes (N24)", () => {
+  test("pass_when is the verdict that passes", () => {
     const played = one({ eval: [judge("j", { pass_when: "approve" })] }, { answers: ["t", says("VERDICT: Approve.")] });
     expect(resultAt(played, "a").status).toBe("success");
   });
@@ -637,17 +637,17 @@ describe("evaluators", () => {
     expect(resultAt(played, id).status).toBe("success");
   });
 
-  test("an empty evals list is not invented where nothing is evaluated", () => {
+  test("there is no empty evals list if nothing is evaluated", () => {
     expect(resultAt(one({}), "a")).not.toHaveProperty("evals");
   });
 
-  test("bare and offered names mean the same call (D52)", () => {
+  test("bare and offered names mean the same call", () => {
     const rule: Evaluator = { name: "f", kind: "function", rule: { all_tools_called: ["look", "ops_peek"] } };
     expect(resultAt(one({ eval: [rule] }, { answers: [calls("ops_look", "ops_peek")] }), "a").status).toBe("success");
   });
 });
 
-describe("retry (N33-N38)", () => {
+describe("retry", () => {
   const rule: Evaluator = { name: "e", kind: "function", rule: { all_tools_called: ["look"] } };
   const line = "e (function): look was not called";
   const retrying = (retry: NodeParts["retry"], options: PlayOptions) =>
@@ -663,7 +663,7 @@ describe("retry (N33-N38)", () => {
   test.each<[string, NonNullable<NodeParts["retry"]>["instruction"], string]>([
     ["default", undefined, `${line}\nFix and try again.`],
     ["own words", "Use the tools.", `Use the tools.\n${line}`],
-  ])("feedback (%s) is the first section of a fresh run (N34, D36)", (_, instruction, preamble) => {
+  ])("feedback (%s) is the first section of a fresh run", (_, instruction, preamble) => {
     const played = retrying(
       { max: 1, ...(instruction === undefined ? {} : { instruction }) },
       { answers: ["no", calls("ops_look")] },
@@ -679,7 +679,7 @@ describe("retry (N33-N38)", () => {
   test.each<[string, NonNullable<NodeParts["retry"]>["instruction"], RegExp]>([
     ["auto", { auto: true }, /^The attempt below failed\./],
     ["reflect", { reflect: "Why did it fail?" }, /^Why did it fail\?/],
-  ])("a diagnosis (%s) is asked and becomes the feedback (N34)", (_, instruction, question) => {
+  ])("a diagnosis (%s) is requested and becomes the feedback", (_, instruction, question) => {
     const played = retrying(
       { max: 1, ...(instruction ? { instruction } : {}) },
       { answers: ["no", "You forgot the tool.", calls("ops_look")] },
@@ -694,14 +694,14 @@ describe("retry (N33-N38)", () => {
   test.each([
     ["throws", breaks()],
     ["is blank", says(" \n")],
-  ])("a diagnosis that %s falls back to the default, with a warning (N36)", (_, answer) => {
+  ])("a diagnosis that %s falls back to the default, with a warning", (_, answer) => {
     const played = retrying({ max: 1, instruction: { auto: true } }, { answers: ["no", answer, calls("ops_look")] });
     expect(opening(played.asks[2])).toBe(`${previous("no", `${line}\nFix and try again.`)}\n\n---\n\nDo it.${CITE}`);
     expect(eventsOf(played.events, "warning")).toHaveLength(1);
     expect(resultAt(played, "a").status).toBe("success");
   });
 
-  test("the former answer is cut at 8 KB, and a former one is not quoted again (D65)", () => {
+  test("the former answer is cut at 8 KB, and one before it is not quoted again", () => {
     const long = `BEGIN ${"x".repeat(20_000)} END`;
     const { asks } = retrying({ max: 2 }, { answers: [long, "second", "third"] });
     const told = opening(asks[1]);
@@ -710,7 +710,7 @@ describe("retry (N33-N38)", () => {
     expect(opening(asks[2])).toBe(`${previous("second", `${line}\nFix and try again.`)}\n\n---\n\nDo it.${CITE}`);
   });
 
-  test("only the latest failure is quoted (N35)", () => {
+  test("only the latest failure is quoted", () => {
     const two: Evaluator[] = [
       { name: "first", kind: "function", rule: { all_tools_called: ["look"] } },
       { name: "second", kind: "function", rule: { no_tool_called: ["look"] } },
@@ -720,7 +720,7 @@ describe("retry (N33-N38)", () => {
     expect(opening(played.asks.at(-1))).not.toContain("first (function)");
   });
 
-  test("max is the number of additional attempts, and at most 2 × max + 1 calls are made (N37)", () => {
+  test("max is the number of additional attempts, and at most 2 × max + 1 calls are made", () => {
     expect(purposes(retrying({ max: 2 }, {}))).toEqual(["work", "work", "work"]);
     expect(purposes(retrying({ max: 2, instruction: { auto: true } }, {}))).toEqual([
       "work",
@@ -731,7 +731,7 @@ describe("retry (N33-N38)", () => {
     ]);
   });
 
-  test("each attempt is a step of its own; one enter and one exit (N38, X1)", () => {
+  test("each attempt is a separate step, with one enter and one exit event", () => {
     const played = retrying({ max: 2 }, { answers: ["no", "no", calls("ops_look")] });
     expect(played.state.steps).toEqual([
       { node: "a", status: "failed", iteration: 1, retryAttempt: 0 },
@@ -743,7 +743,7 @@ describe("retry (N33-N38)", () => {
     expect(eventsOf(played.events, "node:retry").map(({ attempt }) => attempt)).toEqual([1, 2]);
   });
 
-  test("result and calls come from the last attempt only (N38)", () => {
+  test("result and calls come from the last attempt only", () => {
     const never: Evaluator = { name: "e", kind: "function", rule: { all_tools_called: ["peek"] } };
     const played = one({ eval: [never], retry: { max: 1 } }, { answers: [calls("ops_look"), "one", "two"] });
     expect(resultAt(played, "a")).toMatchObject({ status: "failed", toolCalls: [], data: { summary: "two" } });
@@ -756,13 +756,13 @@ describe("retry (N33-N38)", () => {
     ["silence", { answers: () => says("") }],
     ["a node timeout", { answers: () => NODE_TIMEOUT }],
     ["an answer that was cut off", { answers: () => says("half", { stop: "length" }) }],
-  ])("%s does not trigger it (N33)", (_, options) => {
+  ])("%s does not trigger it", (_, options) => {
     const played = one({ max_turns: 2, eval: [rule], retry: { max: 3 } }, options);
     expect(eventsOf(played.events, "node:retry")).toEqual([]);
     expect(resultAt(played, "a").status).toBe("failed");
   });
 
-  test("a failing tool does not trigger it by itself (N33)", () => {
+  test("a failing tool does not trigger it by itself", () => {
     const played = one(
       { retry: { max: 3 } },
       { answers: [calls("ops_look")], tools: () => ({ error: "x", code: "tool.failed", acted: "no" }) },
@@ -771,12 +771,12 @@ describe("retry (N33-N38)", () => {
   });
 });
 
-describe("the model of a node (N7)", () => {
+describe("the model of a node", () => {
   test.each([
     [{ model: "any/thing:v1" }, { model: "flow" }, "any/thing:v1"],
     [{}, { model: "flow" }, "flow"],
     [{}, {}, "script:none"],
-  ])("%j in %j asks %s", (node, rest, model) => {
+  ])("%j in %j calls %s", (node, rest, model) => {
     const workflow = workflowOf({ a: node, b: {} }, ["a -> b: x"], rest);
     const played = play(recordOf(workflow));
     expect(played.asks.map((ask) => ask.model).slice(0, 2)).toEqual([model, model]);
@@ -788,13 +788,13 @@ describe("routing", () => {
     workflowOf({ a: {}, b: {}, c: {}, ...nodes }, ["a -> b: bad", "a -> c: good"]);
   const choose = (choice: string) => gives({ reason: "r", choice });
 
-  test("the model's choice is followed (E2)", () => {
+  test("the model's choice is followed", () => {
     const played = play(recordOf(fork()), { answers: ["t", choose("c")] });
     expect(lines(played.events)).toContain("route a>c good");
     expect(purposes(played)).toEqual(["work", "route", "work"]);
   });
 
-  test("none of these ends the run, done (D6)", () => {
+  test("none of these ends the run, done", () => {
     const played = play(recordOf(fork()), { answers: ["t", choose("none")] });
     expect(played.state.end).toMatchObject({ status: "succeeded", error: undefined });
     expect(played.state.edges).toEqual([]);
@@ -805,7 +805,7 @@ describe("routing", () => {
     ["an answer that names several", ["t", '["b", "c"]', choose("b")]],
     ["an error", ["t", breaks(), choose("b")]],
     ["silence", ["t", says(""), choose("b")]],
-  ])("%s is repeated once (D7)", (_, answers) => {
+  ])("%s is repeated once", (_, answers) => {
     const played = play(recordOf(fork()), answers ? { answers } : {});
     expect(purposes(played)).toEqual(["work", "route", "route", "work"]);
     expect(lines(played.events)).toContain("route a>b bad");
@@ -815,34 +815,34 @@ describe("routing", () => {
     ["two answers that name nothing", ["t", "b or c", "B"], "route.unresolved"],
     ["two errors", ["t", breaks(), breaks("model.auth")], "model.auth"],
     ["an error, then nonsense", ["t", breaks(), "x"], "route.unresolved"],
-  ])("%s end the run failed, and no edge is guessed (D7)", (_, answers, code) => {
+  ])("%s end the run failed, and no edge is guessed", (_, answers, code) => {
     const played = play(recordOf(fork()), answers ? { answers } : {});
     expect(purposes(played)).toEqual(["work", "route", "route"]);
     expect(played.state.end).toMatchObject({ status: "failed", error: { code } });
     expect(played.state.edges).toEqual([]);
   });
 
-  test("a default is not guessed either (D7)", () => {
+  test("a default is not guessed either", () => {
     const workflow = workflowOf({ a: {}, b: {}, c: {} }, ["a -> b: bad", "a -> c"]);
     const played = play(recordOf(workflow), { answers: ["t", "?", "?"] });
     expect(played.state.end?.status).toBe("failed");
   });
 
-  test("a chosen default reads `only path` in event and trace (D10)", () => {
+  test("a chosen default has the reason `only path` in event and trace", () => {
     const workflow = workflowOf({ a: {}, b: {}, c: {} }, ["a -> b: bad", "a -> c"]);
     const played = play(recordOf(workflow), { answers: ["t", choose("c")] });
     expect(eventsOf(played.events, "route")[0]?.reason).toBe("only path");
     expect(played.state.edges[0]?.reason).toBe("only path");
   });
 
-  test("parallel edges are told apart by position (D9, D48)", () => {
+  test("parallel edges are distinguished by position", () => {
     const workflow = workflowOf({ a: {}, b: {} }, ["a -> b: bad", "a -> b: worse"]);
     const played = play(recordOf(workflow), { answers: ["t", choose("b#1")] });
     expect(played.state.edges).toMatchObject([{ index: 1, reason: "worse" }]);
     expect(play(recordOf(workflow), { answers: ["t", choose("b"), choose("b")] }).state.end?.status).toBe("failed");
   });
 
-  test("a bounded cycle is left when its edge is used up (E5)", () => {
+  test("a bounded cycle is left when its edge is used up", () => {
     const workflow = workflowOf({ a: {}, b: {} }, [{ from: "a", to: "a", when: "again", max_iterations: 2 }, "a -> b"]);
     const played = play(recordOf(workflow), {
       answers: (step) => (step.purpose === "route" ? choose("a") : "t"),
@@ -851,14 +851,14 @@ describe("routing", () => {
     expect(purposes(played).filter((purpose) => purpose === "route")).toHaveLength(2);
   });
 
-  test("a bounded unconditional loop ends by itself (E1, E5)", () => {
+  test("a bounded unconditional loop ends by itself", () => {
     const workflow = workflowOf({ a: {} }, [{ from: "a", to: "a", max_iterations: 3 }]);
     const played = play(recordOf(workflow));
     expect(played.state.steps).toHaveLength(4);
     expect(purposes(played)).not.toContain("route");
   });
 
-  test("routing sees declared keys only, null for a missing one, with one warning (E6, E7)", () => {
+  test("routing sees declared keys only, null for a missing one, with one warning", () => {
     const output = { type: "object", properties: { x: {}, y: {} } };
     const workflow = workflowOf({ a: { output }, b: {} }, [
       { from: "a", to: "a", when: "again", max_iterations: 5 },
@@ -873,19 +873,19 @@ describe("routing", () => {
     expect(asked && openingTexts(asked.prompt)[1]).toContain('"a": {"y":null,"x":1}');
   });
 
-  test("routing sees the input too (E3, N2)", () => {
+  test("routing sees the input too", () => {
     const played = play(recordOf(fork(), { input: { id: 9 } }), { answers: ["t", choose("b")] });
     expect(played.asks[1] && openingTexts(played.asks[1].prompt)[1]).toContain('"input": {"id":9}');
   });
 
-  test("ids that objects already have are choices like others", () => {
+  test("ids that are properties of objects are choices like others", () => {
     const workflow = workflowOf({ a: {}, constructor: {}, toString: {} }, ["a -> constructor: x", "a -> toString: y"]);
     const played = play(recordOf(workflow), { answers: ["t", choose("toString")] });
     expect(lines(played.events)).toContain("route a>toString y");
   });
 });
 
-describe("failed nodes and edges (D11, D12, D13)", () => {
+describe("failed nodes and edges", () => {
   const broken: NodeParts = { requires: { output_required: ["input.no"] } };
   const run = (edges: string[], answers: PlayOptions["answers"] = []) =>
     play(recordOf(workflowOf({ a: broken, b: {}, c: {} }, edges)), { answers });
@@ -905,7 +905,7 @@ describe("failed nodes and edges (D11, D12, D13)", () => {
     expect(played.state.steps[0]?.status).toBe("failed");
   });
 
-  test("none of these ends the run failed, with the node's error", () => {
+  test("the choice none ends the run failed, with the node's error", () => {
     const played = run(["a -> b: never"], [gives({ reason: "r", choice: "none" })]);
     expect(played.state.end).toMatchObject({ status: "failed", error: { code: "node.failed", node: "a" } });
   });
@@ -915,16 +915,16 @@ describe("failed nodes and edges (D11, D12, D13)", () => {
     expect(played.state.end).toMatchObject({ status: "failed", error: { code: "node.failed" } });
   });
 
-  test("the question shows what the executor wrote (D13)", () => {
+  test("the question shows what the executor wrote", () => {
     const played = run(["a -> b: a failed"], [gives({ reason: "r", choice: "b" })]);
     expect(played.asks[0] && openingTexts(played.asks[0].prompt)[1]).toContain("requires failed: input.no is missing");
   });
 });
 
-describe("a dry run (X12, D14)", () => {
+describe("a dry run", () => {
   const dry = { input: { dryRun: true } };
 
-  test("it runs along unconditional edges and stops at the first conditional one, unasked", () => {
+  test("it follows unconditional edges and stops at the first conditional one, without a call", () => {
     const workflow = workflowOf({ a: {}, b: {}, c: {} }, ["a -> b", "b -> c: x"]);
     const played = play(recordOf(workflow, dry));
     expect(purposes(played)).toEqual(["work", "work"]);
@@ -932,25 +932,25 @@ describe("a dry run (X12, D14)", () => {
     expect([...played.state.results.keys()]).toEqual(["a", "b"]);
   });
 
-  test("a default beside a condition is not followed", () => {
+  test("a default next to a condition is not followed", () => {
     const workflow = workflowOf({ a: {}, b: {}, c: {} }, ["a -> b: x", "a -> c"]);
     expect(purposes(play(recordOf(workflow, dry)))).toEqual(["work"]);
   });
 
-  test("it is failed when its last node is (D14)", () => {
+  test("it is failed when its last node is", () => {
     const workflow = workflowOf({ a: { requires: { output_required: ["input.no"] } }, b: {} }, ["a -> b: x"]);
     const played = play(recordOf(workflow, dry));
     expect(played.asks).toEqual([]);
     expect(played.state.end?.status).toBe("failed");
   });
 
-  test.each([["true"], [1], [null], [false]])("dryRun %o is none: the boolean only", (dryRun) => {
+  test.each([["true"], [1], [null], [false]])("dryRun %o is not a dry run: only the boolean is", (dryRun) => {
     const workflow = workflowOf({ a: {}, b: {} }, ["a -> b: x"]);
     expect(purposes(play(recordOf(workflow, { input: { dryRun } })))).toContain("route");
   });
 });
 
-describe("conditions that code decides (G1-G4)", () => {
+describe("conditions that code decides", () => {
   const output = { type: "object", properties: { n: { type: "integer" } } };
   const nodes = { a: { output }, b: {}, c: {}, d: {} };
   const route = (edges: Parameters<typeof workflowOf>[1], answers: PlayOptions["answers"], given: NodeParts = {}) => {
@@ -967,12 +967,12 @@ describe("conditions that code decides (G1-G4)", () => {
   const when = (to: string, rest: object = {}) => ({ from: "a", to, when: `to ${to}`, ...rest });
   const holds = (to: string, condition: string, rest: object = {}) => ({ from: "a", to, if: condition, ...rest });
 
-  test("the first that holds is followed without a question, with its short form as the reason", () => {
+  test("the first that holds is followed without a routing call, with its short form as the reason", () => {
     const edges = [when("b"), holds("c", "a.n >= 9"), holds("d", "a.n=3"), holds("b", "a.n exists")];
     expect(route(edges, [gives({ n: 3 })])).toMatchObject({ asked: false, to: "d", reason: "a.n = 3" });
   });
 
-  test("an edge with both is offered only where its `if` holds", () => {
+  test("an edge with both is offered only if its `if` holds", () => {
     const edges = [when("b", { if: "a.n = 3" }), when("c", { if: "a.n = 4" }), when("d")];
     const { played, ...rest } = route(edges, [gives({ n: 3 }), gives({ reason: "r", choice: "b" })]);
     expect(rest).toMatchObject({ asked: true, to: "b", reason: "to b" });
@@ -981,19 +981,19 @@ describe("conditions that code decides (G1-G4)", () => {
     expect(opening(asked)).not.toContain("- c: to c");
   });
 
-  test("where none holds, the default is followed, and without one the run ends", () => {
+  test("if none holds, the default is followed, and without one the run ends", () => {
     expect(route([holds("b", "a.n = 3"), "a -> c"], [gives({ n: 4 })])).toMatchObject({ asked: false, to: "c" });
     const ended = route([holds("b", "a.n = 3")], [gives({ n: 4 })]);
     expect(ended).toMatchObject({ asked: false, to: undefined, state: { end: { status: "succeeded" } } });
   });
 
-  test("the bound of an edge counts before its condition", () => {
+  test("the bound of an edge applies before its condition", () => {
     const again = { from: "a", to: "a", if: "a.n exists", max_iterations: 1 };
     const { played } = route([again, "a -> b"], [gives({ n: 1 }), gives({ n: 2 })]);
     expect(eventsOf(played.events, "route").map(({ to }) => to)).toEqual(["a", "b"]);
   });
 
-  test("a failed node goes on over what holds, else over what the model chooses, never over the default", () => {
+  test("a failed node follows an edge that holds, or one that the model chooses, never the default", () => {
     const failing = { requires: { output_required: ["input.no"] } };
     const error = "a.error exists";
     expect(route([when("b"), holds("c", error), "a -> d"], [], failing)).toMatchObject({ asked: false, to: "c" });
@@ -1003,7 +1003,7 @@ describe("conditions that code decides (G1-G4)", () => {
     expect(ended).toMatchObject({ asked: false, to: undefined, state: { end: { status: "failed" } } });
   });
 
-  test("evals, the input and a path of a node that never ran are seen as they are", () => {
+  test("evals, the input and a path of a node that never ran are visible as they are", () => {
     const check: Evaluator = { name: "small", kind: "value", rule: { output_matches: [{ path: "n", at_most: 5 }] } };
     const edges = [holds("b", "d.n = 3"), holds("c", "a.evals.small.pass = true"), "a -> d"];
     expect(route(edges, [gives({ n: 3 })], { eval: [check] })).toMatchObject({ to: "c" });
@@ -1024,7 +1024,7 @@ describe("conditions that code decides (G1-G4)", () => {
   });
 });
 
-describe("limits (O8, O9, D45)", () => {
+describe("limits", () => {
   const chain = workflowOf({ a: { fail_soft: true }, b: { fail_soft: true }, c: {} }, ["a -> b", "b -> c"]);
   const limited = (limits: object, options: PlayOptions = {}) =>
     play(recordOf(chain, { settings: { limits } }), options);
@@ -1044,18 +1044,18 @@ describe("limits (O8, O9, D45)", () => {
     expect(lines(played.events).at(-1)).toBe("workflow:end stopped");
   });
 
-  test("exactly as many visits as allowed are fine (D45)", () => {
+  test("exactly as many visits as allowed are fine", () => {
     expect(limited({ max_steps: 3 }).state.end?.status).toBe("succeeded");
   });
 
-  test("retries are no visits (X11)", () => {
+  test("retries do not count as visits", () => {
     const rule: Evaluator = { name: "e", kind: "value", rule: { output_required: ["x"] } };
     const played = one({ eval: [rule], retry: { max: 3 } }, {}, { settings: { limits: { max_steps: 1 } } });
     expect(played.state.end?.status).toBe("failed");
     expect(purposes(played)).toHaveLength(4);
   });
 
-  test("routing, judges and reflection count too (O9)", () => {
+  test("routing, judges and reflection count too", () => {
     const judge: Evaluator = { name: "j", kind: "judge", rubric: "r" };
     const workflow = workflowOf({ a: { eval: [judge], retry: { max: 1, instruction: { auto: true } } }, b: {} }, [
       "a -> b: x",
@@ -1078,7 +1078,7 @@ describe("limits (O8, O9, D45)", () => {
     }
   });
 
-  test("a node under way is left as failed, its work kept", () => {
+  test("a running node is left as failed, its work kept", () => {
     const played = one(
       {},
       { answers: [{ parts: [...says("half").parts, ...calls("ops_look").parts] }] },
@@ -1098,12 +1098,12 @@ describe("limits (O8, O9, D45)", () => {
     ["that times out", NODE_TIMEOUT, { output: { type: "object" } }, { x: 1, error: "the node took too long" }],
     ["that is interrupted", INTERRUPT, { output: { type: "object" } }, { x: 1, error: "interrupted" }],
     ["without a declared output", NODE_TIMEOUT, {}, { summary: '{"x":1}', error: "the node took too long" }],
-  ])("a node %s while it is judged keeps its data (D38)", (_, body, node, data) => {
+  ])("a node %s while it is judged keeps its data", (_, body, node, data) => {
     const judged: NodeParts = { ...node, eval: [{ name: "e", kind: "judge", rubric: "r" }] };
     expect(resultAt(one(judged, { answers: [gives({ x: 1 }), body] }), "a")).toMatchObject({ status: "failed", data });
   });
 
-  test("a node's own timeout is the node's failure, not the run's (O10)", () => {
+  test("a node's own timeout is the node's failure, not the run's", () => {
     const workflow = workflowOf({ a: {}, b: {} }, ["a -> b: a took too long"]);
     const played = play(recordOf(workflow), { answers: [NODE_TIMEOUT, gives({ reason: "", choice: "b" })] });
     expect(resultAt(played, "a")).toMatchObject({ status: "failed", data: { error: "the node took too long" } });
@@ -1111,7 +1111,7 @@ describe("limits (O8, O9, D45)", () => {
   });
 });
 
-describe("an interruption (X10, D14)", () => {
+describe("an interruption", () => {
   test.each<[string, PlayOptions]>([
     ["during the model's work", { answers: [INTERRUPT] }],
     ["during a tool call", { answers: [calls("ops_act")], onCalls: () => [INTERRUPT] }],
@@ -1136,7 +1136,7 @@ describe("an interruption (X10, D14)", () => {
     expect(resultAt(played, "a").status).toBe("success");
   });
 
-  test("a call that was cut off says that it may have happened", () => {
+  test("a call that was aborted reports that it may have happened", () => {
     const played = one({}, { answers: [calls("ops_act", "ops_put")], onCalls: () => [INTERRUPT] });
     expect(resultAt(played, "a").toolCalls.map(({ error }) => error)).toEqual([
       "was cut off, so it may have been carried out",
@@ -1145,13 +1145,13 @@ describe("an interruption (X10, D14)", () => {
   });
 });
 
-describe("going on after the end", () => {
+describe("continuing after the end", () => {
   const resume = (first: ReturnType<typeof play>, record: Parameters<typeof play>[0], options: PlayOptions = {}) =>
     play(record, { past: first.events, epoch: 1, resume: {}, ...options });
   const flow = workflowOf({ a: { skills: ["ops"] }, b: {} }, ["a -> b"]);
   const record = recordOf(flow, { skills: [OPS] });
 
-  test("after an interruption inside a node: the visit goes on where it was", () => {
+  test("after an interruption inside a node: the visit continues where it was", () => {
     const first = play(record, { answers: [calls("ops_look"), INTERRUPT] });
     const second = resume(first, record, { answers: ["found it"] });
     expect(second.called).toEqual([]);
@@ -1173,7 +1173,7 @@ describe("going on after the end", () => {
     expect(resultAt(second, "a")).toMatchObject({ status: "success", toolCalls: [{ tool: "ops_look", output: "ok" }] });
   });
 
-  test("after an interruption inside a write: it is in doubt (O11)", () => {
+  test("after an interruption inside a write: it is in doubt", () => {
     const first = play(record, { answers: [calls("ops_act")], onCalls: () => [INTERRUPT] });
     const second = resume(first, record);
     expect(second.called).toEqual([]);
@@ -1199,7 +1199,7 @@ describe("going on after the end", () => {
     ["max_tokens", { max_tokens: 1 }, { max_tokens: 100 }],
     ["max_cost_usd", { max_cost_usd: 0.5 }, { max_cost_usd: 9 }],
     ["max_steps", { max_steps: 1 }, { max_steps: 9 }],
-  ])("after %s: with a higher limit it ends well, with the same one it stops again", (_, limits, higher) => {
+  ])("after %s: with a higher limit it succeeds, with the same one it stops again", (_, limits, higher) => {
     const low = recordOf(flow, { skills: [OPS], settings: { limits } });
     const answers = () => says("t", { costUsd: 0.5 });
     const first = play(low, { answers, tick: 1 });
@@ -1212,7 +1212,7 @@ describe("going on after the end", () => {
     expect([...first.asks, ...second.asks].map(({ node }) => node)).toEqual(["a", "b"]);
   });
 
-  test("after the time limit: it has the time anew, each time (D57)", () => {
+  test("after the time limit: each resume has the full time again", () => {
     const low = recordOf(flow, { skills: [OPS], settings: { limits: { timeout_ms: 6 } } });
     const answers = [calls("ops_look"), "a is done", "b is done"];
     const first = play(low, { answers, tick: 1 });
@@ -1222,7 +1222,7 @@ describe("going on after the end", () => {
     expect(second.state.end?.status).toBe("succeeded");
   });
 
-  test("after a crash: the time limit counts from the process that goes on (D57)", () => {
+  test("after a crash: the time limit counts from the start of the new process", () => {
     const low = recordOf(flow, { skills: [OPS], settings: { limits: { timeout_ms: 100 } } });
     const first = play(low, { tick: 10 });
     const cut = first.events.findIndex((event) => event.type === "model:reply") + 1;
@@ -1242,7 +1242,7 @@ describe("going on after the end", () => {
     expect(second.state.end?.status).toBe("succeeded");
   });
 
-  test("after silence: the model is asked again", () => {
+  test("after an empty answer: the model is called again", () => {
     const first = play(record, { answers: [says(""), says("")] });
     const second = resume(first, record);
     expect(second.state.end?.status).toBe("succeeded");
@@ -1264,7 +1264,7 @@ describe("going on after the end", () => {
     expect(second.asks[0]?.prompt.context?.length).toBe(1);
   });
 
-  test("after a route that failed: the question is put again, the node not redone", () => {
+  test("after a route that failed: the question is asked again, the node not redone", () => {
     const forked = recordOf(workflowOf({ a: {}, b: {} }, ["a -> b: x"]));
     const first = play(forked, { answers: ["t", "?", "?"] });
     const second = resume(first, forked, { answers: [gives({ reason: "", choice: "b" })] });
@@ -1272,7 +1272,7 @@ describe("going on after the end", () => {
     expect(second.state.end?.status).toBe("succeeded");
   });
 
-  test("after an interruption while a failed node was being routed: the question is put again", () => {
+  test("after an interruption while a failed node was being routed: the question is asked again", () => {
     const forked = recordOf(workflowOf({ a: { requires: { output_required: ["input.no"] } }, b: {} }, ["a -> b: x"]));
     const first = play(forked, { answers: [INTERRUPT] });
     const second = resume(first, forked, { answers: [gives({ reason: "", choice: "none" })] });
@@ -1297,7 +1297,7 @@ describe("going on after the end", () => {
     ]);
   });
 
-  test("from a node: edges followed after it may be followed again (E5)", () => {
+  test("from a node: edges followed after it may be followed again", () => {
     const loop = recordOf(workflowOf({ a: {}, b: {} }, ["a -> b", { from: "b", to: "a", max_iterations: 1 }]));
     const first = play(loop);
     expect(first.state.steps).toHaveLength(4);
@@ -1305,7 +1305,7 @@ describe("going on after the end", () => {
     expect(second.state.steps.length - first.state.steps.length).toBe(1);
   });
 
-  test("twice: step keys stay apart", () => {
+  test("twice: step keys remain unique", () => {
     const first = play(record, { answers: [breaks()] });
     const second = resume(first, record, { answers: [breaks()] });
     const third = play(record, { past: second.events, epoch: 2, resume: {} });

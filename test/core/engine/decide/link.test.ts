@@ -20,7 +20,7 @@ const offered = (...args: Parameters<typeof link>) =>
     .tools("a", now(args[2]))
     .offered.flatMap(({ skill, exposed }) => (skill === EXECUTOR ? [] : exposed));
 
-describe("names (D52)", () => {
+describe("names", () => {
   test.each([
     ["sentry", "get_issue", "sentry_get_issue"],
     ["sentry", "sentry_get_issue", "sentry_get_issue"],
@@ -33,8 +33,8 @@ describe("names (D52)", () => {
   });
 });
 
-describe("the tools of a node (O3)", () => {
-  test("those of its skills, in its order, and no others (N8)", () => {
+describe("the tools of a node", () => {
+  test("those of its skills, in its order, and no others", () => {
     expect(offered({ skills: ["beta", "alpha"] })).toEqual(["beta_find", "beta_drop", "alpha_find", "alpha_drop"]);
     expect(offered({})).toEqual([]);
   });
@@ -54,32 +54,32 @@ describe("the tools of a node (O3)", () => {
     expect(offered({ skills: ["alpha", "alpha"] })).toEqual(["alpha_find", "alpha_drop"]);
   });
 
-  test("an unavailable skill and an unknown one offer nothing (S3, D25)", () => {
+  test("an unavailable skill and an unknown one offer nothing", () => {
     expect(offered({ skills: ["alpha", "nope"] }, [{ ...alpha, available: false }])).toEqual([]);
   });
 
   test.each<[string, NodeParts["tools"], string[]]>([
-    ["allow keeps only what it names (N9)", { allow: ["ops_look", "ops_act"] }, ["ops_look", "ops_act"]],
-    ["allow takes a bare name (D52)", { allow: ["look"] }, ["ops_look"]],
-    ["deny removes (N9)", { deny: ["ops_look", "peek", "strict", "put"] }, ["ops_act"]],
-    ["deny comes after allow (N9)", { allow: ["look", "peek"], deny: ["look"] }, ["ops_peek"]],
-    ["nothing may be left (N9)", { allow: ["nope"] }, []],
-    ["deny of everything leaves nothing (N9)", { deny: ["look", "peek", "act", "put", "strict"] }, []],
+    ["allow keeps only what it names", { allow: ["ops_look", "ops_act"] }, ["ops_look", "ops_act"]],
+    ["allow takes a bare name", { allow: ["look"] }, ["ops_look"]],
+    ["deny removes", { deny: ["ops_look", "peek", "strict", "put"] }, ["ops_act"]],
+    ["deny comes after allow", { allow: ["look", "peek"], deny: ["look"] }, ["ops_peek"]],
+    ["nothing may be left", { allow: ["nope"] }, []],
+    ["deny of everything leaves nothing", { deny: ["look", "peek", "act", "put", "strict"] }, []],
   ])("%s", (_, tools, names) => {
     expect(offered({ skills: ["ops"], ...(tools ? { tools } : {}) })).toEqual(names);
   });
 
-  test("effects: read keeps writes away (O2)", () => {
+  test("effects: read hides writes", () => {
     expect(offered({ skills: ["ops"], effects: "read" })).toEqual(["ops_look", "ops_peek", "ops_strict"]);
     expect(offered({ skills: ["ops"], effects: "read", tools: { allow: ["act", "look"] } })).toEqual(["ops_look"]);
     expect(offered({ skills: ["ops"], effects: "write", tools: { allow: ["act"] } })).toEqual(["ops_act"]);
   });
 
-  test("writes: deny registers writes nowhere (O4)", () => {
+  test("writes: deny registers writes nowhere", () => {
     expect(offered({ skills: ["ops"] }, [OPS], "deny")).toEqual(["ops_look", "ops_peek", "ops_strict"]);
   });
 
-  test("disallowed_tools does not touch skill tools (N10)", () => {
+  test("disallowed_tools does not affect skill tools", () => {
     expect(offered({ skills: ["alpha"], disallowed_tools: ["alpha_find", "find", "Bash"] })).toEqual([
       "alpha_find",
       "alpha_drop",
@@ -98,7 +98,7 @@ describe("the text of a skill names its tools as the model sees them", () => {
       .preface("a", now())
       .map((section) => section.text);
 
-  test("each skill its own, and other names without braces", () => {
+  test("each skill its own, and other names lose their braces", () => {
     expect(told({ skills: ["beta", "alpha"] })).toEqual([
       "## Skill: beta\n\nFirst `beta_find`, then beta_drop; never nope, ${{find}} or {{{find}}}.",
       "## Skill: alpha\n\nFirst `alpha_find`, then alpha_drop; never nope, ${{find}} or {{{find}}}.",
@@ -144,7 +144,7 @@ describe("the text of a skill names its tools as the model sees them", () => {
     ]);
   });
 
-  test("is left out if nothing of it concerns an offered tool", () => {
+  test("is left out if no part of it concerns an offered tool", () => {
     expect(told({ skills: ["alpha"], effects: "read" }, [{ ...alpha, instruction: "Use {{drop}}." }])).toEqual([]);
   });
 
@@ -153,7 +153,7 @@ describe("the text of a skill names its tools as the model sees them", () => {
     expect(told({ skills: ["alpha"], effects: "read" }, [{ ...alpha, instruction }])).toHaveLength(1);
   });
 
-  test("those that are numbered, as they are numbered there", () => {
+  test("and numbered tools by their numbered names", () => {
     const first = skillOf("a-b", [toolOf("a-b", "a.b_t", { exposed: "a_b_t" })], { instruction: "{{a.b_t}}" });
     const second = skillOf("a.b", [toolOf("a.b", "t")], { instruction: "{{t}}" });
     expect(told({ skills: ["a-b", "a.b"] }, [first, second])).toEqual([
@@ -162,7 +162,7 @@ describe("the text of a skill names its tools as the model sees them", () => {
     ]);
   });
 
-  test("the instruction of a node is not read so", () => {
+  test("but the instruction of a node is not interpreted", () => {
     expect(link({ skills: ["alpha"], instruction: "Use {{find}}." }, telling).source("a", "instruction")).toBe(
       "Use {{find}}.",
     );
@@ -172,18 +172,18 @@ describe("the text of a skill names its tools as the model sees them", () => {
 describe("warnings", () => {
   test.each<[string, NodeParts, string[]]>([
     [
-      "an entry that matches nothing warns (N9)",
+      "an entry that matches nothing warns",
       { skills: ["ops"], tools: { deny: ["nope"] } },
       ["node a: no tool is named nope"],
     ],
-    ["in allow too (N9)", { skills: ["ops"], tools: { allow: ["look", "nope"] } }, ["node a: no tool is named nope"]],
+    ["in allow too", { skills: ["ops"], tools: { allow: ["look", "nope"] } }, ["node a: no tool is named nope"]],
     [
       "an entry in both lists warns once",
       { skills: ["ops"], tools: { allow: ["nope"], deny: ["nope"] } },
       ["node a: no tool is named nope"],
     ],
     [
-      "a bare name of two skills warns (D31)",
+      "a bare name of two skills warns",
       { skills: ["beta", "alpha"], tools: { allow: ["find"] } },
       ["node a: find means beta_find, not alpha_find"],
     ],
@@ -196,13 +196,13 @@ describe("warnings", () => {
   test.each([
     ["can only plan writes", { plannable: true as const }],
     ["lacks the config of some tools", { reason: "BOARD_TOKEN is not set" }],
-  ])("a tool of a skill that %s is no mistake", (_, part) => {
+  ])("a tool of a skill that %s causes no warning", (_, part) => {
     expect(link({ skills: ["ops"], tools: { allow: ["look", "ops_more"] } }, [{ ...OPS, ...part }]).warnings).toEqual(
       [],
     );
   });
 
-  test("of two skills whose tools would be offered alike the second's is numbered, with a warning", () => {
+  test("if two skills offer the same name, the second's tool is numbered, with a warning", () => {
     const first = skillOf("a-b", [toolOf("a-b", "a.b_t", { exposed: "a_b_t" })]);
     const second = skillOf("a.b", [toolOf("a.b", "t")]);
     const program = link({ skills: ["a-b", "a.b"] }, [first, second]);
@@ -217,8 +217,8 @@ describe("warnings", () => {
   });
 });
 
-describe("a bare name that two skills bear", () => {
-  test("is that of the first skill listed (D50)", () => {
+describe("a bare name that two skills share", () => {
+  test("refers to the first skill listed", () => {
     expect(offered({ skills: ["alpha", "beta"], tools: { allow: ["find"] } })).toEqual(["alpha_find"]);
     expect(offered({ skills: ["beta", "alpha"], tools: { allow: ["find"] } })).toEqual(["beta_find"]);
     const { same } = link({ skills: ["beta", "alpha"] }).tools("a", now());
@@ -227,11 +227,11 @@ describe("a bare name that two skills bear", () => {
     expect(same("alpha_find", "alpha_find")).toBe(true);
   });
 
-  test("denied, it keeps both away", () => {
+  test("hides both tools if it is denied", () => {
     expect(offered({ skills: ["alpha", "beta"], tools: { deny: ["drop"] } })).toEqual(["alpha_find", "beta_find"]);
   });
 
-  test("evaluators mean filtered tools too", () => {
+  test("evaluators match filtered tools too", () => {
     const { same } = link({ skills: ["ops"], tools: { deny: ["act"] } }).tools("a", now());
     expect(same("act", "ops_act")).toBe(true);
     expect(same("act", "ops_look")).toBe(false);

@@ -64,23 +64,23 @@ describe("skills that are read on demand", () => {
 
   test.each<[string, NodeParts]>([
     ["without skills", {}],
-    ["whose skills are unavailable (D25)", { skills: ["gone"] }],
+    ["whose skills are unavailable", { skills: ["gone"] }],
     ["whose skills have no instruction", { skills: ["mute"] }],
-  ])("leave no section and no tool at a node %s", (_, node) => {
+  ])("add no section and no tool to a node %s", (_, node) => {
     expect(firstPrompt(node, "readOnDemand").text).toMatch(/^do a(\n\nCite results in claims .*)?$/);
     expect(names(node, "readOnDemand")).not.toContain("read_skill");
   });
 
   test.each<[string, NodeParts]>([
     ["denies it", { tools: { deny: ["read_skill"] } }],
-    ["disallows built-in tools (N10)", { disallowed_tools: ["read_skill"] }],
-  ])("are not listed where a node %s", (_, node) => {
+    ["disallows built-in tools", { disallowed_tools: ["read_skill"] }],
+  ])("are not listed if a node %s", (_, node) => {
     const prompt = firstPrompt({ skills: ["notes"], ...node }, "readOnDemand");
     expect(prompt.tools.map(({ name }) => name)).toEqual(["read_result"]);
     expect(prompt.text).toBe("do a\n\nCite results in claims by their reference, e.g. r7.");
   });
 
-  test("stay readable where only reads are allowed, and where `allow` names tools of skills", () => {
+  test("remain readable if only reads are allowed, and if `allow` names tools of skills", () => {
     expect(names({ skills: ["notes"], effects: "read" }, "readOnDemand")).toEqual(["read_result", "read_skill"]);
     expect(names({ skills: ["maps"], tools: { allow: ["read_skill"] } }, "readOnDemand")).toEqual([
       "read_result",
@@ -93,7 +93,7 @@ describe("skills that are read on demand", () => {
     ]);
   });
 
-  test("cost a line each: fifty of 20 kB come to less than 8 kB", () => {
+  test("cost a line each: fifty of 20 kB need less than 8 kB", () => {
     const description = "Tells how to find out why a service of this kind is slow or down, and what to do about it";
     const many = Array.from({ length: 50 }, (_, index) =>
       skillOf(`service-${index}`, [], { description, instruction: "x".repeat(20_000) }),
@@ -117,7 +117,7 @@ describe("the order of tools", () => {
     return asks.map(({ prompt }) => prompt.tools.map(({ name }) => name));
   };
 
-  test("is one for the workflow, the skills of most nodes first, so that requests begin alike", () => {
+  test("is the same for the whole workflow, the skills of most nodes first, so that requests share a prefix", () => {
     expect(at({ a: ["mute", "maps"], b: ["maps"], c: ["maps", "mute"] })).toEqual([
       ["maps_find", "mute_t", "read_result", "read_skill"],
       ["maps_find", "read_result", "read_skill"],
@@ -126,8 +126,8 @@ describe("the order of tools", () => {
   });
 });
 
-describe("skills whose instructions stand in the prompt", () => {
-  test("offer read_skill only where they bundle files, for those alone", () => {
+describe("skills whose instructions are in the prompt", () => {
+  test("offer read_skill only if they bundle files, for those alone", () => {
     expect(names({ skills: ["notes", "mute"] }, "full")).toEqual(["mute_t", "read_result"]);
     expect(names({ skills: ["notes", "maps"] }, "full")).toEqual(["maps_find", "read_result", "read_skill"]);
     expect(readable({ skills: ["notes", "maps", "gone"] }, "full")).toEqual(["maps"]);
@@ -148,14 +148,14 @@ describe("skills whose instructions stand in the prompt", () => {
   });
 });
 
-test("a skill of files alone says that it is no more", () => {
+test("a skill that consists of files states that", () => {
   const answers = [calls(["read_skill", { skill_name: "atlas" }])];
   expect(resultAt(playAt({ skills: ["atlas"] }, "full", { answers }), "a").toolCalls[0]?.output).toBe(
     "atlas has no instructions. Its files, read with `path`: map.md",
   );
 });
 
-describe("a reading", () => {
+describe("a read_skill call", () => {
   const readings = (...inputs: object[]) => calls(...inputs.map((input) => ["read_skill", input as never] as const));
   const node = { skills: ["notes", "maps"] };
 
@@ -164,14 +164,14 @@ describe("a reading", () => {
     ["a skill of another node", { skill_name: "ops" }, "unknown skill: ops"],
     ["an unavailable skill", { skill_name: "gone" }, "unknown skill: gone"],
     ["nothing", {}, "missing skill_name"],
-    ["a path that is no text", { skill_name: "maps", path: 7 }, "invalid input: path must be string"],
+    ["a path that is not a string", { skill_name: "maps", path: 7 }, "invalid input: path must be string"],
   ])("of %s fails as data", (_, input, error) => {
     const played = playAt(node, "readOnDemand", { answers: [readings(input)] });
     expect(resultAt(played, "a")).toMatchObject({ status: "success", toolCalls: [{ error }] });
     expect(played.called).toEqual([]);
   });
 
-  test("whose arguments are no object fails as data", () => {
+  test("whose arguments are not an object fails as data", () => {
     const played = playAt(node, "readOnDemand", { answers: [calls(["read_skill", "notes"])] });
     expect(resultAt(played, "a").toolCalls[0]?.error).toBe("arguments must be an object");
   });
@@ -237,7 +237,7 @@ describe("the tools that a run defines", () => {
     expect(call?.tool.input_schema).toMatchObject({ required: ["city"] });
   });
 
-  test("stand in the event list, beside the result of the call that defined them", () => {
+  test("are in the event list, after the result of the call that defined them", () => {
     const { events } = playAt(node, "full", { answers: [define("weather", { persistent: "true" })] });
     expect(eventsOf(events, "tool:defined")).toMatchObject([
       { node: "a", code: "return 1;", persistent: true, id: "1:a/0/1/0", tool: { exposed: "tool-maker_weather" } },
@@ -246,7 +246,7 @@ describe("the tools that a run defines", () => {
     expect(events[at - 1]).toMatchObject({ type: "tool:result", id: "1:a/0/1/0", key: events[at]?.key });
   });
 
-  test("are there at every later node that lists tool-maker, and at no other", () => {
+  test("are offered at every later node that lists tool-maker, and at no other", () => {
     const workflow = workflowOf({ a: node, b: { skills: ["ops"] }, c: { skills: ["tool-maker"] } }, [
       "a -> b",
       "b -> c",
@@ -268,7 +268,7 @@ describe("the tools that a run defines", () => {
     expect(offers(resumed).at(-1)).toEqual(expected);
   });
 
-  test("are defined anew under the same name", () => {
+  test("are defined again under the same name", () => {
     const { state } = playAt(node, "full", { answers: [define("x"), define("x", { code: "return 2;" })] });
     expect(state.run.made.map(({ code }) => code)).toEqual(["return 2;"]);
   });
@@ -283,7 +283,7 @@ describe("the tools that a run defines", () => {
     expect(played.state.run.made).toEqual([]);
   });
 
-  test("are not there when the call that should define them failed", () => {
+  test("do not exist when the call that should define them failed", () => {
     const played = playAt(node, "full", {
       answers: [define("x")],
       tools: () => ({ error: "no", code: "tool.failed", acted: "no" }),
@@ -292,7 +292,7 @@ describe("the tools that a run defines", () => {
     expect(played.state.run.made).toEqual([]);
   });
 
-  test("are in doubt after a crash like any other write, and are there again", () => {
+  test("are in doubt after a crash like any other write, and exist again", () => {
     const record = recordOf(workflowOf({ a: node }), { skills: SKILLS });
     const first = play(record, { answers: [define("x"), calls("tool-maker_x")] });
     const cut = first.events.findLastIndex(({ type }) => type === "tool:call") + 1;

@@ -19,7 +19,7 @@ import {
   workflowOf,
 } from "../../../harness/harness.ts";
 
-/** Writes that are planned: workflow-format O5 to O7, trust 2, fine-print T6 to T12. */
+/** Planned writes. */
 
 const NODE = { skills: ["ops"] };
 const flow = workflowOf({ a: NODE, b: NODE }, ["a -> b"]);
@@ -57,13 +57,13 @@ describe("with writes planned, a call that writes", () => {
     expect(resultAt(played, "a").toolCalls).toMatchObject([{ ref: "r1", tool: "ops_act", planned: true }]);
   });
 
-  test("is carried out beside calls that read", () => {
+  test("is planned next to reading calls that are carried out", () => {
     const played = planned({ answers: [calls("ops_look", "ops_act", "ops_peek"), "a"] });
     expect(played.called.map(({ tool }) => tool.name)).toEqual(["look", "peek"]);
     expect(planOf(played.state)).toHaveLength(1);
   });
 
-  test("is refused where its input does not fit, and nothing is planned", () => {
+  test("is refused if its input does not fit, and nothing is planned", () => {
     const strict = { ...OPS, tools: OPS.tools.map((tool) => ({ ...tool, effect: "write" as const })) };
     const played = play(recordOf(flow, { skills: [strict], settings: { writes: "plan" } }), {
       answers: [calls(["ops_strict", { id: 7 }]), "a"],
@@ -72,7 +72,7 @@ describe("with writes planned, a call that writes", () => {
     expect(planOf(played.state)).toEqual([]);
   });
 
-  test("is the same operation as an equal call of any node, and no second one", () => {
+  test("is the same operation as an equal call of any node, and is planned once", () => {
     const same = calls(["ops_act", { n: 1, m: 2 }], ["ops_act", { m: 2, n: 1 }]);
     const played = planned({ answers: [same, "a", calls(["ops_act", { n: 1, m: 2 }]), "b"] });
     expect(answersOf(played)).toEqual([
@@ -84,7 +84,7 @@ describe("with writes planned, a call that writes", () => {
     expect(resultAt(played, "b").toolCalls).toMatchObject([{ planned: true }]);
   });
 
-  test("names what strangers wrote that its node, or a node whose result it was given, had read", () => {
+  test("names the untrusted sources that its node, or a node whose result it received, had read", () => {
     const ops = {
       ...OPS,
       tools: OPS.tools.map((tool) => (tool.name === "peek" ? { ...tool, origin: "team" as const } : tool)),
@@ -104,8 +104,8 @@ describe("with writes planned, a call that writes", () => {
       [],
     ],
     ["of text", { s: { type: "string" } }, {}, [{ ref: "input" }]],
-    ["with a field that nobody declared", { n: { type: "number" } }, { n: 1, x: "y" }, [{ ref: "input" }]],
-  ] as const)("says whether the input, %s, brings text", (_, inputs, input, sources) => {
+    ["with an undeclared field", { n: { type: "number" } }, { n: 1, x: "y" }, [{ ref: "input" }]],
+  ] as const)("states whether the input, %s, contains text", (_, inputs, input, sources) => {
     const typed = { ...flow, inputs } as typeof flow;
     const played = play(recordOf(typed, { skills: [OPS], settings: { writes: "plan" }, input }), {
       answers: [calls("ops_act"), "a"],
@@ -113,7 +113,7 @@ describe("with writes planned, a call that writes", () => {
     expect(planOf(played.state)[0]?.sources).toEqual(sources);
   });
 
-  test("satisfies an evaluator that wants it called, which says that it was planned", () => {
+  test("satisfies an evaluator that requires the call, and the reason says that it was planned", () => {
     const evaluated = (rule: object) => ({
       ...NODE,
       eval: [{ name: "told", kind: "function" as const, rule }],
@@ -130,7 +130,7 @@ describe("with writes planned, a call that writes", () => {
     expect(judged({ no_tool_called: ["ops_act"] })).toMatchObject({ pass: false });
   });
 
-  test("is said to be planned at nodes that can write, and at no others", () => {
+  test("is described as planned at nodes that can write, and at no others", () => {
     const quiet = workflowOf({ a: { ...NODE, effects: "read" }, b: NODE }, ["a -> b"]);
     const { asks } = play(recordOf(quiet, { skills: [OPS], settings: { writes: "plan" } }), {});
     expect(asks.map(({ prompt }) => prompt.text?.includes("are planned here"))).toEqual([false, true]);
@@ -141,13 +141,13 @@ describe("with writes planned, a call that writes", () => {
 
 describe("a reference to an earlier operation", () => {
   const OP1 = calls(["ops_act", { title: "x" }]);
-  test("is kept as it was written, and named", () => {
+  test("is kept as written, and reported", () => {
     const played = planned({ answers: [OP1, "a", calls(["ops_put", { text: "see ${op-1.url}" }]), "b"] });
     expect(planOf(played.state)[1]).toMatchObject({ input: { text: "see ${op-1.url}" }, refers: ["op-1"] });
   });
 
   test.each(["${op-1.url}", "${op-2.url}", "x ${op-7.url}"])(
-    "%s to none is told to the model, and not planned",
+    "%s to an unknown one is an error that the model sees, and not planned",
     (url) => {
       const played = planned({ answers: [calls(["ops_put", { url }]), "a"] });
       expect(answersOf(played)).toEqual([expect.stringContaining("is not an earlier operation of this run")]);
@@ -169,7 +169,7 @@ describe("a reference to an earlier operation", () => {
 });
 
 describe("operations are withdrawn", () => {
-  test("when their attempt is retried; ids are not used again", () => {
+  test("when their attempt is retried, and ids are not reused", () => {
     const once = {
       ...NODE,
       eval: [{ name: "v", kind: "value" as const, rule: { output_required: ["ok"] } }],
@@ -182,7 +182,7 @@ describe("operations are withdrawn", () => {
     expect(eventsOf(played.events, "operation:planned")).toHaveLength(2);
   });
 
-  test("not when their node failed in the end: the plan says so", () => {
+  test("not when their node failed in the end: the plan shows that", () => {
     const once = { ...NODE, eval: [{ name: "v", kind: "value" as const, rule: { output_required: ["ok"] } }] };
     const played = play(recordOf(workflowOf({ a: once }), { skills: [OPS], settings: { writes: "plan" } }), {
       answers: [calls("ops_act"), "no"],
@@ -192,7 +192,7 @@ describe("operations are withdrawn", () => {
 
   const first = planned({ answers: [calls(["ops_act", { n: 1 }]), "a", calls(["ops_act", { n: 2 }]), "b"] });
 
-  test("when their visit is redone, with those after it", () => {
+  test("when their visit is redone, with later ones", () => {
     const again = planned({ past: first.events, epoch: 1, resume: { from: "b" }, answers: [calls("ops_put"), "b"] });
     expect(planOf(again.state).map(({ id, input }) => [id, input])).toEqual([
       ["op-1", { n: 1 }],
@@ -221,7 +221,7 @@ describe("operations are withdrawn", () => {
     expect(planOf(doubtful.state).map(({ id }) => id)).toEqual(["op-2"]);
   });
 
-  test("not when a run goes on inside the visit that it stopped in", () => {
+  test("not when a run continues inside the visit that it stopped in", () => {
     const cut = planned({
       answers: [calls("ops_act"), calls("ops_look")],
       onCalls: () => [INTERRUPT],
@@ -241,14 +241,14 @@ describe("once", () => {
     return planOf(played.state)[0]?.marker;
   };
 
-  test("names the finding, whatever the words", () => {
+  test("identifies the finding, whatever the wording", () => {
     expect(markerOf('{"cause":"8f2c1e"}', "one")).toMatch(/^[0-9a-f]{64}$/);
     expect(markerOf('{"cause":"8f2c1e"}', "other words")).toBe(markerOf('{"cause":"8f2c1e"}', "one"));
     expect(markerOf('{"cause":"77aa00"}', "one")).not.toBe(markerOf('{"cause":"8f2c1e"}', "one"));
   });
 
   test.each(["nothing", '{"cause":""}', '{"cause":null}', '{"cause":{}}'])(
-    "that finds no key in %s leaves it to the digest",
+    "that finds no key in %s uses the digest",
     (answer) => {
       expect(markerOf(answer, "one")).toBeUndefined();
     },
@@ -282,7 +282,7 @@ describe("once with a list", () => {
   );
 
   test.each([["yesterday"], ["2026-13-45"], [null], [{}], [20]])(
-    "leaves a key without a day, from %j, to the digest",
+    "uses the digest for a key without a day, from %j",
     (startsAt) => {
       expect(markerOf(once, at(startsAt))).toBeUndefined();
       expect(markerOf(once, at("2026-11-20", ""))).toBeUndefined();
@@ -290,7 +290,7 @@ describe("once with a list", () => {
   );
 });
 
-test("a skill that can only plan says nothing where it may not", () => {
+test("a skill that can only plan adds nothing to the prompt if planning is not possible", () => {
   const told = (effects: "read" | "write", plannable: object) => {
     const ops = { ...OPS, instruction: "how ops works", ...plannable };
     const workflow = workflowOf({ a: { ...NODE, effects, tools: { allow: ["act"] } } });
@@ -302,7 +302,7 @@ test("a skill that can only plan says nothing where it may not", () => {
   ]);
 });
 
-test("a key of `once` that nothing can be at is a warning", () => {
+test("a key of `once` that can never exist causes a warning", () => {
   const found = (once: string | string[]) => {
     const workflow = workflowOf({ a: {}, b: { ...NODE, once } }, ["a -> b"]);
     return checkWorkflow(workflow, new Set(["ops"])).map(
@@ -315,7 +315,7 @@ test("a key of `once` that nothing can be at is a warning", () => {
   expect(found(["a.summary", "{{input.x}}/{{nope.at:day}}"])).toEqual(["warning UNKNOWN_PATH_ROOT nodes.b.once.1"]);
 });
 
-describe("private text to a public place", () => {
+describe("private text for a public target", () => {
   const desk = skillOf("desk", [
     toolOf("desk", "read", { reads: "private" }),
     toolOf("desk", "publish", { effect: "write", audience: "public", host: "sink.io" }),
@@ -328,7 +328,7 @@ describe("private text to a public place", () => {
       answers: [calls(["desk_publish", TEXT], ["desk_post", TEXT]), "a"],
     });
 
-  test("is held as planned although writes are allowed, without addresses and names of hosts", () => {
+  test("is queued as planned although writes are allowed, without addresses and host names", () => {
     const played = run({ a: { skills: ["desk"] } });
     expect(planOf(played.state)).toMatchObject([
       {
@@ -342,7 +342,7 @@ describe("private text to a public place", () => {
     expect(played.called.map(({ tool }) => tool.name)).toEqual(["post"]);
   });
 
-  test("is not planned if the tool refuses what is left, which the model is told", () => {
+  test("is not planned if the tool refuses the remaining text, and the model gets an error", () => {
     const strict = {
       ...toolOf("desk", "publish", { effect: "write", audience: "public" }),
       input_schema: { type: "object", properties: { to: { enum: ["ana@acme.io", "x"] } } },
@@ -359,7 +359,7 @@ describe("private text to a public place", () => {
     ]);
   });
 
-  test("has the same aliases in all its texts, and only the record has what they stand for", () => {
+  test("has the same aliases in all its texts, and only the record maps them to the originals", () => {
     const texts = [{ text: "db.internal is slow" }, { text: "cache.internal waits for db.internal" }];
     const played = play(recordOf(workflowOf({ a: { skills: ["desk"] } }), { skills: [desk] }), {
       answers: [calls(...texts.map((text): [string, typeof text] => ["desk_publish", text])), "a"],
@@ -371,12 +371,12 @@ describe("private text to a public place", () => {
     expect(events).toEqual([{ "host-1": "db.internal" }, { "host-2": "cache.internal" }]);
   });
 
-  test("is filtered where writes are planned, too", () => {
+  test("is filtered if writes are planned, too", () => {
     const plan = planOf(run({ a: { skills: ["desk"] } }, { writes: "plan" }).state);
     expect(plan).toMatchObject([{ held: "taint.private_to_public" }, { tool: "post", input: TEXT }]);
   });
 
-  test("is written as it is where that is allowed", () => {
+  test("is written unchanged if that is allowed", () => {
     const played = run({ a: { skills: ["desk"] } }, { allow_public: true });
     expect(planOf(played.state)).toEqual([]);
     expect(played.called.map(({ input }) => input)).toEqual([TEXT, TEXT]);
@@ -387,14 +387,14 @@ describe("private text to a public place", () => {
   test.each([
     ["the node itself", workflowOf({ a: OPEN }), 0],
     ["a node whose result it was given", workflowOf({ a: LOOKING, b: OPEN }, ["a -> b"]), 1],
-  ])("depends on what was offered to %s", (_, workflow, held) => {
+  ])("depends on the content that was offered to %s", (_, workflow, held) => {
     const played = play(recordOf(workflow, { skills: [desk, open] }), {
       answers: (step) => (step.prompt.turns.length === 0 ? calls(["open_publish", TEXT]) : "done"),
     });
     expect(planOf(played.state)).toHaveLength(held);
   });
 
-  test("goes where it is meant to, once it is known that the team alone reads it there", () => {
+  test("is sent once the tool confirms that only the team reads the target", () => {
     const played = play(recordOf(workflowOf({ a: { skills: ["desk"] } }), { skills: [desk] }), {
       answers: [calls(["desk_publish", TEXT]), "a"],
       audience: "team",

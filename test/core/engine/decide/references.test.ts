@@ -14,7 +14,7 @@ import {
   workflowOf,
 } from "../../../harness/harness.ts";
 
-/** The references of results, and what rests on them. */
+/** The references of results, and claims that cite them. */
 
 const flow = workflowOf({ a: { skills: ["ops"] }, b: { skills: ["ops"] }, c: {} }, ["a -> b", "b -> c"]);
 const record = recordOf(flow, { skills: [OPS] });
@@ -23,8 +23,8 @@ const one = (node: NodeParts, options: PlayOptions = {}) =>
   play(recordOf(workflowOf({ a: { skills: ["ops"], ...node } }), { skills: [OPS] }), options);
 const refs = ({ events }: ReturnType<typeof play>) => eventsOf(events, "tool:call").map(({ ref }) => ref);
 
-describe("references (G10)", () => {
-  test("count the run's calls in the order in which they are announced, over all nodes, whatever comes of them", () => {
+describe("references", () => {
+  test("number the run's calls in the order in which they are announced, over all nodes, whatever their results", () => {
     const played = playFlow({
       answers: [calls("ops_look", "nope"), calls(["ops_strict", {}]), "a", calls("ops_act"), "b"],
       tools: () => ({ error: "boom", code: "tool.failed", acted: "no" }),
@@ -40,12 +40,12 @@ describe("references (G10)", () => {
     expect(kept).toEqual([["r1", "r2", "r3"], ["r4"]]);
   });
 
-  test("stand before each result that the model reads", () => {
+  test("precede each result that the model reads", () => {
     const { asks } = playFlow({ answers: [calls("ops_look", "ops_peek"), "a"] });
     expect(asks[1]?.prompt.turns.at(-1)).toMatchObject({ results: [{ ref: "r1" }, { ref: "r2" }] });
   });
 
-  test("go on after an interruption, and after a resume from an earlier node", () => {
+  test("continue after an interruption, and after a resume from an earlier node", () => {
     const first = playFlow({ answers: [calls("ops_look"), "a", calls("ops_peek")] });
     expect(refs(first)).toEqual(["r1", "r2"]);
     const again = playFlow({ past: first.events, epoch: 1, resume: { from: "a" }, answers: [calls("ops_look"), "a"] });
@@ -59,7 +59,7 @@ describe("references (G10)", () => {
     ]);
   });
 
-  test("the prompts of nodes with skills say in one line how they are cited, others do not", () => {
+  test("the prompts of nodes with skills explain in one line how to cite them, others do not", () => {
     const texts = playFlow({}).asks.map(({ prompt }) => prompt.text);
     const line = "Cite results in claims by their reference, e.g. r7.";
     expect(texts).toEqual([`do a\n\n${line}`, `do b\n\n${line}`, "do c"]);
@@ -67,11 +67,11 @@ describe("references (G10)", () => {
   });
 });
 
-describe("the same call again (D66)", () => {
+describe("the same call again", () => {
   const again = (options: PlayOptions = {}) =>
     one({}, { answers: [calls("ops_look"), calls("ops_look"), "done"], ...options });
 
-  test("is answered by the reference of the first, and neither announced nor carried out", () => {
+  test("is answered with the reference of the first, and neither announced nor carried out", () => {
     const played = again();
     expect(refs(played)).toEqual(["r1"]);
     expect(played.called).toHaveLength(1);
@@ -80,7 +80,7 @@ describe("the same call again (D66)", () => {
     expect(resultAt(played, "a").toolCalls).toHaveLength(1);
   });
 
-  test("within one turn too", () => {
+  test("also within one turn", () => {
     const played = one({}, { answers: [calls("ops_look", "ops_peek", "ops_look"), "done"] });
     expect(refs(played)).toEqual(["r1", "r2"]);
     expect(eventsOf(played.events, "tool:result")[0]).toMatchObject({ output: "same as r1" });
@@ -91,11 +91,11 @@ describe("the same call again (D66)", () => {
     ["its input differs", { answers: [calls("ops_look"), calls(["ops_look", { q: 1 }]), "done"] }, 2],
     ["it writes", { answers: [calls("ops_act"), calls("ops_act"), "done"] }, 2],
     ["something was written since", { answers: [calls("ops_look"), calls("ops_act"), calls("ops_look"), "done"] }, 3],
-  ])("is carried out where %s", (_, options, count) => {
+  ])("is carried out if %s", (_, options, count) => {
     expect(again(options).called).toHaveLength(count);
   });
 
-  test("is carried out where its tool is live, and in another visit", () => {
+  test("is carried out if its tool is live, and in another visit", () => {
     const live = skillOf("ops", [toolOf("ops", "look", { live: true })]);
     const alive = recordOf(workflowOf({ a: { skills: ["ops"] } }), { skills: [live] });
     expect(play(alive, { answers: [calls("ops_look"), calls("ops_look"), "done"] }).called).toHaveLength(2);
@@ -103,8 +103,8 @@ describe("the same call again (D66)", () => {
   });
 });
 
-describe("the cap of turns", () => {
-  test("is followed by one turn without tools that asks for the answer, which counts like any other (D66)", () => {
+describe("the limit of turns", () => {
+  test("is followed by one turn without tools that requests the answer, which counts like any other", () => {
     const played = one({ max_turns: 2 }, { answers: [calls("ops_look"), calls("ops_peek"), "the answer"] });
     const last = played.asks.at(-1)?.prompt;
     expect(played.asks).toHaveLength(3);
@@ -116,7 +116,7 @@ describe("the cap of turns", () => {
     expect(resultAt(played, "a")).toMatchObject({ status: "success", data: { summary: "the answer" } });
   });
 
-  test("ends the node where even that turn asks for tools, or says nothing", () => {
+  test("ends the node if even that turn calls tools, or is empty", () => {
     for (const last of [calls("ops_look"), ""]) {
       const played = one({ max_turns: 1 }, { answers: [calls("ops_peek"), last] });
       expect(resultAt(played, "a")).toMatchObject({
@@ -128,11 +128,11 @@ describe("the cap of turns", () => {
   });
 });
 
-describe("read_result (G11)", () => {
+describe("read_result", () => {
   const offered = ({ asks }: ReturnType<typeof play>) =>
     asks.map(({ prompt }) => prompt.tools.some(({ name }) => name === "read_result"));
 
-  test("is offered from the first request on, so that requests begin alike, at nodes with skills or with an evidence evaluator", () => {
+  test("is offered from the first request on, so that requests share a prefix, at nodes with skills or with an evidence evaluator", () => {
     const checks: NodeParts = {
       eval: [{ name: "e", kind: "evidence", rule: { claims: "claims[*]", min_supported: 0 } }],
     };
@@ -145,7 +145,7 @@ describe("read_result (G11)", () => {
     ]);
   });
 
-  test("hands the recorded call over, under no reference of its own", () => {
+  test("returns the recorded call, without a separate reference", () => {
     const answers = [calls("ops_look"), "a", calls(["read_result", { ref: "[r1]" }], "ops_peek"), "b"];
     const played = playFlow({ answers });
     expect(refs(played)).toEqual(["r1", "r2"]);
@@ -173,7 +173,7 @@ test.each([
   expect(eventsOf(played.events, "tool:result").at(-1)?.error).toMatch(why);
 });
 
-test("the next attempt is told the references of the results before (D65)", () => {
+test("the next attempt sees the references of earlier results", () => {
   const rule: NodeParts["eval"] = [{ name: "e", kind: "function", rule: { all_tools_called: ["ops_put"] } }];
   const answers = [calls("ops_look", "nope"), "no", calls("ops_look"), calls("ops_put"), "yes"];
   const played = one({ eval: rule, retry: { max: 1 } }, { answers });

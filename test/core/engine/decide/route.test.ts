@@ -19,53 +19,53 @@ const ids = (edges: readonly NumberedEdge[], failed = false) => {
   return choice.kind === "ask" ? choice.options.map((option) => option.id) : choice.kind;
 };
 
-describe("where a node may lead", () => {
+describe("the choices of a node", () => {
   test.each<[string, NumberedEdge[], boolean, unknown]>([
-    ["no edge ends the run (E1)", [], false, "end"],
-    ["one edge without `when` is followed (E1)", [edge(0, "b")], false, "follow"],
-    ["one conditional edge is asked about, with a way out (E1, D6)", [edge(0, "b", "x")], false, ["b", "none"]],
+    ["no edge ends the run", [], false, "end"],
+    ["one edge without `when` is followed", [edge(0, "b")], false, "follow"],
+    ["one conditional edge is asked about, with a way out", [edge(0, "b", "x")], false, ["b", "none"]],
     [
-      "only conditional edges: none of these is offered (D6)",
+      "only conditional edges: none of these is offered",
       [edge(0, "b", "x"), edge(1, "c", "y")],
       false,
       ["b", "c", "none"],
     ],
-    ["the default is the none of the above (E4)", [edge(0, "b", "x"), edge(1, "c")], false, ["b", "c"]],
-    ["a default written first is offered last (E4)", [edge(0, "c"), edge(1, "b", "x")], false, ["b", "c"]],
+    ["the default is the none of the above", [edge(0, "b", "x"), edge(1, "c")], false, ["b", "c"]],
+    ["a default written first is offered last", [edge(0, "c"), edge(1, "b", "x")], false, ["b", "c"]],
     [
-      "two edges to one target carry their positions (D9, D48)",
+      "two edges to one target carry their positions",
       [edge(3, "b", "x"), edge(5, "b", "y")],
       false,
       ["b#3", "b#5", "none"],
     ],
     [
-      "a lone edge to its target does not (D48)",
+      "a lone edge to its target does not",
       [edge(3, "b", "x"), edge(4, "c", "z"), edge(5, "b", "y")],
       false,
       ["b#3", "c", "b#5", "none"],
     ],
-    ["a default to the same target counts (D48)", [edge(0, "b", "x"), edge(1, "b")], false, ["b#0", "b#1"]],
+    ["a default to the same target counts", [edge(0, "b", "x"), edge(1, "b")], false, ["b#0", "b#1"]],
     [
       "a node called like an edge's id keeps its name",
       [edge(0, "b", "x"), edge(1, "b", "y"), edge(2, "b#0", "z")],
       false,
       ["b#0#0", "b#1", "b#0", "none"],
     ],
-    ["a target called none does not hide the way out (D6)", [edge(0, "none", "x")], false, ["none", "none_of_these"]],
+    ["a target called none does not hide the way out", [edge(0, "none", "x")], false, ["none", "none_of_these"]],
     [
-      "several such targets neither (D6)",
+      "several such targets neither",
       [edge(0, "none", "x"), edge(1, "none_of_these", "y")],
       false,
       ["none", "none_of_these", "none_of_these_of_these"],
     ],
-    ["a failed node: no edge ends the run (D11)", [], true, "end"],
-    ["a failed node does not take a default (D11)", [edge(0, "b")], true, "end"],
-    ["a failed node: the default is not offered (D11)", [edge(0, "b", "x"), edge(1, "c")], true, ["b", "none"]],
+    ["a failed node: no edge ends the run", [], true, "end"],
+    ["a failed node does not take a default", [edge(0, "b")], true, "end"],
+    ["a failed node: the default is not offered", [edge(0, "b", "x"), edge(1, "c")], true, ["b", "none"]],
   ])("%s", (_, edges, failed, expected) => {
     expect(ids(edges, failed)).toEqual(expected);
   });
 
-  test("choices carry the `when` text (E3)", () => {
+  test("choices have the `when` text", () => {
     const choice = chooseRoute([edge(0, "b", "it burns"), edge(1, "c")], false);
     expect(choice.kind === "ask" && choice.options.map((option) => option.description)).toEqual([
       "it burns",
@@ -73,7 +73,7 @@ describe("where a node may lead", () => {
     ]);
   });
 
-  test("a followed-up edge is left out, each counted by its position (E5, D9)", () => {
+  test("a used-up edge is left out, each counted by its position", () => {
     const workflow = workflowOf({ a: {}, b: {} }, [
       { from: "a", to: "b", when: "x", max_iterations: 2 },
       { from: "a", to: "b", when: "x", max_iterations: 2 },
@@ -94,13 +94,13 @@ describe("where a node may lead", () => {
     ).toEqual([]);
   });
 
-  test("a blank `when` makes an unconditional edge (D3)", () => {
+  test("a blank `when` makes an unconditional edge", () => {
     const program = linkProgram(recordOf(workflowOf({ a: {}, b: {} }, [{ from: "a", to: "b", when: "  " }])));
     expect(ids([...program.edgesFrom("a")])).toBe("follow");
   });
 });
 
-describe("the answer to a routing question (D7)", () => {
+describe("the answer to a routing question", () => {
   const options = [edge(0, "page", "x"), edge(1, "page-all", "y"), edge(2, "file me", "z")].map((found) => ({
     id: found.to,
     description: "",
@@ -142,7 +142,7 @@ describe("the answer to a routing question (D7)", () => {
     expect(chosen(answer)).toBeUndefined();
   });
 
-  test("an id that two choices bear chooses nothing", () => {
+  test("an id that two choices share chooses nothing", () => {
     const twice = [edge(0, "b#0", "x"), edge(1, "b#0", "y")].map((found) => ({
       id: found.to,
       description: "",
@@ -164,14 +164,14 @@ describe("the answer to a routing question (D7)", () => {
   });
 });
 
-describe("the routing question (E3, D8)", () => {
+describe("the routing question", () => {
   const context = { input: { id: 1 }, entries: [{ node: "a", data: { x: 1 } }], length: 1 };
   const options = [
     { id: "page", description: "customers cannot pay" },
     { id: "none", description: "none of these applies" },
   ];
 
-  test("it carries context and choices, and no tools", () => {
+  test("it has context and choices, and no tools", () => {
     const prompt = routePrompt({ node: "a", options, context });
     expect(prompt.text).toContain("- page: customers cannot pay\n- none: none of these applies");
     expect(prompt.context).toBe(context);
@@ -183,12 +183,12 @@ describe("the routing question (E3, D8)", () => {
     });
   });
 
-  test("a repeated question tells the refused answer", () => {
+  test("a repeated question quotes the refused answer", () => {
     expect(routePrompt({ node: "a", options, context, refused: "perhaps" }).text).toContain("perhaps");
   });
 });
 
-describe("what routing sees of a node (E6, E7, D13)", () => {
+describe("the data of a node that routing sees", () => {
   const withOutput = linkProgram(
     recordOf(workflowOf({ a: { output: { type: "object", properties: { severity: {}, cause: {} } } } })),
   );
@@ -205,63 +205,57 @@ describe("what routing sees of a node (E6, E7, D13)", () => {
 
   test.each<[string, typeof without, NodeResult, unknown, string[]]>([
     [
-      "declared keys only (E6)",
+      "declared keys only",
       withOutput,
       result({ severity: 1, cause: { deep: 1 }, extra: 2 }),
       { severity: 1, cause: { deep: 1 } },
       [],
     ],
     [
-      "a missing one is null, and told (E7)",
+      "a missing one is null, with a warning",
       withOutput,
       result({ severity: 1 }),
       { severity: 1, cause: null },
       ["cause"],
     ],
     [
-      "not told for a failed node (E7, D13)",
+      "no warning for a failed node",
       withOutput,
       result({ error: "e" }, { status: "failed" }),
       { severity: null, cause: null, error: "e" },
       [],
     ],
     [
-      "not told for a skipped node (E7, D13)",
+      "no warning for a skipped node",
       withOutput,
       result({ skipped_reason: "s" }, { status: "skipped" }),
       { severity: null, cause: null, skipped_reason: "s" },
       [],
     ],
     [
-      "what the executor wrote stays (D13)",
+      "what the executor wrote stays",
       withOutput,
       result({ severity: 1, cause: 2, fail_soft: true, error: "e", x: 1 }),
       { severity: 1, cause: 2, fail_soft: true, error: "e" },
       [],
     ],
     [
-      "evals stand beside the keys (E6)",
+      "evals are next to the keys",
       withOutput,
       result({ severity: 1, cause: 2, x: 1 }, evaluated),
       { severity: 1, cause: 2, evals },
       [],
     ],
     [
-      "a data field called evals wins (N32)",
+      "a data field called evals wins",
       withOutput,
       result({ severity: 1, cause: 2, evals: 7 }, evaluated),
       { severity: 1, cause: 2, evals: 7 },
       [],
     ],
-    [
-      "without properties the whole node is shown (E6)",
-      without,
-      result({ summary: "s", x: 1 }),
-      { summary: "s", x: 1 },
-      [],
-    ],
-    ["empty properties show the whole node (E6)", empty, result({ x: 1 }), { x: 1 }, []],
-    ["evals stand beside a whole node", without, result({ summary: "s" }, evaluated), { summary: "s", evals }, []],
+    ["without properties the whole node is shown", without, result({ summary: "s", x: 1 }), { summary: "s", x: 1 }, []],
+    ["empty properties show the whole node", empty, result({ x: 1 }), { x: 1 }, []],
+    ["evals are next to all data of a node", without, result({ summary: "s" }, evaluated), { summary: "s", evals }, []],
   ])("%s", (_, program, given, data, missing) => {
     expect(routingView(program, "a", given, evals)).toEqual({ data, missing });
   });

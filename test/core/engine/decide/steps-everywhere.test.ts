@@ -56,7 +56,7 @@ describe("a steps node", () => {
     expect(faultOfRecording(record, played.events)).toBeUndefined();
   });
 
-  test("resumes at each event as if it had not stopped, but for writes in doubt", () => {
+  test("resumes at each event as if it had not stopped, except for writes in doubt", () => {
     const record = recordOf(workflowOf({ look: LOOK, judge: {} }, ["look -> judge"]), {
       skills: [OPS],
       input: { id: 7 },

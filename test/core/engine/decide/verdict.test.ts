@@ -14,7 +14,7 @@ import {
   workflowOf,
 } from "../../../harness/harness.ts";
 
-/** The run's verdict (G17), and the skills of a node as a root of paths (D67). */
+/** The run's verdict, and the skills of a node as a root of paths. */
 
 const object = { type: "object" };
 const found = (data: object, verdict = "a.verdict") => {
@@ -31,12 +31,12 @@ test.each([
   ["null", { verdict: null }, undefined, 1],
   ["a number", { verdict: 3 }, undefined, 1],
   ["an object", { verdict: { is: "bad" } }, undefined, 1],
-])("the verdict is what stands at its path: %s", (_, data, verdict, warned) => {
+])("the verdict is the value at its path: %s", (_, data, verdict, warned) => {
   expect(found(data).verdict).toBe(verdict);
   expect(found(data).warnings).toHaveLength(warned);
 });
 
-test("of a list there is none, of its one element there is", () => {
+test("a list has none, unless it has one element", () => {
   expect(found({ all: [{ is: "x" }, { is: "y" }] }, "a.all[*].is")).toMatchObject({ verdict: undefined });
   expect(found({ all: [{ is: "x" }] }, "a.all[*].is").verdict).toBe("x");
 });
@@ -52,7 +52,7 @@ const codes = (nodes: Record<string, NodeParts>, rest: object = {}) =>
     ({ severity, code }) => `${severity} ${code}`,
   );
 
-test("a path from nowhere is an error as the verdict, and a warning in requires", () => {
+test("an unresolved path is an error as the verdict, and a warning in requires", () => {
   expect(codes({ a: {} }, { verdict: "b.verdict" })).toEqual(["error UNKNOWN_PATH_ROOT"]);
   expect(codes({ a: {} }, { verdict: "skills.available" })).toEqual(["error UNKNOWN_PATH_ROOT"]);
   expect(codes({ a: {} }, { verdict: "input.kind" })).toEqual([]);

@@ -17,7 +17,7 @@ const firstPrompt = (...args: Parameters<typeof recordOf>) => {
   return ask.prompt;
 };
 
-describe("the sections of a prompt (N4, D35)", () => {
+describe("the sections of a prompt", () => {
   const skills = [
     skillOf("one", [], { name: "Skill One", instruction: "First skill." }),
     skillOf("two", [], { name: "Skill Two", instruction: "Second skill." }),
@@ -52,13 +52,13 @@ describe("the sections of a prompt (N4, D35)", () => {
     expect(firstPrompt(workflow, { sources }).text).toBe("do a");
   });
 
-  test("the instruction is sent byte for byte, however long (N3, D18)", () => {
+  test("the instruction is sent byte for byte, however long", () => {
     const instruction = `\n\n--- \t${"long ".repeat(50_000)}\r\n`;
     expect(firstPrompt(workflowOf({ a: { instruction } })).text).toBe(instruction);
   });
 });
 
-describe("which rules and context are in effect (N5)", () => {
+describe("the rules and context in effect", () => {
   const rulesOf = (node: Parameters<typeof workflowOf>[0][string], input = {}) => {
     const workflow = workflowOf({ a: node }, [], { rules: ["flow"], context: ["flow context"] });
     const record = recordOf(workflow, { input });
@@ -76,11 +76,11 @@ describe("which rules and context are in effect (N5)", () => {
     ]);
   });
 
-  test("one runtime Source counts like a list of one (W28)", () => {
+  test("one runtime Source counts like a list of one", () => {
     expect(rulesOf({}, { context: "run" })).toEqual([rules("flow"), context("run", "flow context")]);
   });
 
-  test("only: true leaves the node's alone, for that field alone", () => {
+  test("only: true uses the node's alone, for that field alone", () => {
     const node = { rules: { only: true, sources: ["node"] } };
     expect(rulesOf(node, { rules: ["run"], context: ["run"] })).toEqual([
       rules("node"),
@@ -88,7 +88,7 @@ describe("which rules and context are in effect (N5)", () => {
     ]);
   });
 
-  test("only: true with no sources leaves nothing", () => {
+  test("only: true with no sources uses nothing", () => {
     expect(rulesOf({ rules: { only: true, sources: [] } })).toEqual([context("flow context")]);
   });
 
@@ -98,12 +98,12 @@ describe("which rules and context are in effect (N5)", () => {
   });
 });
 
-describe("the run's context (N2, D47)", () => {
+describe("the run's context", () => {
   test("it is absent while there is neither input nor a completed node", () => {
     expect(openingTexts(firstPrompt(workflowOf({ a: {} })))).toEqual(["do a"]);
   });
 
-  test("it stands apart from the sections, after the instruction", () => {
+  test("it is separate from the sections, after the instruction", () => {
     const [text, context, ...more] = openingTexts(firstPrompt(workflowOf({ a: {} }), { input: { id: 7 } }));
     expect(text).toBe("do a");
     expect(context).toContain('"input": {"id":7}');
@@ -121,7 +121,7 @@ describe("the run's context (N2, D47)", () => {
     );
   });
 
-  test("an earlier run is shown by its finding, or else by its results", () => {
+  test("an earlier run is shown by its finding, or its results if it has none", () => {
     const shown = (run: JsonObject) => renderContext({ input: { run, other: 1 }, entries: [], length: 0 });
     const results = { look: { data: { text: "long" } } };
     const finding = { headline: "full", title: "full", markdown: "# full" };
@@ -131,7 +131,7 @@ describe("the run's context (N2, D47)", () => {
     expect(shown({ id: "r", finding: null, results })).toContain('"text":"long"');
   });
 
-  test("a prompt under way keeps its context although the run goes on", () => {
+  test("a prompt in progress keeps its context although the run continues", () => {
     const { asks } = play(recordOf(workflowOf({ a: {}, b: {}, c: {} }, ["a -> b", "b -> c"])));
     expect(
       asks.map(
@@ -140,7 +140,7 @@ describe("the run's context (N2, D47)", () => {
     ).toEqual([0, 1, 2]);
   });
 
-  test("a node sees everything of the nodes before it (E6)", () => {
+  test("a node sees all data of the nodes before it", () => {
     const output = { type: "object", properties: { x: {} } };
     const { asks } = play(recordOf(workflowOf({ a: { output }, b: {} }, ["a -> b"])), {
       answers: [gives({ x: 1, extra: 2 })],
@@ -149,8 +149,8 @@ describe("the run's context (N2, D47)", () => {
   });
 });
 
-describe("what a node's model is given", () => {
-  test("the tools of its skills, and structured output where declared (N8, N11)", () => {
+describe("the request of a node's model", () => {
+  test("the tools of its skills, and structured output if declared", () => {
     const output = { type: "object", properties: { x: { type: "string" } } };
     const prompt = firstPrompt(workflowOf({ a: { skills: ["ops"], output } }), {
       skills: [OPS, skillOf("other", [toolOf("other", "t")])],
@@ -163,7 +163,7 @@ describe("what a node's model is given", () => {
     expect(firstPrompt(workflowOf({ a: {} })).output).toBeUndefined();
   });
 
-  test("a later turn keeps the opening and adds the turns", () => {
+  test("a later turn keeps the first message and adds the turns", () => {
     const { asks } = play(recordOf(workflowOf({ a: { skills: ["ops"] } }), { skills: [OPS] }), {
       answers: [calls(["ops_look", { q: 1 }])],
       tools: () => ({ output: { found: 3 } }),
@@ -178,15 +178,15 @@ describe("what a node's model is given", () => {
 });
 
 describe("feedback and side questions", () => {
-  test("default feedback: one line per failure, then the request (N34)", () => {
+  test("default feedback: one line per failure, then the request", () => {
     expect(defaultFeedback(["a (value): x", "b (judge): y"])).toBe("a (value): x\nb (judge): y\nFix and try again.");
   });
 
-  test("own words, then the list (N34)", () => {
+  test("custom text, then the list", () => {
     expect(defaultFeedback(["a (value): x"], "Look again.")).toBe("Look again.\na (value): x");
   });
 
-  test("the judge sees data, calls and rubric, and neither tools nor context (N23, N24, D8)", () => {
+  test("the judge sees data, calls and rubric, and neither tools nor context", () => {
     const prompt = judgePrompt(
       "Is it kind?",
       { text: "hello" },
@@ -208,19 +208,22 @@ describe("feedback and side questions", () => {
     expect(prompt.text).toContain('"kind" if');
   });
 
-  test.each([1, 5, 2_000])("a judge and a reflection see %i large calls in part, each named, and say so", (count) => {
-    const output = "x".repeat(20_000);
-    const calls = Array.from({ length: count }, (_, index) => ({ tool: `t${index}`, input: { index }, output }));
-    const judge = judgePrompt("Is it?", {}, { all: calls }, "yes").text;
-    const reflection = reflectPrompt({ ask: undefined, instruction: "", data: {}, calls, failures: [] }).text;
-    for (const text of [judge, reflection]) {
-      expect(text.length).toBeLessThan(Math.min(5_000 * count, 1_200_000) + 2_000);
-      expect(text.match(/characters left out/g)).toHaveLength(count);
-      for (const { tool } of calls) expect(text).toContain(`{"tool":"${tool}","input":`);
-    }
-  });
+  test.each([1, 5, 2_000])(
+    "a judge and a reflection see %i large calls in part, each named, and a note about it",
+    (count) => {
+      const output = "x".repeat(20_000);
+      const calls = Array.from({ length: count }, (_, index) => ({ tool: `t${index}`, input: { index }, output }));
+      const judge = judgePrompt("Is it?", {}, { all: calls }, "yes").text;
+      const reflection = reflectPrompt({ ask: undefined, instruction: "", data: {}, calls, failures: [] }).text;
+      for (const text of [judge, reflection]) {
+        expect(text.length).toBeLessThan(Math.min(5_000 * count, 1_200_000) + 2_000);
+        expect(text.match(/characters left out/g)).toHaveLength(count);
+        for (const { tool } of calls) expect(text).toContain(`{"tool":"${tool}","input":`);
+      }
+    },
+  );
 
-  test("a call that is small stands whole beside large ones", () => {
+  test("a small call is shown in full next to large ones", () => {
     const calls = [
       { tool: "small", input: {}, output: "y".repeat(3_000) },
       { tool: "large", input: {}, output: "x".repeat(9_000) },
@@ -228,7 +231,7 @@ describe("feedback and side questions", () => {
     expect(judgePrompt("r", {}, { all: calls }, "yes").text).toContain(JSON.stringify(calls[0]));
   });
 
-  test("a reflection sees instruction, data, calls and failures (D36)", () => {
+  test("a reflection sees instruction, data, calls and failures", () => {
     const prompt = reflectPrompt({
       ask: "What went wrong?",
       instruction: "Do it.",

@@ -81,11 +81,11 @@ const rows: readonly (readonly [what: string, output: Json, kept: Json | undefin
 ];
 
 describe("cutLater", () => {
-  it.each(rows)("cuts %s", (_what, output, kept) => {
+  it.each(rows)("removes %s", (_what, output, kept) => {
     expect(cutLater(output, asOf)).toEqual(kept);
   });
 
-  it("cuts the lines of a text, with what follows them", () => {
+  it("removes the later lines of a text, with what follows them", () => {
     const text = "[2026-03-01 11:00:00] a\n  at x\n2026-03-01 13:00:00 b\n  at y\n2026-03-01 11:30:00 c";
     expect(cutLaterText(text, asOf)).toBe("[2026-03-01 11:00:00] a\n  at x\n2026-03-01 11:30:00 c");
     expect(cutLaterText('{"time":"2026-03-01T11:00:00Z"}\n{"time":"2026-03-01T13:00:00Z"}', asOf)).toBe(

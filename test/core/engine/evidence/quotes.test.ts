@@ -4,7 +4,7 @@ import { stringOf } from "../../../../src/core/engine/evidence/folded.ts";
 import { readQuote } from "../../../../src/core/engine/evidence/quote.ts";
 import { findQuotes } from "../../../../src/core/engine/evidence/source.ts";
 
-/** Whether a quote stands in a result (extensions G13). */
+/** Whether a result contains a quote. */
 
 const stands = (quote: string, ...texts: string[]) => recordsOf(quote, ...texts) !== undefined;
 
@@ -19,13 +19,13 @@ const NESTED = JSON.stringify({
   lines: [JSON.stringify({ level: "error", message: 'no "free" connection\nretry 3' })],
 });
 
-describe("a quote that stands in a result", () => {
+describe("a quote that a result contains", () => {
   test.each([
     ["as it is", "pool exhausted after 1500 ms", LOG],
     ["with other white space, over lines", "in use)  at\nsrc/pool.js:53", LOG],
     ["with typographic quotes and dashes", "“a – b” isn’t", 'said "a - b" isn\'t so'],
     ["in pieces in their order", "ERROR pool … 10 of 10 in use", LOG],
-    ["in pieces told by three dots, also at its ends", "...exhausted after... in use...", LOG],
+    ["in pieces separated by three dots, also at its ends", "...exhausted after... in use...", LOG],
     ["that holds dots itself", "Loading... done now", "Loading... done now"],
     ["in backticks, with a full stop in them", "`pool exhausted after.`", "the pool exhausted after"],
     ["in backticks, with a full stop after them", "`pool exhausted after`.", "the pool exhausted after"],
@@ -33,7 +33,7 @@ describe("a quote that stands in a result", () => {
     ["with a number with fraction zeros", "exhausted after 1500.00 ms", LOG],
     ["with a negative number", "delta is -5.0 now", "the delta is -5 now"],
     ["of a date alone", "2026-11-22", LOG],
-    ["with a unit beside its number", "took 1500ms in all", "it took 1500ms in all, or more"],
+    ["with a unit next to its number", "took 1500ms in all", "it took 1500ms in all, or more"],
     ["from JSON, unescaped", 'no "free" connection', JSON.stringify({ m: 'no "free" connection' })],
     ["from JSON in JSON, unescaped twice", 'no "free" connection retry 3', NESTED],
     ["from JSON, as the model saw it", '{"level":"error"', '[{"level":"error","n":1}]'],
@@ -53,13 +53,13 @@ describe("a quote that stands in a result", () => {
       "the token [redacted:API_TOKEN] was refused",
     ],
     ["that writes a marker as an ellipsis", "the token … was refused", "the token [redacted:API_TOKEN] was refused"],
-    ["in what is kept beside the run", "the last line", '{"blob_id":"blob:1"}', "first\nthe last line\n"],
+    ["in a blob", "the last line", '{"blob_id":"blob:1"}', "first\nthe last line\n"],
   ])("%s", (_, quote, ...texts) => {
     expect(stands(quote, ...texts)).toBe(true);
   });
 });
 
-describe("a quote that does not", () => {
+describe("a quote that a result does not contain", () => {
   test.each([
     ["of other words", "pool exhausted before 1500 ms", LOG],
     ["that is as long as it has to be by what does not show", "\u200b\u200b\u200b\u200bpool", LOG],
@@ -97,12 +97,12 @@ describe("a quote that does not", () => {
   });
 });
 
-test("a few characters and a million dots are a quote that is too short", () => {
+test("a few characters and a million dots are too short a quote", () => {
   expect(stands(`x${"…".repeat(1_000_000)}`, LOG)).toBe(false);
   expect(stands(`x${".".repeat(1_000_000)}`, LOG)).toBe(false);
 });
 
-test("what is in a text is found, wherever it is, with the lines that it is in", () => {
+test("a quote is found at any position, with the lines that contain it", () => {
   const text = fc.string({ minLength: 12, unit: fc.constantFrom("a", "b", " ", "\n", "é", "-", "x", ",", "[") });
   fc.assert(
     fc.property(text, fc.nat(), fc.integer({ min: 9, max: 40 }), (whole, from, length) => {
@@ -117,7 +117,7 @@ test("what is in a text is found, wherever it is, with the lines that it is in",
   );
 });
 
-test("ten thousand quotes of a result of many lines are found at once, each for itself", () => {
+test("ten thousand quotes of a result of many lines are found quickly, each for itself", () => {
   const lines = Array.from(
     { length: 100_000 },
     (_, n) => `2026-11-22T08:00:00Z WARN request ${n} took ${n % 977} ms, retry`,
@@ -133,7 +133,7 @@ test("ten thousand quotes of a result of many lines are found at once, each for 
   expect(found.every((one, n) => (one !== undefined) === (n % 2 === 0))).toBe(true);
 });
 
-test("quotes that repeat one letter cost no more than a look each", () => {
+test("quotes that repeat one letter cost no more than one search each", () => {
   const text = "a".repeat(300_000);
   const quotes = Array.from({ length: 500 }, (_, n) => readQuote(`${"a".repeat(200 + n)}b`));
   expect(findQuotes({ texts: [text] }, quotes).some((one) => one !== undefined)).toBe(false);

@@ -131,7 +131,7 @@ const way = fc.constantFrom<(quote: string) => string>(
   (quote) => quote.replaceAll(",", " , ").replaceAll(":", " : "),
 );
 
-test("no true quote of a record is refused, however it is written", () => {
+test("no true quote of a record is refused, in any notation", () => {
   fc.assert(
     fc.property(result, fc.nat(), way, (value, pick, write) => {
       const texts =
@@ -149,7 +149,7 @@ test("no true quote of a record is refused, however it is written", () => {
   );
 });
 
-test("no quote that joins two records holds, unless one record has it all", () => {
+test("no quote that joins two records holds, unless one record has all of it", () => {
   fc.assert(
     fc.property(
       fc.uniqueArray(record, { minLength: 2, maxLength: 6, selector: ({ message }) => message }),
@@ -168,13 +168,13 @@ test("no quote that joins two records holds, unless one record has it all", () =
   );
 });
 
-test("the nearest text is the record that was meant", () => {
+test("the nearest text is the record that was most likely meant", () => {
   const quote = readQuote("second line of that");
   expect(nearestTo({ texts: [LINES] }, quote)).toBe("second line of it");
   expect(nearestTo({ texts: [LINES] }, readQuote("something else entirely, 4711"))).toBeUndefined();
 });
 
-test("of a long record, the nearest text is the part that was meant", () => {
+test("of a long record, the nearest text is the part that was most likely meant", () => {
   const filler = (from: number) => Array.from({ length: 5000 }, (_, n) => `word${from + n}`).join(" ");
   const long = `${filler(0)} the pool of checkout was exhausted after 1500 ms ${filler(5000)}`;
   const near = nearestTo({ texts: [long] }, readQuote("the pool for checkout was exhausted after 1500 ms")) ?? "";
@@ -182,7 +182,7 @@ test("of a long record, the nearest text is the part that was meant", () => {
   expect(near.length).toBeLessThan(350);
 });
 
-test("JSON that is nested without end is a text", () => {
+test("deeply nested JSON is treated as text", () => {
   const deep = `${"[".repeat(100_000)}"the pool ran dry"${"]".repeat(100_000)}`;
   expect(find("the pool ran dry", deep)).toHaveLength(1);
   expect(find("503", `{"a":${deep},"status":503}`)).toBe("not found");

@@ -336,7 +336,7 @@ describe("the finding in templates", () => {
     expect(nothing.finding).not.toHaveProperty("title");
   });
 
-  test("shows a cause without a claim that holds as not shown by evidence", () => {
+  test("shows a cause without a valid claim as not shown by evidence", () => {
     const rule = { claims: "claims[*]", min_supported: 0 };
     const claims = [claim("the disk is full", ["r1", "the disk is full"])];
     const evaluator = { ...EVIDENCE, rule } as Evaluator;

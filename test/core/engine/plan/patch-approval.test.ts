@@ -4,7 +4,7 @@ import { branchOf } from "../../../../src/core/engine/event/patch.ts";
 import { plannedIn } from "../../../../src/core/engine/result/approval.ts";
 import { commandMs } from "../../../../src/core/engine/tools/workspace.ts";
 
-/** What an approval of a patch covers (fixes X10), and the time of a command (fixes X3). */
+/** The content that an approval of a patch covers, and the time limit of a command. */
 
 const input = { title: "Fix", body: "b", draft: true, labels: ["l"] };
 const content = {
@@ -19,7 +19,7 @@ const whole = {
 const review = (operation: Operation) =>
   plannedIn({ run: { operations: [{ operation, failedIn: new Set(), application: {} }] } } as never);
 
-test("a patch is what its digest covers", () => {
+test("a patch is identified by its digest", () => {
   expect(review(whole)).toHaveLength(1);
 });
 
@@ -34,7 +34,7 @@ test.each([
   expect(() => review({ ...whole, ...altered })).toThrow("the run's record was altered");
 });
 
-test("a command has its own time, and that of a set-up before it", () => {
+test("a command has its own time limit, and one for its set-up", () => {
   expect(commandMs({ command: "x" }, {})).toBeGreaterThan(300_000);
   expect(commandMs({ command: "x", timeout: 900 }, { setup: "npm ci" })).toBeGreaterThan(900_000 + 30 * 60_000);
 });

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { createRedactor } from "../../../../src/core/base/redact/redact.ts";
 import { changeProblem, inertText, inertTitle } from "../../../../src/core/engine/plan/proposal.ts";
 
-/** Texts and diffs of proposed changes: fixes X13. */
+/** Texts and diffs of proposed changes. */
 
 const file = { path: "a", change: "added" as const, mode: "100644" as const, sha256: "0".repeat(64) };
 const diffOf = (...lines: string[]) =>
@@ -39,7 +39,7 @@ test("refuses secrets in names, in the heading of a hunk, and in the texts of th
   expect(changeProblem({ ...change, title: "Fix", body: "b", labels: ["l"] }, own)).toBeUndefined();
 });
 
-test("takes plain text, and limits files and size", () => {
+test("accepts plain text, and limits files and size", () => {
   expect(problemOf(diffOf("++ b/x", "sk-learn is fine"))).toBeUndefined();
   expect(problemOf(diffOf("x".repeat(400 * 1024)))).toContain("the limit is");
   expect(changeProblem({ diff: "", files: [] }, createRedactor([]))).toContain("no changes");

@@ -11,7 +11,7 @@ import {
   referencesIn,
 } from "../../../../src/core/engine/plan/reference.ts";
 
-/** What an operation's input takes of the results of earlier ones. */
+/** References of an operation's input to the results of earlier ones. */
 
 const RESULTS: Readonly<Record<string, Json>> = {
   "op-1": { url: "https://tracker/7", number: 7, labels: ["a", "b"], author: { login: "kim" }, text: "${op-2.url}" },
@@ -52,7 +52,7 @@ describe("a reference", () => {
     ]);
   });
 
-  test("never makes a text that holds none into another, but for its escapes", () => {
+  test("never changes a text without references, except for its escapes", () => {
     fc.assert(
       fc.property(fc.json(), (text) => {
         const value = JSON.parse(text) as Json;
@@ -69,12 +69,12 @@ describe("a reference for readers", () => {
     ["${op-12.html_url}", "⟨link after apply: op-12⟩"],
     ["${op-2.issue.id} and ${op-3}", "⟨issue.id after apply: op-2⟩ and ⟨result after apply: op-3⟩"],
     ["$${op-1.url} ${other}", "$${op-1.url} ${other}"],
-  ])("says what it will be: %s", (text, shown) => {
+  ])("describes its value: %s", (text, shown) => {
     expect(describeReferences(text)).toBe(shown);
   });
 });
 
-describe("a schema that admits references", () => {
+describe("a schema that permits references", () => {
   const URL_TEXT: JsonSchema = { type: "string", pattern: "^https://", maxLength: 12, format: "uri" };
   const of = (property: Json): JsonSchema => ({
     type: "object",
@@ -96,11 +96,11 @@ describe("a schema that admits references", () => {
     ["a list's elements, and others not", { type: "array", items: { type: "number" } }, ["${op-1.number}", "3"], false],
     ["text, which is bound without one", URL_TEXT, "http://x", false],
     ["text, which is bound where it is escaped", URL_TEXT, "see $${op-1.url} there", false],
-  ])("lets it be %s", (_, property, value, fits) => {
+  ])("accepts %s", (_, property, value, fits) => {
     expect(compileSchema(admitReferences(of(property)))({ at: value }).length === 0).toBe(fits);
   });
 
-  test("still wants what is required, and refuses what is unknown", () => {
+  test("still requires required fields, and refuses unknown ones", () => {
     const check = compileSchema(admitReferences(of(URL_TEXT)));
     expect(check({})).not.toEqual([]);
     expect(check({ at: "${op-1.url}", other: 1 })).not.toEqual([]);
@@ -112,7 +112,7 @@ describe("a schema that admits references", () => {
     expect(compileSchema(admitReferences(schema))({ at: "7" })).not.toEqual([]);
   });
 
-  test("takes whatever the schema itself takes", () => {
+  test("accepts all values that the schema itself accepts", () => {
     const plain = fc.oneof(fc.string(), fc.integer(), fc.boolean(), fc.constant(null));
     const schema: JsonSchema = {
       type: "object",
@@ -132,8 +132,8 @@ describe("a schema that admits references", () => {
   });
 });
 
-describe("what is approved", () => {
-  test("is written in one way only: names in the order of their UTF-16 units, numbers as ECMAScript writes them", () => {
+describe("the canonical form for approvals", () => {
+  test("is unique: names in the order of their UTF-16 units, numbers as ECMAScript writes them", () => {
     const value = { "\u20ac": 1, "\r": 2, "\ufb33": 3, "1": 4, "\ud83d\ude00": 5, "\u0080": 6, "\u00f6": 7 };
     expect(canonicalJson(value)).toBe('{"\\r":2,"1":4,"\u0080":6,"\u00f6":7,"\u20ac":1,"\ud83d\ude00":5,"\ufb33":3}');
     expect(canonicalJson([Number("333333333.33333329"), 1e30, 4.5, 2e-3, 1e-27, -0])).toBe(
@@ -141,7 +141,7 @@ describe("what is approved", () => {
     );
   });
 
-  test("is one digest whatever the order of names, and another for any other input", () => {
+  test("has one digest for any order of names, and another for any other input", () => {
     const digest = operationDigest({ skill: "s", tool: "t", input: { a: 1, b: "ü" } });
     expect(digest).toBe(sha256('{"input":{"a":1,"b":"ü"},"skill":"s","tool":"t"}'));
     expect(operationDigest({ tool: "t", skill: "s", input: { b: "ü", a: 1 } })).toBe(digest);
@@ -156,9 +156,9 @@ describe("what is approved", () => {
       "s t: repository o/r, “Pool ran dry”",
     ],
     ["is one line whatever was written", { text: "a\u001b[2Jb\n\nc\u202ed" }, "s t: “a [2Jb c d”"],
-    ["shows the input where nothing tells more", { ids: [1] }, 's t: {"ids":[1]}'],
+    ["shows the input without a better summary", { ids: [1] }, 's t: {"ids":[1]}'],
     ["is short", { title: "x".repeat(500) }, `s t: “${"x".repeat(153)}…`],
-  ])("is summed up in a line that %s", (_, input, line) => {
+  ])("is summarized in a line that %s", (_, input, line) => {
     expect(summarize({ skill: "s", tool: "t", input })).toBe(line);
   });
 });

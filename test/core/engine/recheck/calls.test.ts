@@ -13,7 +13,7 @@ test.each<[string, Json, Json]>([
   ["no earlier end", { from: "now-2h", to: "now-1h" }, { from: "now-2h", to: "now-1h" }],
   ["no default range", { q: "a" }, { q: "a" }],
   ["no open end behind a day", { from: "2026-02-27" }, { from: "2026-02-27" }],
-  ["nothing that is no time", { from: "main", to: "HEAD" }, { from: "main", to: "HEAD" }],
+  ["nothing that is not a time", { from: "main", to: "HEAD" }, { from: "main", to: "HEAD" }],
 ])("ends %s", (_what, input, ended) => {
   expect(endInput(input, { clock: "range", range: { from: "from", to: "to" } }, end)).toEqual(ended);
   expect(endInput(input, { clock: "range" }, end)).toEqual(input);

@@ -27,7 +27,7 @@ const yes = { parts: [{ type: "text" as const, text: "VERDICT: yes" }] };
 const answers = [calls("ops_look", "ops_act"), gives({ x: 1 }), no, gives({ x: 2 }), yes, gives({ choice: "b" }), "b"];
 const { events } = play(record, { answers: [...answers, gives({ x: 3 }), yes], tick: 10 });
 
-/** Anything that JSON holds, to be changed in place. */
+/** Any JSON value, to be changed in place. */
 type Open = { [key: string]: unknown };
 type Change = (lines: [record: Open, ...events: Open[]]) => void;
 
@@ -41,7 +41,7 @@ function changed(change: Change): [RunRecord, RunEvent[]] {
 const at = (lines: readonly Open[], type: string) => lines.find((line) => line.type === type) ?? {};
 
 describe("a recording", () => {
-  test("as it was made has no fault", () => {
+  test("as recorded is valid", () => {
     expect(faultOfRecording(record, events)).toBeUndefined();
   });
 
@@ -55,7 +55,7 @@ describe("a recording", () => {
       /^1: entry "z" is not a node/,
     ],
     [
-      "a workflow whose output is no schema",
+      "a workflow whose output is not a schema",
       ([first]) => (((first.workflow as { nodes: { a: Open } }).nodes.a.output as Open).type = []),
       /^1: .*not a JSON Schema/,
     ],
@@ -85,7 +85,7 @@ describe("a recording", () => {
       /failed does not match the error/,
     ],
     ["a status that is none", (lines) => (at(lines, "workflow:end").status = "fine"), /status/],
-  ])("with %s is none", (_, change, fault) => {
+  ])("with %s is invalid", (_, change, fault) => {
     const { line, message } = faultOfRecording(...changed(change)) ?? {};
     expect(`${line}: ${message}`).toMatch(fault);
   });
@@ -97,7 +97,7 @@ describe("a recording", () => {
     expect(describeResult(first, rest.reduce(fold, begin(first))).exitCode).toBe(4);
   });
 
-  test("that passes however it was changed can be told, and gone on with", () => {
+  test("that passes the check in spite of random changes can be reported and resumed", () => {
     let passed = 0;
     for (let seed = 1; seed <= (process.env.SKILLFLOW_LONG ? 20_000 : 300); seed++) {
       const [first, rest] = changed((lines) => damage(lines, dice(seed)));
@@ -118,7 +118,7 @@ describe("a recording", () => {
   });
 });
 
-/** The same numbers in every run of the tests. */
+/** A random number generator with a seed: the same numbers in each run of the tests. */
 function dice(seed: number): (sides: number) => number {
   let state = seed * 2_654_435_761;
   return (sides) => {
@@ -129,7 +129,7 @@ function dice(seed: number): (sides: number) => number {
 
 const ODD = [null, 0, -1, "x", [], {}, true, 1e300, "__proto__", "constructor"];
 
-/** Takes one value out, or puts another in its place. */
+/** Removes one value, or replaces it. */
 function damage(lines: Open[], roll: (sides: number) => number): void {
   const line = lines[roll(3) === 0 ? 0 : roll(lines.length)] ?? {};
   const places = placesIn(line);

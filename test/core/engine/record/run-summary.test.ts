@@ -17,7 +17,7 @@ const skim = (past: readonly RunEvent[]) => past.flatMap((event) => skimEvent(ev
 
 const CUTS = events.map((_, index) => index + 1);
 
-test.each(CUTS)("the line of a run that got to its event %i says what its result says", (length) => {
+test.each(CUTS)("the summary of a run that reached its event %i agrees with its result", (length) => {
   const past = events.slice(0, length);
   const { usage, status, exitCode, degraded } = describeResult(record, past.reduce(fold, begin(record)));
   const { costUsd, inputTokens, outputTokens, durationMs } = usage;
@@ -31,7 +31,7 @@ test.each(CUTS)("the line of a run that got to its event %i says what its result
   });
 });
 
-test("a resumed run is under way again, with the model of the resume, and no time is counted between its processes", () => {
+test("a resumed run is running again, with the model of the resume, and the time between its processes does not count", () => {
   const last = events.at(-1) as RunEvent;
   const time = new Date(Date.parse(last.time) + 3_600_000).toISOString();
   const again = {
@@ -54,7 +54,7 @@ test("a resumed run is under way again, with the model of the resume, and no tim
   });
 });
 
-test("the time that applying a plan takes is none of the run's", () => {
+test("the time for applying a plan does not count for the run", () => {
   const last = events.at(-1) as RunEvent;
   const after = (seconds: number) => new Date(Date.parse(last.time) + seconds * 1000).toISOString();
   const of = { operation: "op-1", digest: "0".repeat(64), epoch: 1, key: "after/1" };

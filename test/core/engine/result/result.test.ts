@@ -23,7 +23,7 @@ const resultOf = (record: Parameters<typeof play>[0], options: PlayOptions = {})
   return result;
 };
 
-describe("the result document (X3-X7, D14, D24)", () => {
+describe("the result document", () => {
   test("holds results, trace, usage and status", () => {
     const workflow = workflowOf({ a: { skills: ["ops", "nope"] }, b: {} }, ["a -> b"]);
     const gone = skillOf("nope", [], { available: false, reason: "no skill has this id" });
@@ -67,13 +67,13 @@ describe("the result document (X3-X7, D14, D24)", () => {
     });
   });
 
-  test("an unknown price makes the cost unknown (O9)", () => {
+  test("an unknown price makes the cost unknown", () => {
     expect(
       resultOf(recordOf(workflowOf({ a: {} })), { answers: [says("x", { costUsd: null })] }).usage.costUsd,
     ).toBeNull();
   });
 
-  test("a run that is under way, or whose process is gone, is interrupted", () => {
+  test("a run that is in progress, or whose process has died, is interrupted", () => {
     const record = recordOf(workflowOf({ a: {} }));
     const { events } = play(record);
     const { state } = play(record, { past: events });
@@ -107,14 +107,7 @@ describe("how a run ends, and its exit code", () => {
     ["a model that answers nothing", workflowOf({ a: {} }), { answers: () => says("") }, {}, "failed", 4],
     ["a limit", flow, {}, { settings: { limits: { max_tokens: 1 } } }, "stopped", 5],
     ["an interruption", flow, { answers: [INTERRUPT] }, {}, "interrupted", 130],
-    [
-      "a failure that an edge took (D12)",
-      flow,
-      { answers: [says("", { stop: "refusal" }), b, "t"] },
-      {},
-      "succeeded",
-      0,
-    ],
+    ["a failure that an edge took", flow, { answers: [says("", { stop: "refusal" }), b, "t"] }, {}, "succeeded", 0],
     [
       "every visited node skipped",
       workflowOf({ a: { requires: { output_required: ["input.x"], on_fail: "skip" } } }),
@@ -171,7 +164,7 @@ describe("how a run ends, and its exit code", () => {
   });
 });
 
-test("names the options of a hint for its surface, and keeps a recorded text", () => {
+test("names the options of a hint for its interface, and keeps a recorded text", () => {
   const record = recordOf(workflowOf({ a: {}, b: {} }, ["a -> b"]), { settings: { limits: { max_steps: 1 } } });
   const { events, state } = play(record);
   const ended = eventsOf(events, "workflow:end").at(-1);
@@ -189,7 +182,7 @@ test.each([
   [["rules", 0], "rules[0]"],
   [[0], "[0]"],
   [[], ""],
-])("the path %j is written %s (D20)", (path, text) => {
+])("the path %j is written %s", (path, text) => {
   expect(fieldPath(path)).toBe(text);
 });
 
@@ -198,6 +191,6 @@ test.each([
   [new RangeError(""), "RangeError"],
   ["text", "text"],
   [undefined, "undefined"],
-])("%o is told as %s", (error, text) => {
+])("the message of %o is %s", (error, text) => {
   expect(messageOf(error)).toBe(text);
 });

@@ -21,7 +21,7 @@ const played = (limits: object, options: PlayOptions) => {
   return { record, events, state, result: describeResult(record, state) };
 };
 
-describe("the command that carries a run on", () => {
+describe("the command that resumes a run", () => {
   test.each<[string, object, PlayOptions, string]>([
     ["node visits", { max_steps: 2 }, {}, "--max-steps 4"],
     ["tokens, by far", { max_tokens: 10 }, { answers: () => says("t", { tokens: 4_321 }) }, "--max-tokens 4400"],
@@ -41,11 +41,11 @@ describe("the command that carries a run on", () => {
   test.each<[string, Answer | ReturnType<typeof breaks>]>([
     ["was interrupted", INTERRUPT],
     ["failed", breaks()],
-  ])("is plain where the run %s", (_, answer) => {
+  ])("has no options if the run %s", (_, answer) => {
     expect(resumeCommand(played({ max_steps: 3 }, { answers: [answer] }))).toBe("resume r1");
   });
 
-  test("is plain once a stopped run was resumed and failed otherwise", () => {
+  test("has no options once a stopped run was resumed and failed for another reason", () => {
     const first = played({ max_steps: 1 }, {});
     const { events, state } = play(first.record, {
       past: first.events,
@@ -62,7 +62,7 @@ describe("the command that examines what a run lacked", () => {
     ["w.yml; touch x", "'w.yml; touch x'"],
     ["$(touch x)", "'$(touch x)'"],
     ["--allow-scripts", "./--allow-scripts"],
-  ])("takes the file %s as one word", (file, word) => {
+  ])("quotes the file %s as one word", (file, word) => {
     const failed = played({ max_steps: 3 }, { answers: [breaks()] });
     const result = { ...failed.result, error: { code: "skills.missing" as const, message: "no skills" } };
     const report = { ...failed, record: { ...failed.record, file }, result };

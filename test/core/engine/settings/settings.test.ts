@@ -14,7 +14,7 @@ const choose = (choices: Partial<RunChoices>, env = {}, rest = {}, files: Projec
   chooseSettings({ ...NONE, model: "script:x", ...choices }, workflowOf({ a: {} }, [], rest), { env, files });
 
 describe("a new run's settings", () => {
-  test("have defaults: 200 visits (D45), writes allowed (O4)", () => {
+  test("have defaults: 200 visits, writes allowed", () => {
     expect(choose({})).toEqual({
       model: "script:x",
       judge_model: "claude-haiku-4-5",
@@ -53,7 +53,7 @@ describe("a new run's settings", () => {
     expect(() => choose({ model: "gpt" })).toThrow(expect.objectContaining({ code: "usage.invalid" }));
   });
 
-  test("every provider that the workflow names has its key", () => {
+  test("every provider that the workflow names needs its key", () => {
     const env = { ANTHROPIC_API_KEY: "k" };
     expect(() => choose({ model: "anthropic:a" }, env, { model: "openai:b" })).toThrow(/OPENAI_API_KEY/);
     expect(() => choose({ model: "anthropic:a" }, env, { model: "some/bare:name" })).not.toThrow();
@@ -80,11 +80,11 @@ describe("a new run's settings", () => {
       [{ writes: "deny" }, { ...lax, limits: { max_cost_usd: 0.3, timeout: 3 } }],
       { limits: { max_steps: 3, max_tokens: 30 } },
     ],
-  ])("the strictest counts for writes and for each limit: %s", (_, files, document) => {
+  ])("the strictest value applies for writes and for each limit: %s", (_, files, document) => {
     expect(choose({}, {}, document, files)).toMatchObject({ writes: "deny", limits: strictest });
   });
 
-  test("the strictest counts for each limit of a day too", () => {
+  test("the strictest value applies for each limit of a day too", () => {
     const document: ProjectConfig = { limits: { per_day: { max_runs: 9, max_cost_usd: 2 } } };
     const limits = { max_runs_per_day: 5, max_cost_usd_per_day: 2 };
     expect(choose({}, {}, document, [{ limits: { per_day: { max_runs: 5 } } }])).toMatchObject({ limits });
@@ -99,7 +99,7 @@ describe("a new run's settings", () => {
   };
   const freed = { max_cost_usd: 5.5, max_tokens: 5, max_steps: 500, timeout_ms: 300_000 };
 
-  test("a variable replaces what all of them say, and a flag the variable", () => {
+  test("a variable overrides all of them, and a flag overrides the variable", () => {
     expect(choose({}, VARIABLES, strict, [strict])).toMatchObject({ writes: "allow", limits: freed });
     const flags = { writes: "deny", maxCost: 1, maxTokens: 2, maxSteps: 3, timeout: 4 };
     expect(choose(flags, VARIABLES, lax, [lax])).toMatchObject({
@@ -116,7 +116,7 @@ describe("a new run's settings", () => {
     ["SKILLFLOW_MAX_TOKENS", "1.5"],
     ["SKILLFLOW_MAX_STEPS", " "],
     ["SKILLFLOW_TIMEOUT", "soon"],
-  ])("%s that says %j is refused", (name, value) => {
+  ])("%s with the value %j is refused", (name, value) => {
     expect(() => choose({}, { [name]: value })).toThrow(new RegExp(`${name} .*"${value}"`));
   });
 
@@ -124,7 +124,7 @@ describe("a new run's settings", () => {
     ["anthropic:claude-sonnet-4-5", "claude-haiku-4-5"],
     ["openai:gpt-5", "openai:gpt-5"],
     ["openai-compatible:llama3:8b", "openai-compatible:llama3:8b"],
-  ])("with %s the judge is %s unless somebody names one (D61)", (model, judge) => {
+  ])("with %s the judge is %s by default", (model, judge) => {
     const env = { ANTHROPIC_API_KEY: "k", OPENAI_API_KEY: "k", OPENAI_BASE_URL: "http://localhost:1/v1" };
     expect(choose({ model }, env).judge_model).toBe(judge);
     expect(changedSettings({ ...NONE, model }, SETTINGS, NOBODY).judge_model).toBe(judge);
@@ -147,7 +147,7 @@ describe("a resumed run's settings", () => {
     });
   });
 
-  test("nothing that a recording says loosens what files and variables say now, and a flag does", () => {
+  test("nothing in a recording loosens the current files and variables, but a flag does", () => {
     const recorded = { ...SETTINGS, writes: "allow" as const, limits: { max_steps: 9, max_cost_usd: 9 } };
     const files: ProjectConfig[] = [{}, { writes: "deny", limits: { max_steps: 5, max_cost_usd: 50 } }];
     const tightened = { writes: "deny", limits: { max_steps: 5, max_cost_usd: 9 } };
@@ -171,7 +171,7 @@ describe("a resumed run's settings", () => {
     });
   });
 
-  test("the last change counts", () => {
+  test("the last change applies", () => {
     const change = (settings: object) => ({
       type: "run:resume" as const,
       settings,

@@ -25,28 +25,28 @@ const FREE = { limits: {}, now: 1000 * DAY };
 const merged = (entries: StateEntry[], ...runs: Touch[][]) =>
   runs.reduce<StateEntry[]>((known, run) => mergeChanges(known, changesOf(run).get("board") ?? [], FREE), entries);
 
-describe("what a run writes into a state", () => {
+describe("a run's writes into a state", () => {
   test("a new key becomes an entry", () => {
     expect(merged([], [touch("a", 3)])).toEqual([
       { key: "a", first_seen: at(3), last_seen: at(3), runs: 1, seen: 1, data: { day: 3 } },
     ]);
   });
 
-  test("a key that was put several times counts as one run, and its last data stays", () => {
+  test("a key that was put several times counts as one run, and its last data remains", () => {
     expect(merged([], [touch("a", 3), touch("a", 4), met("a", 5)])).toEqual([
       { key: "a", first_seen: at(3), last_seen: at(5), runs: 1, seen: 3, data: { day: 4 } },
     ]);
   });
 
-  test("what was only met raises when and how often it was seen", () => {
+  test("a match raises the time and the count of an entry", () => {
     expect(merged([entry("a", 1)], [met("a", 5)])).toEqual([entry("a", 1, { last_seen: at(5), seen: 2 })]);
   });
 
-  test("what was met and is forgotten meanwhile stays forgotten", () => {
+  test("a match does not restore an entry that was deleted meanwhile", () => {
     expect(merged([], [met("a", 5)])).toEqual([]);
   });
 
-  test("two runs at once lose nothing, whichever is merged first", () => {
+  test("two concurrent runs lose nothing, whichever is merged first", () => {
     const one = [touch("a", 3), touch("b", 3)];
     const two = [touch("a", 4), touch("c", 4)];
     const there = [entry("a", 1)];
@@ -77,21 +77,21 @@ describe("what a run writes into a state", () => {
     );
   });
 
-  test("a clock that was ahead wins no longer than until now", () => {
+  test("a clock that was ahead does not take precedence for longer than until now", () => {
     const ahead = entry("a", 9999);
     expect(
       mergeChanges([ahead], changesOf([touch("a", 10)]).get("board") ?? [], { limits: {}, now: 10 * DAY }),
     ).toEqual([{ ...ahead, first_seen: at(10), last_seen: at(10), runs: 2, seen: 2, data: { day: 10 } }]);
   });
 
-  test("the mark of strangers goes with the data", () => {
+  test("the untrusted mark belongs to the data", () => {
     const tainted = merged([], [touch("a", 1, { tainted: true })]);
     expect(tainted).toMatchObject([{ tainted: true }]);
     expect(merged(tainted, [met("a", 2)])).toMatchObject([{ tainted: true }]);
     expect(merged(tainted, [touch("a", 2)])[0]).not.toHaveProperty("tainted");
   });
 
-  test("what a resumed run had written before its first end counts once", () => {
+  test("writes of a resumed run before its first end count once", () => {
     const touches = [touch("a", 1), touch("a", 2), touch("b", 2)];
     expect(changesOf(touches, 1).get("board")).toEqual([
       { key: "a", first: at(2), last: at(2), runs: 0, seen: 1, data: { day: 2 } },
@@ -99,7 +99,7 @@ describe("what a run writes into a state", () => {
     ]);
   });
 
-  test("a run sees its own puts over what it found", () => {
+  test("a run sees its own puts in addition to earlier entries", () => {
     const found = [entry("a", 1), entry("b", 1)];
     const seen = viewOf(found, "board", [touch("b", 2), touch("x", 2, { state: "other" })]);
     expect(seen.map(({ key, data }) => [key, data])).toEqual([
@@ -110,16 +110,16 @@ describe("what a run writes into a state", () => {
   });
 });
 
-describe("what a state keeps", () => {
+describe("the limits of a state", () => {
   const entries = [entry("old", 1), entry("mid", 50), entry("new", 99)];
 
-  test("goes by when an entry was last seen", () => {
+  test("apply to the time at which an entry was last seen", () => {
     const limits = { keepMs: 60 * DAY };
     expect(mergeChanges(entries, [], { limits, now: 100 * DAY }).map(({ key }) => key)).toEqual(["mid", "new"]);
     expect(keptEntries(entries, limits.keepMs, 100 * DAY).map(({ key }) => key)).toEqual(["mid", "new"]);
   });
 
-  test("is at most so many, those seen last", () => {
+  test("keep at most so many, those seen last", () => {
     const limits = { maxEntries: 2 };
     const [change] = changesOf([met("old", 100)]).get("board") ?? [];
     const left = mergeChanges(entries, change ? [change] : [], { limits, now: 100 * DAY });
@@ -154,7 +154,7 @@ describe("a delta", () => {
 });
 
 describe("a line of a state's file", () => {
-  test("is read back as it was written", () => {
+  test("is parsed into the same entry", () => {
     const whole = entry("__proto__", 1, { data: { text: "\u001b[31m ä\n" }, tainted: true });
     expect(parseEntry(JSON.stringify(whole))).toEqual(whole);
   });
@@ -171,7 +171,7 @@ describe("a line of a state's file", () => {
     JSON.stringify({ ...entry("a", 1), runs: -1 }),
     JSON.stringify({ ...entry("a", 1), seen: "many" }),
     `${"[".repeat(100_000)}`,
-  ])("%.40s is none", (line) => {
+  ])("%.40s is not valid", (line) => {
     expect(parseEntry(line)).toBeUndefined();
   });
 

@@ -28,19 +28,19 @@ describe("searching a state", () => {
     ["zebra", []],
     ["__proto__", []],
     ["", ["pool-size", "fp-81", "pool", "redis-timeouts"]],
-  ])("for %j gives %j", (text, expected) => {
+  ])("for %j returns %j", (text, expected) => {
     const found = keys(text);
     if (text.startsWith("which")) expect(found.slice(0, 1)).toEqual(["fp-81"]);
     else expect(found).toEqual(expected);
   });
 
-  test("gives no more than it is asked for, and says how many there are", () => {
+  test("returns at most the requested number, and the total", () => {
     expect(searchEntries(entries, { text: "pool", limit: 1 })).toMatchObject({ found: [{ key: "pool" }], total: 3 });
     const many = Array.from({ length: 30 }, (_, index) => entry(`k${index}`, null));
     expect(searchEntries(many, {}).found).toHaveLength(10);
   });
 
-  test("is the same whatever the order of the entries", () => {
+  test("has the same result for any order of the entries", () => {
     const turned = searchEntries(entries.toReversed(), { text: "redis pool" }).found;
     expect(turned).toEqual(searchEntries(entries, { text: "redis pool" }).found);
   });
@@ -54,7 +54,7 @@ describe("the items of a map that were seen", () => {
   const ask = (entries: StateEntry[], items: { key: string; values: Record<string, string> }[]) =>
     seenItems({ items, entries, withinMs: 14 * DAY, unlessChanged: ["issue.level"], now: NOW });
 
-  test("are skipped, with the reason and what they were judged to be", () => {
+  test("are skipped, with the reason and the former judgement", () => {
     expect(ask([put("a", 97, level("error"), "noise")], [{ key: "a", values: level("error") }])).toEqual(
       new Map([["a", "seen 3 d ago, issue.level unchanged (was: noise)"]]),
     );
@@ -68,21 +68,21 @@ describe("the items of a map that were seen", () => {
     ["was put by a model, not judged", [entry("a", { level: "error" }, 97)], level("error")],
     ["was judged at no time", [entry("a", { judged_at: "soon", ...level("error") })], level("error")],
     ["is judged in the future", [put("a", 9999, level("error"))], level("error")],
-  ])("are new where one %s", (_, entries, values) => {
+  ])("are new if one %s", (_, entries, values) => {
     expect(ask(entries, [{ key: "a", values }])).toEqual(new Map());
   });
 
-  test("count from the judgement, however often they were met since", () => {
+  test("expire relative to the judgement, however often they were matched since", () => {
     const judged = { ...put("a", 80, level("error")), last_seen: at(99) };
     expect(ask([judged], [{ key: "a", values: level("error") }])).toEqual(new Map());
   });
 
-  test("hold for ever, whatever changed, where nothing else is said", () => {
+  test("apply forever by default, whatever changed", () => {
     const seen = seenItems({ items: [{ key: "a", values: {} }], entries: [put("a", 1, {})], now: NOW });
     expect(seen).toEqual(new Map([["a", "seen 99 d ago"]]));
   });
 
-  test("a path that is called like what objects have is a path", () => {
+  test("a path with the name of an object's property is a path", () => {
     const found = seenItems({
       items: [{ key: "a", values: {} }],
       entries: [put("a", 99, {})],
@@ -102,7 +102,7 @@ describe("the items of a map that were seen", () => {
     expect(ageText(ms)).toBe(text);
   });
 
-  test("are told of 100,000 entries without looking through them for each item", () => {
+  test("are found among 100,000 entries without a search for each item", () => {
     const entries = Array.from({ length: 100_000 }, (_, n) => put(`k${n}`, 97, level("error"), "noise"));
     const items = entries.map(({ key }, n) => ({ key, values: level(n % 2 ? "error" : "fatal") }));
     expect(ask(entries, items).size).toBe(50_000);

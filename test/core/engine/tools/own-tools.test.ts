@@ -19,7 +19,7 @@ test.each([
   ["chai", "read_skill"],
   ["read-skill", "it"],
   ["blob", "read"],
-])("the skill %s with the tool %s is not", (skill, tool) => {
+])("the skill %s with the tool %s is accepted", (skill, tool) => {
   expect(reservedName(skill, [exposedName(skill, tool)])).toBeUndefined();
 });
 
@@ -38,7 +38,7 @@ test.each([
   ["read-skill", "read-skill", true],
   ["read-skill", "it", false],
   ["run", "code", false],
-])("of the skill %s the tool %s counts by what it is offered as: %s", (skill, tool, isReserved) => {
+])("in the skill %s the tool %s is checked by its offered name: %s", (skill, tool, isReserved) => {
   expect(isReservedTool(skill, tool)).toBe(isReserved);
 });
 
@@ -62,7 +62,7 @@ test.each([55, 62, 63, 200])("a name of %i more characters is cut at 55 and ends
   expect(exposedName("a", "x".repeat(length))).toBe(expected);
 });
 
-test("digests of every length of text are those of everybody else", () => {
+test("digests of texts of any length agree with Node's", () => {
   for (let length = 0; length < 200; length++) {
     const text = "skill_tool-7".repeat(17).slice(0, length);
     expect(sha256(text)).toBe(createHash("sha256").update(text).digest("hex"));

@@ -4,7 +4,7 @@ import { calls, MAKER, OPS, play, recordOf, resultAt, workflowOf } from "../../.
 const record = recordOf(workflowOf({ a: { skills: ["ops", "tool-maker"] } }), { skills: [OPS, MAKER] });
 const DEFINITION = { name: "fetch_weather", description: "Fetches", parameters: "{}", code: "return 1;" };
 
-/** What a definition comes to: why it is refused, or the tool. */
+/** Defines a tool. Returns the reason for a refusal, or the tool. */
 function define(parts: object) {
   const played = play(record, { answers: [calls(["tool-maker_define_tool", { ...DEFINITION, ...parts }])] });
   return { error: resultAt(played, "a").toolCalls[0]?.error, made: played.state.run.made[0], called: played.called };
@@ -30,13 +30,13 @@ describe("a definition", () => {
   );
 
   test.each(["look", "ops_look", "define_tool", "remove_tool", "read_skill", "read_blob", "search_blob"])(
-    "may not take the name %s, which is there already",
+    "may not have the name %s, which exists already",
     (name) => {
       expect(define({ name })).toMatchObject({ error: expect.stringContaining("existing tool"), called: [] });
     },
   );
 
-  test("is offered under a name of its own where two long names begin alike", () => {
+  test("gets a distinct name if two long names have the same beginning", () => {
     const long = "x".repeat(60);
     const answers = ["a", "b"].map((end) =>
       calls(["tool-maker_define_tool", { ...DEFINITION, name: `${long}${end}` }]),
@@ -48,7 +48,7 @@ describe("a definition", () => {
   test.each([
     ["a__b", "true"],
     ["trailing_", true],
-  ])("that is kept may not be named %s: its skill would have no legal id", (name, persistent) => {
+  ])("that is saved may not be named %s: its skill would have no valid id", (name, persistent) => {
     expect(define({ name, persistent }).error).toContain("cannot be stored");
     expect(define({ name, persistent: "false" }).error).toBeUndefined();
   });
@@ -62,7 +62,7 @@ describe("a definition", () => {
     [1, false],
     [null, false],
     [undefined, false],
-  ])("with persistent %j is kept: %s", (persistent, kept) => {
+  ])("with persistent %j is saved: %s", (persistent, kept) => {
     expect(define(persistent === undefined ? {} : { persistent }).made?.persistent).toBe(kept);
   });
 
@@ -78,11 +78,11 @@ describe("a definition", () => {
       { parameters: '{"a":{"type":"string","pattern":"("}}' },
       "keys that are not JSON Schema and are ignored: pattern",
     ],
-    ["parameters that are no text", { parameters: {} }, "invalid input: parameters must be string"],
+    ["parameters that are not text", { parameters: {} }, "invalid input: parameters must be string"],
     ["no description", { description: " " }, "the description is empty"],
     ["no code", { code: "" }, "the code is empty"],
     ["a number as name", { name: 7 }, "invalid input: name must be string"],
-  ])("with %s is refused, and reaches nobody", (_, parts, message) => {
+  ])("with %s is refused, and reaches no handler", (_, parts, message) => {
     const { error, called, made } = define(parts);
     expect(error).toContain(message);
     expect([called, made]).toEqual([[], undefined]);
@@ -101,11 +101,11 @@ describe("a removal", () => {
     },
   );
 
-  test.each(["../../other/skills/kept", "a/b", "..", "", "Kept"])("of %j is refused: it is no name", (name) => {
+  test.each(["../../other/skills/kept", "a/b", "..", "", "Kept"])("of %j is refused: it is not a name", (name) => {
     expect(removalError(name)).toContain("is not a valid tool name");
   });
 
-  test("takes the name that define_tool returned, too", () => {
+  test("accepts the name that define_tool returned, too", () => {
     const removal = calls(["tool-maker_remove_tool", { name: "tool-maker_fetch_weather" }]);
     const played = play(record, { answers: [calls(["tool-maker_define_tool", DEFINITION]), removal] });
     expect(resultAt(played, "a").toolCalls.map(({ error }) => error)).toEqual([undefined, undefined]);
@@ -113,7 +113,7 @@ describe("a removal", () => {
     expect(removalError("tool-maker_look")).toContain("was not defined with define_tool");
   });
 
-  test("of an unknown name is left to who knows what is kept", () => {
+  test("of an unknown name is left to the store of saved tools", () => {
     expect(removalError("kept_before")).toBeUndefined();
   });
 });

@@ -5,7 +5,7 @@ import type { RecordedCall } from "../../../../src/core/engine/event/call.ts";
 import { proofOf } from "../../../../src/core/engine/tools/proposal.ts";
 import { nodePaths } from "../../../../src/core/engine/tools/workspace.ts";
 
-/** What a node may change, and which results of a run prove a change. */
+/** The paths that a node may change, and the results of a run that prove a change. */
 
 const calls = (
   ...made: readonly (readonly [tool: string, input: RecordedCall["input"], output: RecordedCall["input"]])[]
@@ -20,7 +20,7 @@ describe("the paths of a node", () => {
     [["src/**"], {}, ["src/**"]],
     [["{{input.globs}}", "x"], { globs: ["test/**", "b"] }, ["test/**", "b", "x"]],
     [["{{input.glob}}/**"], { glob: "test" }, ["test/**"]],
-    // A value that is missing, or an empty list, opens nothing.
+    // A missing value, or an empty list, permits nothing.
     [["{{input.globs}}"], {}, []],
     [["{{input.globs}}"], { globs: [] }, []],
   ])("allow %j with the input %j", (allow, input, expected) => {

@@ -7,7 +7,7 @@ import type { ToolDescriptor } from "../../../../src/core/skill/skill.ts";
 import { type NodeParts, skillOf, toolOf, workflowOf } from "../../../harness/harness.ts";
 import { runsOf } from "../../../harness/long.ts";
 
-/** Taint, told before a run begins: trust 12, fine-print T20 to T23. */
+/** Taint, reported before a run starts. */
 
 /** An input that brings no text. */
 const BARE = { inputs: { severity: { type: "string", enum: ["low", "high"] }, count: { type: "number" } } };
@@ -28,14 +28,14 @@ const TICKETS = declare("tickets", [
 const STATUS = declare("status", [toolOf("status", "post", { ...write, audience: "public" })]);
 const RPC = declare("rpc", [toolOf("rpc", "call", { ...write, reads: "private" })]);
 const VAULT = declare("vault", [toolOf("vault", "read", { origin: "team", reads: "private" })]);
-/** A server that is not opened. */
+/** A server that is not contacted. */
 const PAGER = declare("pager", [], {
   unknown: [
     toolOf("pager", "reads", { exposed: "pager_*" }),
     toolOf("pager", "writes", { exposed: "pager_*", ...write }),
   ],
 });
-/** Code that waits, and whose files name its tools. */
+/** Untrusted code whose files name its tools. */
 const HELD = declare("held", [], {
   whole: skillOf("held", [
     toolOf("held", "look", { reads: "private" }),
@@ -67,19 +67,19 @@ describe("a state", () => {
   const found = (nodes: Record<string, NodeParts>, edges: string[] = [], rest: object = {}) =>
     told(taintOf(workflowOf(nodes, edges, { ...BARE, state, ...rest })));
 
-  it("that a tainted node puts into is told", () => {
+  it("that a tainted node writes is reported", () => {
     expect(found({ a: { skills: ["logs"], state: ["board"] } })).toEqual([
       expect.stringMatching(/^warning taint.state a/),
     ]);
   });
 
-  it("is not told of a node that reads it alone, nor of one that no text from outside gets to", () => {
+  it("is not reported for a node that only reads it, nor for one without untrusted text", () => {
     expect(found({ a: { skills: ["logs"], state: ["board"], effects: "read" } })).toEqual([]);
     expect(found({ a: { skills: ["logs"], state: ["board"], tools: { deny: ["state_put"] } } })).toEqual([]);
     expect(found({ a: { state: ["board"] } })).toEqual([]);
   });
 
-  it("brings what was put into it to whoever reads it, in a later run at the latest", () => {
+  it("passes its entries to each node that reads it, in a later run at the latest", () => {
     const nodes = { a: { state: ["board"] }, b: { skills: ["logs"], state: ["board"] }, c: { state: ["other"] } };
     const { nodes: marks } = taintOf(workflowOf(nodes, ["a -> b"], { ...BARE, state }));
     expect([...marks].map(([id, { tainted }]) => [id, tainted])).toEqual([
@@ -141,13 +141,13 @@ describe("text from outside", () => {
       workflowOf({ a: { skills: ["deploys", "pager"], tools: { allow: ["list", "pager_show"] } } }, [], BARE),
       ["a"],
     ],
-    ["comes by no skill that nobody declares", workflowOf({ a: { skills: ["unheard_of"] } }, [], BARE), []],
+    ["does not come from an undeclared skill", workflowOf({ a: { skills: ["unheard_of"] } }, [], BARE), []],
   ])("%s", (_what, workflow, nodes) => {
     expect(marked(taintOf(workflow), "tainted")).toEqual(nodes);
   });
 });
 
-describe("what is private", () => {
+describe("private data", () => {
   it.each<[string, Workflow, readonly string[]]>([
     ["comes by a tool of a private source, and goes on", pair({}), ["a", "b"]],
     ["does not come with the run's input", workflowOf({ a: {} }), []],
@@ -176,7 +176,7 @@ describe("the findings", () => {
       [],
     ],
     [
-      "a write beside a proposal",
+      "a write next to a proposal",
       pair({ skills: ["workspace", "tickets"] }),
       ["warning taint.write_held b", "warning taint.private_to_public b"],
     ],
@@ -214,11 +214,11 @@ describe("the findings", () => {
       [],
     ],
     [
-      "private text beside a public write",
+      "private text next to a public write",
       pair({ skills: ["status"] }, { skills: ["vault"] }),
       ["warning taint.private_to_public b"],
     ],
-    ["private text beside a write for the team", pair({ skills: ["tickets"] }, { skills: ["vault"] }), []],
+    ["private text next to a write for the team", pair({ skills: ["tickets"] }, { skills: ["vault"] }), []],
     [
       "both directions at once",
       pair({ skills: ["status"] }),
@@ -233,7 +233,7 @@ describe("the findings", () => {
       ["note taint.write_held b"],
     ],
     [
-      "a known write beside an unopened server, where text is given",
+      "a known write next to an unknown server, with text",
       workflowOf({ a: { skills: ["tickets", "pager"] } }),
       ["warning taint.write_held a"],
     ],
@@ -247,7 +247,7 @@ describe("the findings", () => {
     expect(told(taintOf(workflow))).toEqual(expected);
   });
 
-  it("name the tools, and what brings the text, the nearest first", () => {
+  it("name the tools, and the sources of the text, the nearest first", () => {
     const { findings } = taintOf(pair({ skills: ["tickets", "status"] }));
     expect(findings.map(({ message }) => message)).toEqual([
       'node "b" can write without review (tickets_file, tickets_close, status_post), and outside text reaches it: by logs_search, logs_tail of node "a"',
@@ -257,13 +257,13 @@ describe("the findings", () => {
     expect(given?.message).toContain("outside text reaches it: the run's input");
   });
 
-  it("tell of no write that is planned or denied, and only note what is planned for the public", () => {
+  it("report no write that is planned or denied, and only note what is planned for the public", () => {
     const workflow = pair({ skills: ["tickets", "status"] });
     expect(told(taintOf(workflow, "plan"))).toEqual(["note taint.private_to_public b"]);
     expect(told(taintOf(workflow, "deny"))).toEqual([]);
   });
 
-  it("stand at their nodes, which know them too", () => {
+  it("are at their nodes, which list them too", () => {
     const { findings, nodes } = taintOf(pair({ skills: ["status"] }));
     expect(findings.map(({ path }) => path)).toEqual([
       ["nodes", "b"],
@@ -310,7 +310,7 @@ describe("taint never shrinks", () => {
     for (const line of told(less)) if (line.startsWith("warning")) expect(warned).toContain(line);
   };
 
-  it("by an edge more", () => {
+  it("with one more edge", () => {
     fc.assert(
       fc.property(flow, edge, (given, added) => {
         expectMore(taintOf(workflow({ ...given, edges: [...given.edges, added] })), taintOf(workflow(given)));
@@ -319,7 +319,7 @@ describe("taint never shrinks", () => {
     );
   });
 
-  it("by a skill more at a node", () => {
+  it("with one more skill at a node", () => {
     fc.assert(
       fc.property(flow, fc.nat({ max: 4 }), fc.constantFrom(...SKILLS.keys()), (given, at, skill) => {
         const nodes = given.nodes.map((each, index) =>

@@ -89,6 +89,6 @@ it("compares only cases that both have", () => {
   expect(compareScores(new Map([["a", [1]]]), new Map([["b", [0]]]))).toBeUndefined();
 });
 
-it("finds the share of runs that agree", () => {
+it("calculates the share of runs that agree", () => {
   expect(agreementOf([right, { ...right, commit }, { ...right, verdict: "false_alarm" }])).toBeCloseTo(2 / 3);
 });

@@ -3,7 +3,7 @@ import type { Json } from "../../../../src/core/base/values.ts";
 import { fitsGlob } from "../../../../src/core/outward/testing/fixtures.ts";
 import { accepted, complaintAbout, matcherProblems, sides } from "../../../../src/core/outward/testing/matcher.ts";
 
-describe("what came", () => {
+describe("the actual value", () => {
   it.each<[string, Json, Json | undefined, string | undefined]>([
     ["the same value", { a: [1, null] }, { a: [1, null] }, undefined],
     ["another value", "incident", "false_alarm", '"false_alarm" is not "incident"'],
@@ -31,18 +31,18 @@ describe("what came", () => {
     ["not a matcher", { not: { matches: "^a" } }, "b", undefined],
     ["a matcher turned round", { equals: 1, not: true }, 1, '1 must not be {"equals":1}'],
     ["a matcher inside of a value", { a: { at_least: 2 } }, { a: 1 }, "a: 1 is not at least 2"],
-    ["a key beside a matcher's makes it a value", { length: 1, unit: "m" }, { length: 1, unit: "m" }, undefined],
+    ["a key next to a matcher's makes it a value", { length: 1, unit: "m" }, { length: 1, unit: "m" }, undefined],
   ])("%s", (_what, expected, actual, complaint) => {
     expect(complaintAbout(expected, actual)).toBe(complaint);
   });
 
-  it("is compared by the named keys alone where that is said", () => {
+  it("is compared by the named keys alone if requested", () => {
     const came = { tool: "t", input: { title: "SEV1: x", body: "…" }, id: "op-1" };
     expect(complaintAbout({ tool: "t", input: { title: { matches: "SEV1" } } }, came, "named")).toBeUndefined();
     expect(complaintAbout({ input: { title: "x" } }, came, "named")).toBe('input.title: "SEV1: x" is not "x"');
   });
 
-  it("shows a reader only in what it differs", () => {
+  it("is shown to a reader only in its differences", () => {
     expect(sides({ a: { at_least: 1 }, b: 1 }, { a: 5, b: 2 })).toEqual([
       { a: 5, b: 1 },
       { a: 5, b: 2 },
@@ -50,7 +50,7 @@ describe("what came", () => {
     expect(sides({ a: 1 }, { a: 2, z: 3 }, "named")).toEqual([{ a: 1 }, { a: 2 }]);
   });
 
-  it("is accepted but where a matcher stands", () => {
+  it("is accepted except where there is a matcher", () => {
     expect(accepted({ a: { at_least: 9 }, b: 1 }, { a: 5, b: 2 })).toEqual({ a: { at_least: 9 }, b: 2 });
     expect(accepted({ input: { title: "x" } }, { id: "op-1", input: { title: "y", body: "z" } }, "named")).toEqual({
       input: { title: "y" },
@@ -71,13 +71,13 @@ describe("a mistaken matcher", () => {
     ["an unknown one", { at_leest: 2 }, { path: ["x", "at_leest"], hint: "did you mean at_least?" }],
     ["one of two", { at_least: 2, at_mots: 3 }, { path: ["x", "at_mots"], hint: "did you mean at_most?" }],
     ["a pattern that is none", { matches: "(" }, { path: ["x", "matches"] }],
-    ["a bound that is no number", { at_most: "3" }, { path: ["x", "at_most"], message: "at_most must be a number" }],
+    ["a bound that is not a number", { at_most: "3" }, { path: ["x", "at_most"], message: "at_most must be a number" }],
     ["deep inside", [{ a: { lenght: 1 } }], { path: ["x", 0, "a", "lenght"], hint: "did you mean length?" }],
-  ])("is told: %s", (_what, expected, problem) => {
+  ])("is reported: %s", (_what, expected, problem) => {
     expect(matcherProblems(expected, ["x"])).toMatchObject([problem]);
   });
 
-  it("is no value that merely has other keys", () => {
+  it("is not a value that merely has other keys", () => {
     expect(matcherProblems({ verdict: "incident", length: 3 }, [])).toEqual([]);
   });
 });
@@ -97,6 +97,6 @@ test.each<[string, string, boolean]>([
   expect(fitsGlob(pattern, text)).toBe(fits);
 });
 
-test("a glob of many stars is decided at once", () => {
+test("a glob of many stars is decided quickly", () => {
   expect(fitsGlob(`${"*a".repeat(200)}*b`, "a".repeat(20_000))).toBe(false);
 });

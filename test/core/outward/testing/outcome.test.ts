@@ -7,7 +7,7 @@ import { calls, gives, OPS, play, recordOf, says, workflowOf } from "../../../ha
 
 const strict = { type: "object", properties: { n: { type: "integer" } }, required: ["n"] };
 
-/** A run in which nobody answers for `ops_look`. */
+/** A run without a fixture for `ops_look`. */
 function played(node: object, answers: readonly ReturnType<typeof says>[]) {
   const workflow = workflowOf({ a: { skills: ["ops"], ...node }, b: {} }, [
     { from: "a", to: "b", if: "a.error exists" },
@@ -25,14 +25,14 @@ it("a call that no fixture answers fails its case", () => {
   expect(checkExpectations({ not_called: ["ops_look"] }, outcome)).toMatchObject([{ path: "not_called" }]);
 });
 
-it("a call that no fixture answers is expected where an edge leads on from the node that failed", () => {
+it("a call without a fixture is expected if an edge handles the failed node", () => {
   const answers = [calls("ops_look"), gives({}), gives({}), says("done")];
   const outcome = played({ output: strict }, answers);
   expect(outcome.path).toEqual(["a", "b"]);
   expect(outcome.unanswered).toEqual([]);
 });
 
-it("the steps of the last visit have results that expectations name", () => {
+it("the steps of the last visit have results that expectations can refer to", () => {
   const failed = { error: "gone", code: "tool.failed", acted: "no" } as const;
   const steps = [
     { id: "one", tool: "look" },

@@ -42,7 +42,7 @@ describe("defaults", () => {
       { items: [{}, { on: true }] },
       { items: [{ on: false }, { on: true }], sort: { by: "name" } },
     ],
-    ["leave what is no object", SEARCH, ["a"], ["a"]],
+    ["leave values that are not objects", SEARCH, ["a"], ["a"]],
     [
       "reach through references",
       { type: "object", properties: { a: { $ref: "#/$defs/a" } }, $defs: { a: { properties: { b: { default: 1 } } } } },
@@ -54,7 +54,7 @@ describe("defaults", () => {
     expect(fillValue(schema, given).value).toEqual(filled);
   });
 
-  it("never change the value that was given", () => {
+  it("never change the given value", () => {
     const given = { page: {} };
     fillValue(NESTED, given);
     expect(given).toEqual({ page: {} });
@@ -107,7 +107,7 @@ describe("a schema that is offered", () => {
     expect(relaxDefaults(whole)).toEqual(offered);
   });
 
-  it("takes every value that fits the whole one once defaults are applied", () => {
+  it("accepts every value that fits the full schema once defaults are applied", () => {
     let fitting = 0;
     fc.assert(
       fc.property(fc.oneof(schemas, joined), values, (schema, value) => {
@@ -134,7 +134,7 @@ describe("metadata", () => {
   });
 });
 
-describe("a misfit", () => {
+describe("a validation error", () => {
   it.each<[Json, string]>([
     [{ query: "a", limit: 101 }, "limit"],
     [{ limit: 5 }, "query"],
@@ -147,7 +147,7 @@ describe("a misfit", () => {
     expect(JSON.parse(data)).toEqual({ errors: [{ type: "invalid_input", message: expect.any(String), path }] });
   });
 
-  it("names places in lists", () => {
+  it("names positions in lists", () => {
     const schema: JsonSchema = { properties: { items: { items: { properties: { on: { type: "boolean" } } } } } };
     expect(fillValue(schema, { items: [{}, { on: 1 }] }).problems).toEqual([
       { message: "items.1.on must be boolean", path: "items[1].on", value: 1 },
@@ -155,7 +155,7 @@ describe("a misfit", () => {
   });
 });
 
-/** Few names, so that parts of a schema speak of the same properties. */
+/** Few names, so that parts of a schema refer to the same properties. */
 const names = fc.constantFrom("a", "b", "c");
 const someNames = fc.uniqueArray(names, { maxLength: 2 });
 const scalars = fc.constantFrom<Json>(0, 1, "x");

@@ -44,7 +44,7 @@ function toolOf({ args, more = {}, properties = ["p", "q", "r"] }: Written, prof
   return tool;
 }
 
-/** The whole way from arguments to a command line, without resolving anything. */
+/** Converts arguments to a command line, without resolving anything. */
 function commandOf(written: Written, given: Json, profile: DescriptorProfile = "current") {
   const tool = toolOf(written, profile);
   const input = checkArguments(tool, given, profile);
@@ -135,13 +135,13 @@ describe.each(PROFILES)("the argument mapping in the profile %s", (profile) => {
     ]);
   });
 
-  test("a positional may begin with a dash after a -- of the file, and not after one of the model", () => {
+  test("a positional may start with a dash after a -- of the file, and not after one of the model", () => {
     const ending = { param: "q", kind: "flagifboolean", flagIfTrue: "--" };
     expect(argvOf([ending, positional], { q: true, p: "-x" }, profile)).toEqual(["--", "-x"]);
     expect(() => argvOf([{ ...titled, param: "q" }, positional], { q: "--", p: "-x" }, profile)).toThrow("begins with");
   });
 
-  test("properties of objects are no parameters", () => {
+  test("properties of objects are not parameters", () => {
     expect(
       argvOf(
         [
@@ -189,7 +189,7 @@ describe.each(PROFILES)("the argument mapping in the profile %s", (profile) => {
   });
 });
 
-describe("what differs between the profiles", () => {
+describe("differences between the profiles", () => {
   const both = (written: Written, input: Json) =>
     PROFILES.map((profile) => {
       try {
@@ -237,13 +237,13 @@ describe("what differs between the profiles", () => {
   });
 });
 
-describe("what version 0.5.0 added", () => {
+describe("additions of version 0.5.0", () => {
   test.each<[string, readonly object[], Json, readonly string[]]>([
     ["an optional positional that is missing", [{ param: "p", optional: true }], {}, []],
     ["an optional positional that is null", [{ param: "p", optional: true }], { p: null }, []],
     ["an optional positional that is there", [{ param: "p", optional: true }], { p: "" }, [""]],
-    ["a default in place of a missing value", [{ param: "p", absentDefault: "HEAD" }], {}, ["HEAD"]],
-    ["a default in place of null", [{ param: "p", kind: "flag", absentDefault: 10 }], { p: null }, ["--p", "10"]],
+    ["a default instead of a missing value", [{ param: "p", absentDefault: "HEAD" }], {}, ["HEAD"]],
+    ["a default instead of null", [{ param: "p", kind: "flag", absentDefault: 10 }], { p: null }, ["--p", "10"]],
     ["a default that is not needed", [{ param: "p", absentDefault: "HEAD" }], { p: "x" }, ["x"]],
     ["a default boolean", [{ param: "p", kind: "flagifboolean", flagIfTrue: "-a", absentDefault: true }], {}, ["-a"]],
     ["split words", [{ param: "p", split: true }], { p: " a\tb  c " }, ["a", "b", "c"]],
@@ -269,7 +269,7 @@ describe("what version 0.5.0 added", () => {
     expect(() => argvOf(args, input)).toThrow(error);
   });
 
-  test("the standard input and the working directory are no arguments", () => {
+  test("the standard input and the working directory are not arguments", () => {
     const args = [
       { param: "p", kind: "stdin" },
       { param: "q", kind: "workingdir" },
@@ -281,13 +281,13 @@ describe("what version 0.5.0 added", () => {
     });
   });
 
-  test("a boolean may put another subcommand in place, and adds nothing", () => {
+  test("a boolean may select another subcommand, and adds nothing", () => {
     const args = [{ param: "p", kind: "flagifboolean", flagIfTrue: "-f", subcommandOverride: "undo" }];
     expect(commandOf({ args }, { p: true }).argv).toEqual(["prog", "undo"]);
     expect(commandOf({ args }, {}).argv).toEqual(["prog", "do"]);
   });
 
-  test("a wrapper stands before the program", () => {
+  test("a wrapper precedes the program", () => {
     const more = { binaryWrapper: ["nix", "develop", "--command"] };
     expect(commandOf({ args: [{ param: "p" }], more }, { p: "a" }).argv).toEqual([
       "nix",
@@ -345,7 +345,7 @@ describe("what version 0.5.0 added", () => {
     );
   });
 
-  test("without a default, no condition that fits is an error", () => {
+  test("without a default, it is an error if no condition fits", () => {
     const tool = toolOf({ args: [], more: { paramCondition: { present: ["p"] } } }, "current");
     expect(() => chooseExecution(tool, {})).toThrow("tool t: no execution entry matches these parameters");
   });
@@ -356,7 +356,7 @@ describe("the arguments of a helper", () => {
   const fill = (profile: DescriptorProfile, ...args: readonly string[]) =>
     helperArguments(args, { value: "v$&", input, profile });
 
-  test("today hold values in the place of whole arguments, the value at hand and others", () => {
+  test("today replace whole arguments with values, the current value and others", () => {
     expect(fill("current", "$param", "a$param", "$day", "$count", "$on", "$no", "$none", "$", "$a-b")).toEqual([
       "v$&",
       "a$param",
@@ -370,7 +370,7 @@ describe("the arguments of a helper", () => {
     ]);
   });
 
-  test("in the seed hold the value at hand, also inside of one", () => {
+  test("in the seed insert the current value, also inside of an argument", () => {
     expect(fill("seed", "$param", "a$param-$param", "$day", "$parameter")).toEqual([
       "v$&",
       "av$&-v$&",
@@ -398,11 +398,11 @@ describe("a positional after one that was left out", () => {
   ])("%s: %j", (_, given, argv) => {
     expect(argvOf([REF, PATH], given as Json)).toEqual(argv);
   });
-  test("comes as it is without the key", () => expect(argvOf([REF, { param: "q" }], { q: "a" })).toEqual(["a"]));
+  test("is unchanged without the key", () => expect(argvOf([REF, { param: "q" }], { q: "a" })).toEqual(["a"]));
 });
 
 describe("defaults of the file", () => {
-  test("stand for what is absent or null", () => {
+  test("replace values that are absent or null", () => {
     const args = [
       { param: "p", absentDefault: "HEAD" },
       { param: "q", kind: "flag", absentDefault: 5 },

@@ -34,12 +34,12 @@ describe("a hint", () => {
     expect(hinted(condition, result)).toBe(isThere ? HINT : "out\n");
   });
 
-  test("is not given to an output that is empty where it must not be", () => {
+  test("is not given for an empty output if it requires content", () => {
     expect(hinted({ notEmpty: true }, { output: "" })).toBe("");
     expect(hinted({ exitCode: 0 }, { output: "" })).toBe("\nhint: do it\n");
   });
 
-  test("is one of several, each in a line of its own, with the values of parameters", () => {
+  test("is one of several, each on a separate line, with the values of parameters", () => {
     const hintConditions = [
       { match: "x", hint: "no" },
       { exitCode: 0, hint: "at {ref}, {gone}{{as it is}}" },

@@ -24,14 +24,14 @@ const parse = (more: object = {}, profile: DescriptorProfile = "current", group?
 };
 
 describe("a descriptor", () => {
-  test.each(["current", "seed"] as const)("gives its tools with their schema unchanged (%s)", (profile) => {
+  test.each(["current", "seed"] as const)("returns its tools with their schema unchanged (%s)", (profile) => {
     const { descriptor, said } = parse({}, profile);
     expect(said).toEqual([]);
     expect(descriptor?.tools).toMatchObject([{ name: "find", description: "Finds", input_schema: TOOL.parameters }]);
     expect(descriptor?.tools[0]?.executions).toMatchObject([{ args: [{ param: "q", kind: "positional" }] }]);
   });
 
-  test("has no part that must be there", () => {
+  test("has no required part", () => {
     expect(parse({ tools: undefined, allowlist: undefined, execution: undefined })).toMatchObject({
       names: [],
       said: [],
@@ -51,7 +51,7 @@ describe("a descriptor", () => {
       { execution: [{ ...RUN, args: [{ param: "q", resolveCommand: { shell: "x" } }] }] },
       "execution[0].args[0].resolveCommand.shell is not a key of the format",
     ],
-  ])("%s costs the descriptor in the seed, and is passed over today", (_, more, message) => {
+  ])("%s invalidates the descriptor in the seed, and is ignored today", (_, more, message) => {
     expect(parse(more, "seed")).toMatchObject({ names: undefined, said: [expect.stringContaining(message)] });
     const place = message.split(" ")[0] ?? "";
     expect(parse(more)).toMatchObject({
@@ -61,7 +61,7 @@ describe("a descriptor", () => {
     });
   });
 
-  test("passes over an unknown key, not over what is wrong beside it", () => {
+  test("ignores an unknown key, but not an error next to it", () => {
     const found = parse({ execution: [{ ...RUN, timeout: 1, args: [{ param: 7 }] }] });
     expect(found.names).toEqual([]);
     expect(found.codes).toEqual(["MANIFEST_KEY_UNKNOWN", "DESCRIPTOR_INVALID", "DESCRIPTOR_MISMATCH"]);
@@ -69,7 +69,7 @@ describe("a descriptor", () => {
 
   test.each<[string, object]>([
     ["hints", { hintConditions: [{ match: "x", exitCode: "nonzero", notEmpty: true, whenArg: { q: 1 }, hint: "h" }] }],
-    ["a file beside the output", { sideRead: { pathParam: "q", filename: "AGENTS.md", oncePerSession: true } }],
+    ["a file next to the output", { sideRead: { pathParam: "q", filename: "AGENTS.md", oncePerSession: true } }],
     ["a value in a file", { args: [{ param: "q", kind: "tempfile", flag: "from" }] }],
     ["a separator after what is left out", { args: [{ param: "q", disambiguateAfterSkippedPositionals: true }] }],
     ["a filter whose empty output counts", { postProcess: { script: "x", emptyIsResult: true } }],
@@ -79,7 +79,7 @@ describe("a descriptor", () => {
   });
 
   test.each([{ denyResolveCommand: { script: "x" } }, { denyAlwaysResolve: true }])(
-    "passes over %j where no pattern compares with it",
+    "ignores %j if no pattern compares with it",
     (denial) => {
       const found = parse({ execution: [{ ...RUN, args: [{ param: "q", ...denial }] }] });
       expect(found).toMatchObject({ names: ["find"], codes: ["MANIFEST_KEY_UNKNOWN"] });
@@ -93,10 +93,10 @@ describe("a descriptor", () => {
     ["no program", { binary: undefined }, "execution[0].binary"],
     ["a program without a name", { binary: "" }, "execution[0].binary"],
     ["no subcommand", { subcommand: undefined }, "execution[0].subcommand"],
-    ["arguments that are no list", { args: {} }, "execution[0].args"],
+    ["arguments that are not a list", { args: {} }, "execution[0].args"],
     ["a flag without a name", { args: [{ param: "q", kind: "flag", flag: "--" }] }, "is not a flag name"],
     ["an argument without a parameter", { args: [{ kind: "flag" }] }, "execution[0].args[0].param"],
-  ])("%s costs the tool today, the descriptor in the seed", (_, change, message) => {
+  ])("%s removes the tool today, the descriptor in the seed", (_, change, message) => {
     const more = { tools: [TOOL, other], execution: [{ ...RUN, ...change }, otherRun] };
     const current = parse(more);
     expect(current.names).toEqual(["other"]);
@@ -116,7 +116,7 @@ describe("a descriptor", () => {
       { args: [{ param: "q", denyPattern: "x", denyAlwaysResolve: true }] },
       "execution[0].args[0].denyAlwaysResolve is not supported",
     ],
-  ])("%s is not half understood: its tool is left out", (_, change, message) => {
+  ])("%s removes the tool, because it could be misunderstood", (_, change, message) => {
     const found = parse({ execution: [{ ...RUN, ...change }] });
     expect(found.names).toEqual([]);
     expect(found.codes).toContain("DESCRIPTOR_UNSUPPORTED");
@@ -140,8 +140,8 @@ describe("a descriptor", () => {
     ],
     ["a wrapper without a program", { binaryWrapper: [] }, "execution[0].binaryWrapper"],
     ["a hint without a text", { hintConditions: [{ match: "x" }] }, "execution[0].hintConditions[0].hint"],
-    ["a file beside that lies elsewhere", { sideRead: { pathParam: "q", filename: "../x" } }, "without folders"],
-  ])("%s costs the tool", (_, change, message) => {
+    ["a file that is in another folder", { sideRead: { pathParam: "q", filename: "../x" } }, "without folders"],
+  ])("%s removes the tool", (_, change, message) => {
     const found = parse({ execution: [{ ...RUN, ...change }] });
     expect(found.names).toEqual([]);
     expect(found.said.join("\n")).toContain(message);
@@ -176,7 +176,7 @@ describe("a descriptor", () => {
       ["allowlist", "notes"],
       "must be a list of subcommands",
     ],
-    ["tools that are no list", { tools: {}, execution: [] }, ["tools"], "tools must be a list"],
+    ["tools that are not a list", { tools: {}, execution: [] }, ["tools"], "tools must be a list"],
     [
       "a schema that is none",
       { tools: [{ ...TOOL, parameters: 1 }] },
@@ -195,19 +195,19 @@ describe("a descriptor", () => {
       ["tools", 0, "parameters", "properties", "q", "type"],
       "must be one of string",
     ],
-  ])("%s is said at its place", (_, more, place, message) => {
+  ])("%s is reported at its place", (_, more, place, message) => {
     const found = parse(more);
     expect(found.places).toContainEqual(place);
     expect(found.said.join("\n")).toContain(message);
   });
 
-  test("a command that the allowlist lacks leaves the tool: its call tells the same", () => {
+  test("a command that the allowlist lacks keeps the tool: its call reports the error", () => {
     const { names, descriptor } = parse({ allowlist: {} });
     expect(names).toEqual(["find"]);
     expect(descriptor && refusedBy(descriptor.allowlist, "notes", "search")).toBe("binary not allowlisted: notes");
   });
 
-  test("names of the allowlist are those that stand there", () => {
+  test("names of the allowlist are the literal ones", () => {
     expect(refusedBy(new Map([["notes", ["search"]]]), "notes", "search ")).toBe(
       "subcommand not allowlisted: notes search ",
     );
@@ -217,7 +217,7 @@ describe("a descriptor", () => {
   });
 
   test.each(["sh", "bash", "env", "xargs", "python", "python3.11", "node", "sudo"])(
-    "an allowlist with %s is warned of",
+    "an allowlist with %s causes a warning",
     (binary) => {
       expect(parse({ allowlist: { notes: ["search"], [binary]: ["-c"] } })).toMatchObject({
         names: ["find"],
@@ -226,7 +226,7 @@ describe("a descriptor", () => {
     },
   );
 
-  test.each(["./notes", "/usr/bin/notes", "bin\\notes"])("an allowlist with the path %s is warned of", (binary) => {
+  test.each(["./notes", "/usr/bin/notes", "bin\\notes"])("an allowlist with the path %s causes a warning", (binary) => {
     expect(parse({ allowlist: { notes: ["search"], [binary]: [""] } }).said).toEqual([
       `allowlist: "${binary}" is a path, not a program's bare name`,
     ]);
@@ -235,7 +235,7 @@ describe("a descriptor", () => {
   test.each<[number | undefined, readonly string[] | undefined]>([
     [0, undefined],
     [1, ["nix"]],
-  ])("the group of programs that was found chooses the execution: %s", (group, wrapper) => {
+  ])("the group of installed programs selects the execution: %s", (group, wrapper) => {
     const execution = [
       { ...RUN, condition: { binGroup: 0 } },
       { ...RUN, condition: { binGroup: 1 }, binaryWrapper: ["nix"] },

@@ -4,8 +4,8 @@ import { compileSchema } from "../../../../src/core/base/schema/schema.ts";
 import { isObject, type Json, type JsonSchema } from "../../../../src/core/base/values.ts";
 import { parameterSchema } from "../../../../src/core/skill/formats/parameter-map.ts";
 
-describe("a parameter map (Skill Tools)", () => {
-  test("becomes an object schema: what is not optional is required", () => {
+describe("a parameter map", () => {
+  test("becomes an object schema: everything that is not optional is required", () => {
     const map = {
       city: { type: "string", description: "The city" },
       unit: { type: "string", description: "The unit", enum: ["C", "F"], optional: true },
@@ -24,7 +24,7 @@ describe("a parameter map (Skill Tools)", () => {
     });
   });
 
-  test("may be empty, and may name parameters like words of JSON Schema", () => {
+  test("may be empty, and may name parameters like keywords of JSON Schema", () => {
     expect(parameterSchema({})).toEqual({ type: "object", properties: {} });
     expect(parameterSchema({ type: { type: "string" }, required: { type: "boolean" } })).toMatchObject({
       required: ["type", "required"],
@@ -34,16 +34,16 @@ describe("a parameter map (Skill Tools)", () => {
   test.each<[string, Json, string]>([
     ["a list", [], "must be a map of parameters"],
     ["a JSON Schema", { type: "object", properties: {} }, "are a JSON Schema"],
-    ["a parameter that is no object", { a: "string" }, 'the parameter "a" must be an object with a type'],
+    ["a parameter that is not an object", { a: "string" }, 'the parameter "a" must be an object with a type'],
     ["a type of JSON Schema alone", { a: { type: "integer" } }, '"a" has the type "integer"'],
     ["a name that providers refuse", { "a b": { type: "string" } }, '"a b" is not a parameter name'],
     ["what every handler gets anyway", { __workDir: { type: "string" } }, "is set by the program"],
-    ["an enum that is no list", { a: { type: "string", enum: "x" } }, 'the enum of "a"'],
+    ["an enum that is not a list", { a: { type: "string", enum: "x" } }, 'the enum of "a"'],
   ])("%s is refused", (_, map, message) => {
     expect(parameterSchema(map)).toContain(message);
   });
 
-  test("whatever it holds becomes a schema that can be used, or words", () => {
+  test("becomes a valid schema or an error, whatever it contains", () => {
     const parameter = fc.record(
       {
         type: fc.constantFrom("string", "number", "boolean", "object", "array", "text"),

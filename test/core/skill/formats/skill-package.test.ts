@@ -48,7 +48,7 @@ describe("a package", () => {
     expect(unimportableSegments(name)).toEqual(segments);
   });
 
-  it("belongs to the namespace that it names, else to its first segment", () => {
+  it("belongs to the namespace that it names, otherwise to its first segment", () => {
     expect([namespaceOf("a.b", undefined), namespaceOf("a.b", "x.y"), namespaceOf("a", "")]).toEqual(["a", "x.y", "a"]);
   });
 });
@@ -78,7 +78,7 @@ describe("the input of an action", () => {
     expect(readInputSchema(input)).toEqual(schema);
   });
 
-  it("as a flat map of types is always a sound schema", () => {
+  it("as a flat map of types is always a valid schema", () => {
     const types = fc.constantFrom("string", "integer", "number", "boolean", "object", "array");
     const field = fc.record({ type: types, required: fc.boolean() }, { requiredKeys: ["type"] });
     fc.assert(

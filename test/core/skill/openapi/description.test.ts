@@ -17,7 +17,7 @@ describe("an API's description", () => {
     [{ openapi: "4.0.0", paths: {} }, "it has version 4.0.0, not OpenAPI 3 or Swagger 2.0"],
     [{ swagger: "1.2", paths: {} }, "it has version 1.2, not OpenAPI 3 or Swagger 2.0"],
     [{ openapi: "3.0.3" }, "it has no paths"],
-  ])("that is none says why: %j", (document, why) => {
+  ])("is refused with the reason: %j", (document, why) => {
     expect(describeApi(document)).toBe(why);
   });
 
@@ -34,7 +34,7 @@ describe("an API's description", () => {
     [{ openapi: undefined, swagger: "2.0", host: "api.example", basePath: "/v2" }, "https://api.example/v2"],
     [{ openapi: undefined, swagger: "2.0", host: "api.example", schemes: ["http"] }, "http://api.example"],
     [{}, undefined],
-  ])("tells where the API is: %j", (rest, address) => {
+  ])("contains the API's address: %j", (rest, address) => {
     expect(described({}, rest).address).toBe(address);
   });
 
@@ -48,11 +48,11 @@ describe("an API's description", () => {
     [{ a: { type: "apiKey", in: "cookie", name: "sid" } }, []],
     [{ a: { type: "apiKey", in: "header", name: "X: y\r\nEvil" } }, []],
     [{ a: { type: "mutualTLS" }, b: { type: "http", scheme: "bearer" } }, [{ kind: "bearer" }]],
-  ])("tells what lets in: %j", (securitySchemes, access) => {
+  ])("contains the authentication: %j", (securitySchemes, access) => {
     expect(described({}, { components: { securitySchemes } }).access).toEqual(access);
   });
 
-  it("takes the first way in of which all can be sent, as the document or an operation has it", () => {
+  it("uses the first authentication option that can be sent completely, of the document or an operation", () => {
     const securitySchemes = {
       cookie: { type: "apiKey", in: "cookie", name: "sid" },
       api: { type: "apiKey", in: "header", name: "API-KEY" },
@@ -85,7 +85,7 @@ describe("an operation of it", () => {
     expect(get({ operationId, parameters }, path)?.name).toBe(name);
   });
 
-  it("has a name of its own", () => {
+  it("has a unique name", () => {
     const { operations } = described({
       "/a": { get: { operationId: "list things" } },
       "/b": { get: { operationId: "listThings" } },
@@ -99,11 +99,11 @@ describe("an operation of it", () => {
     [{ summary: "Lists", description: "Lists all things." }, "Lists all things."],
     [{ summary: "Lists", description: "Newest first." }, "Lists. Newest first."],
     [{}, "GET /things"],
-  ])("says in one line what it does: %j", (operation, summary) => {
+  ])("is described in one line: %j", (operation, summary) => {
     expect(get(operation)?.summary).toBe(summary);
   });
 
-  it("that does not read, or cannot be called, becomes no tool", () => {
+  it("that cannot be parsed or called does not become a tool", () => {
     const { operations } = described({
       "/a": { get: {}, post: {}, delete: {} },
       "/b/{id}": { get: {} },
@@ -138,7 +138,7 @@ describe("an operation of it", () => {
     ]);
   });
 
-  it("gives parameters of one name keys of their own, and leaves out what every request has", () => {
+  it("gives distinct keys to parameters of the same name, and omits those of every request", () => {
     const parameters = [
       { name: "id", in: "query" },
       { name: "id", in: "header" },
@@ -161,7 +161,7 @@ describe("an operation of it", () => {
     [{ in: "query", collectionFormat: "csv" }, { between: "," }],
     [{ in: "query", collectionFormat: "multi" }, {}],
     [{ in: "header" }, { between: "," }],
-  ])("tells how its lists are written: %j", (how, style) => {
+  ])("contains the format of its lists: %j", (how, style) => {
     const { between, isDeep } = parameter({ name: "a", ...how }) ?? {};
     expect({ ...(between ? { between } : {}), ...(isDeep ? { isDeep } : {}) }).toEqual(style);
   });
@@ -206,14 +206,14 @@ describe("a parameter's schema", () => {
     expect(of(schema)).toEqual(plain);
   });
 
-  it("that goes on for ever ends", () => {
+  it("is cut if it is endless", () => {
     const schemas = { Deep: { type: "array", items: { $ref: "#/components/schemas/Deep" } } };
     const level = (items: unknown) => ({ type: "array", items });
     const found = of({ $ref: "#/components/schemas/Deep" }, { components: { schemas } });
     expect(found).toEqual(level(level(level(level({})))));
   });
 
-  it("of Swagger 2.0 stands in the parameter itself", () => {
+  it("of Swagger 2.0 is in the parameter itself", () => {
     const found = described(
       {
         "/a": {
