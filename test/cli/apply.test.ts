@@ -175,7 +175,7 @@ describe("apply", () => {
     expect(written()).toHaveLength(1);
   });
 
-  it("finds at the sink what another run's plan has written, unless told to write it again", async () => {
+  it("finds at the sink what another run's plan has written, and writes it again only on request", async () => {
     const { cwd, apply, written } = await plannedRun({ tool: "put", title: "one" });
     await apply("--yes");
     const run = (id: string) => ["run", "w.yml", "--model", "script:s.json", "--run-id", id, "--json"];

@@ -196,7 +196,7 @@ describe("an internal error of skillflow", () => {
     sliceOf(
       [
         ["refuses the connection", "http://publickey@127.0.0.1:1/42", "SENTRY_DSN could not be reached"],
-        ["is no address", "publickey-without-a-host", "SENTRY_DSN is not the DSN of a Sentry project"],
+        ["is not a DSN", "publickey-without-a-host", "SENTRY_DSN is not the DSN of a Sentry project"],
         [
           "has an impossible port",
           "http://publickey@127.0.0.1:99999/42",

@@ -38,7 +38,7 @@ interface Body {
   readonly messages: readonly { readonly role: string; readonly content: unknown }[];
 }
 
-/** The same replies over the wire. The answer depends on the prompt alone, as with a stateless model. */
+/** Answers the same over the wire. The answer depends on the prompt alone, as with a stateless model. */
 export function work(body: Body): Scripted {
   const posting = isPosting(body);
   if (body.messages.some((message) => message.role === "tool")) {

@@ -297,7 +297,8 @@ describe("runs", () => {
     const again = await runHere(redo, { cwd });
     expect(again.code, again.stderr).toBe(0);
     expect(resultOf(again).results.post?.data).toEqual({ summary: "posted again" });
-    // The same script continues after the replies that the run has used. Another script starts from its beginning.
+    // After a redo, the same script continues after the replies that the run has used. Another script starts from its
+    // beginning.
     const spent = await runHere(redo, { cwd });
     expect(spent.stderr).toContain("the script has no work reply left for node post");
   });

@@ -35,7 +35,7 @@ interface Case {
   readonly replies: readonly object[];
   readonly env?: Readonly<Record<string, string>>;
   readonly args?: readonly string[];
-  /** What happens to the run after it has ended or died, before it is compared. */
+  /** A command after the run has ended or died, before the comparison. */
   readonly after?: { readonly args: readonly string[]; readonly env: Readonly<Record<string, string>> };
   readonly expected: { readonly state: string; readonly exitCode: number };
   readonly degraded?: readonly object[];

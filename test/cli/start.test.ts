@@ -194,7 +194,7 @@ describe("the code that V8 compiled", () => {
     const plain = await start(["runs", "list"]);
     const program = join(dist, "program", "runs.js");
     const text = readFileSync(program, "latin1");
-    // V8 compares only the length of the source.
+    // Only the length of the source matters to V8.
     writeFileSync(program, text.replaceAll("no runs yet", "planted yet"), "latin1");
     rmSync(kept("program.runs-"));
     expect(await start(["runs", "list"])).toMatchObject({ stderr: expect.stringContaining("planted yet") });

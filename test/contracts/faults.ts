@@ -42,7 +42,7 @@ export function describeFaults(
 
   const reads = skill.tools.filter(({ effect }) => effect === "read").map((tool) => tool.name);
 
-  describe.each(spreadOf(reads, 3))(`%s of ${skill.id} tells in plain words`, (tool) => {
+  describe.each(spreadOf(reads, 3))(`%s of ${skill.id} explains in plain words`, (tool) => {
     it("that the key is wrong (401)", async () => {
       const told = await failing(tool, answering(401, { message: "bad credentials" }));
       expect(told).toMatch(new RegExp(`${name} refused authentication \\(401 for .*bad credentials`));

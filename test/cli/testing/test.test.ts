@@ -205,7 +205,7 @@ describe("fixtures", () => {
   );
 });
 
-/** The one run in the store that the tests were told to use. */
+/** The only run in the store of the tests. */
 async function theRun(cwd: string) {
   const { readdirSync } = await import("node:fs");
   const [name = ""] = readdirSync(join(cwd, "runs")).filter((each) => each.endsWith(".jsonl"));
