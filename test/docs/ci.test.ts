@@ -11,7 +11,7 @@ it.each([
   ["Input", action.inputs],
   ["Output", action.outputs],
 ] as const)(
-  "the page about CI tells each %s as action.yml does",
+  "the page about CI describes each %s as action.yml does",
   (head, named: Record<string, { description: string }>) => {
     const table = page.slice(page.indexOf(`| ${head} | Description |`)).split("\n\n")[0] ?? "";
     const rows = Object.entries(named).map(([name, { description }]) => `| \`${name}\` | ${description} |`);
@@ -19,7 +19,7 @@ it.each([
   },
 );
 
-it("the page about CI names every example that there is, and no other", () => {
+it("the page about CI names all examples that exist, and no other", () => {
   const named = [...page.matchAll(/\]\(\.\.\/examples\/([\w-]+\.yml)\)/g)].map(([, name = ""]) => name);
   expect([...new Set(named)].sort()).toEqual(readdirSync(join(ROOT, "examples")).sort());
 });

@@ -10,7 +10,7 @@ import { startGitHub, stepHere } from "../entry/action/step.ts";
 import { TOKEN } from "../services/github.ts";
 import { closeWorlds, makeDesk, startWorld } from "../workflows/triage-world.ts";
 
-/** The jobs that the examples show do what they say, by the action and the program's own commands. */
+/** The jobs of the examples do what they claim, with the action and the program's own commands. */
 
 interface Step {
   readonly id?: string;
@@ -69,14 +69,14 @@ describe.each(GITHUB)("the example %s", (name) => {
   const jobs = Object.values(document.jobs);
   const steps = jobs.flatMap((job) => job.steps);
 
-  it("pins each action of others to a commit, and has no script", () => {
+  it("pins each third-party action to a commit, and has no script", () => {
     for (const step of steps) {
       if (!isOurs(step)) expect(step.uses).toMatch(/^[\w-]+\/[\w-]+@[0-9a-f]{40}$/);
       expect(step.run).toBeUndefined();
     }
   });
 
-  it("gives the action inputs that it has, and no text of an event but the input", () => {
+  it("passes only inputs that the action has, and no text of an event except the input", () => {
     const known = Object.keys(read("action.yml").inputs);
     const ours = steps.filter(isOurs);
     expect(ours.length).toBeGreaterThan(0);
@@ -87,7 +87,7 @@ describe.each(GITHUB)("the example %s", (name) => {
     }
   });
 
-  it("may do no more than each job says, and leaves no credentials in a checkout", () => {
+  it("has no more permissions than each job states, and leaves no credentials in a checkout", () => {
     expect(document.permissions).toEqual({});
     for (const [id, job] of Object.entries(document.jobs)) {
       // It pushes the branch of the state, with what the checkout leaves.
@@ -98,14 +98,14 @@ describe.each(GITHUB)("the example %s", (name) => {
     }
   });
 
-  it("remembers only where it says so", () => {
+  it("uses a state only if it states so", () => {
     const told = JSON.stringify(document).includes("--state git:skillflow-state");
     expect(told).toBe(name === "board-on-github");
     if (told) expect(document).toMatchObject({ concurrency: "skillflow" });
   });
 });
 
-it("the example of pull requests has the base at hand", () => {
+it("the example of pull requests fetches the base", () => {
   const { jobs } = documentOf("pull-request-on-github");
   const steps = Object.values(jobs).flatMap((job) => job.steps);
   expect(steps[0]?.with).toMatchObject({ "fetch-depth": 0 });
@@ -114,7 +114,7 @@ it("the example of pull requests has the base at hand", () => {
 describe("the example of two jobs", () => {
   const { analyse, apply } = documentOf("triage-on-github").jobs as Record<"analyse" | "apply", Job>;
 
-  it("gives the first job nothing that writes, and the second no model", () => {
+  it("gives the first job no tool that writes, and the second no model", () => {
     const first = variablesOf(analyse).map(([name]) => name);
     expect(first).toContain("ANTHROPIC_API_KEY");
     expect(first.filter((name) => /SLACK|LINEAR|WEBHOOK/.test(name))).toEqual([]);
@@ -126,7 +126,7 @@ describe("the example of two jobs", () => {
     expect(apply.environment).toBe("skillflow-writes");
   });
 
-  it("carries out in the second job what the first one planned, and nothing else", async () => {
+  it("applies in the second job what the first one planned, and nothing else", async () => {
     const world = await startWorld({});
     const people = await startGitHub({ roles: { maria: "write" } });
     const cwd = makeDesk();
@@ -186,14 +186,14 @@ describe("the example of GitLab", () => {
   const PROGRAM = "npx --no-install skillflow ";
   const lines = Object.values(jobs).flatMap(({ script = [] }) => script);
 
-  it("names commands and flags that the program has, and quotes what comes from variables", () => {
+  it("uses commands and flags that the program has, and quotes values of variables", () => {
     const commands = lines.filter((line) => line.startsWith(PROGRAM));
     expect(commands).toHaveLength(3);
     for (const line of commands) expectKnown(line.slice(PROGRAM.length).split(" "));
     for (const line of lines) expect(line.replace(/"\$[A-Z_]+"/g, "")).not.toContain("$");
   });
 
-  it("applies by hand alone, in a protected environment, by the digest that a person gives", () => {
+  it("applies only by hand, in a protected environment, with the digest that a user passes", () => {
     expect(jobs["skillflow-apply"]).toMatchObject({
       environment: "skillflow-writes",
       rules: [{ when: "manual" }],
@@ -204,7 +204,7 @@ describe("the example of GitLab", () => {
 });
 
 describe("jobs that other repositories call", () => {
-  it("take every input and permission that init's caller gives, on GitHub", () => {
+  it("accept every input and permission that init's caller passes, on GitHub", () => {
     const { on, jobs } = read("examples/reusable-on-github.yml");
     const caller = parse(
       callingJob(
@@ -233,7 +233,7 @@ describe("jobs that other repositories call", () => {
   });
 });
 
-describe("the jobs for a project of one's own", () => {
+describe("the jobs for a user's own project", () => {
   const job = { workflow: "flows/my flow: 1.yml", model: "openai:gpt-5", reads: [], writes: [] };
 
   it("are YAML with its workflow and model, and without variables that it does not need", () => {
@@ -247,7 +247,7 @@ describe("the jobs for a project of one's own", () => {
     });
   });
 
-  it("have the places that each CI looks in", () => {
+  it("are written to the paths that each CI reads", () => {
     expect([GITHUB_FILE, GITLAB_FILE]).toEqual([".github/workflows/skillflow.yml", ".gitlab-ci.skillflow.yml"]);
   });
 });

@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { newSkillFiles } from "../../src/cli/commands/skills/new.ts";
 import { FORMATS } from "../../src/core/skill/skill.ts";
 
-/** docs/skill-formats.md says what the tests hold, what `skills new` writes and what the lint says. */
+/** docs/skill-formats.md agrees with the tests, with the output of `skills new` and with the lint. */
 
 const ROOT = join(import.meta.dirname, "..", "..");
 const page = readFileSync(join(ROOT, "docs/skill-formats.md"), "utf8");
@@ -40,15 +40,18 @@ describe("the page about skill formats", () => {
     expect(rows.length).toBeGreaterThan(8);
   });
 
-  it.each(rows.map(({ name, cells }) => [name, cells] as const))("proves each cell of the row %s", (name, cells) => {
-    const proved = proofs.filter(({ row }) => row === name).flatMap(({ formats }) => formats);
-    expect(FORMATS.filter((_, index) => cells[index] !== "–")).toEqual(
-      FORMATS.filter((label) => proved.includes(label)),
-    );
-  });
+  it.each(rows.map(({ name, cells }) => [name, cells] as const))(
+    "has a test for each cell of the row %s",
+    (name, cells) => {
+      const proved = proofs.filter(({ row }) => row === name).flatMap(({ formats }) => formats);
+      expect(FORMATS.filter((_, index) => cells[index] !== "–")).toEqual(
+        FORMATS.filter((label) => proved.includes(label)),
+      );
+    },
+  );
 
   it.each(proofs.map((proof) => [`${proof.file}: ${proof.test}`, proof] as const))(
-    "names a test that is there: %s",
+    "names an existing test: %s",
     (_, proof) => {
       expect(readFileSync(join(ROOT, proof.file), "utf8")).toContain(`"${proof.test}"`);
     },

@@ -5,7 +5,7 @@ import { parse } from "yaml";
 import { runHere } from "../cli/in-process.ts";
 import { makeProject, removeProjects } from "../cli/program.ts";
 
-/** What docs/maps.md and docs/approvals.md show works, put together as one workflow. */
+/** The examples of docs/maps.md and docs/approvals.md work, combined into one workflow. */
 
 const blocksOf = (page: string, language: string) => {
   const text = readFileSync(join(import.meta.dirname, "..", "..", "docs", page), "utf8");
@@ -41,7 +41,7 @@ const replies = [
 ];
 const input = (id: string) => ({ issues: [{ id }] });
 
-/** Whatever its moments are, and what it took. */
+/** Any time, and any duration. */
 const sameMoments = (text: string) =>
   text
     .replaceAll(/\d{4}-\d\d-\d\d \d\d:\d\d:\d\d/g, "MOMENT")
@@ -66,17 +66,17 @@ beforeAll(() => {
 afterAll(removeProjects);
 
 describe("the pages about maps and approvals", () => {
-  it("show nothing else", () => {
+  it("have only the known examples", () => {
     expect([...moreOfMaps, ...moreOfApprovals, ...moreTyped, ...moreAsked]).toEqual([]);
     expect([commands.length, answers.length]).toEqual([3, 2]);
   });
 
-  it("show tests that pass", async () => {
+  it("have tests that pass", async () => {
     const { code, stdout, stderr } = await runHere(["test", "board.test.yml"], { cwd });
     expect(code, stdout + stderr).toBe(0);
   });
 
-  it("show what is asked, as it is asked, and commands that work", async () => {
+  it("show the questions as they are printed, and commands that work", async () => {
     const run = ["run", "board.yml", "--input", "@in.json", "--model", "script:script.json", "--run-id", "r"];
     const { code, stderr } = await runHere(run, { cwd, columns: 120 });
     expect(code).toBe(7);

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { lostLinks } from "./links.ts";
 
-/** What the pages for people lead to is there, also where one points into another. */
+/** The links of the pages for users lead to existing files and headings, also inside another page. */
 
 const root = join(import.meta.dirname, "..", "..");
 const pages = [
@@ -17,7 +17,7 @@ const pages = [
     .map((name) => `docs/${name}`),
 ];
 
-test.each(pages)("%s leads to what is there", (page) => {
+test.each(pages)("the links of %s lead to existing targets", (page) => {
   expect(lostLinks(root, page)).toEqual([]);
 });
 

@@ -8,7 +8,7 @@ import { makeProject, readEvents, removeProjects } from "../cli/program.ts";
 import { type Listening, SECRET, send, startListening } from "../protocol/webhooks/listening.ts";
 import { PAYLOADS } from "../protocol/webhooks/payloads.ts";
 
-/** What docs/listen.md shows works: each source with what its vendor sends, and the lines of shell. */
+/** The examples of docs/listen.md work: each source with its vendor's payload, and the shell commands. */
 
 const page = readFileSync(join(import.meta.dirname, "..", "..", "docs", "listen.md"), "utf8");
 const blocksOf = (language: string) =>
@@ -61,22 +61,25 @@ describe("the page about webhooks", () => {
     expect(Object.keys(sources).sort()).toEqual(["alerts", ...Object.keys(PAYLOADS)].sort());
   });
 
-  it.each(Object.entries(PAYLOADS))("shows a source of %s that takes what it sends, once", async (kind, payload) => {
-    const body = JSON.stringify(payload.body);
-    const sent = { path: `/${kind}`, body, headers: { ...payload.headers, ...proofOf(kind, body) } };
-    const forged = { ...payload.headers, ...proofOf(kind, `${body} `), authorization: "Bearer of no news" };
-    expect((await send(listener.url, { ...sent, headers: forged })).status).toBe(401);
-    const answer = await send(listener.url, sent);
-    expect(answer).toMatchObject({ status: 202, json: { run: expect.stringMatching(`^${kind}-`) } });
-    expect(await send(listener.url, sent)).toMatchObject({
-      status: 200,
-      json: { run: answer.json.run, duplicate: true },
-    });
-    await listener.until(() => listener.ended.includes(`${answer.json.run} succeeded`));
-    expect(readEvents(cwd, String(answer.json.run))[0]).toMatchObject({ type: "workflow:start" });
-  });
+  it.each(Object.entries(PAYLOADS))(
+    "shows a source of %s that accepts the vendor's payload, once",
+    async (kind, payload) => {
+      const body = JSON.stringify(payload.body);
+      const sent = { path: `/${kind}`, body, headers: { ...payload.headers, ...proofOf(kind, body) } };
+      const forged = { ...payload.headers, ...proofOf(kind, `${body} `), authorization: "Bearer of no news" };
+      expect((await send(listener.url, { ...sent, headers: forged })).status).toBe(401);
+      const answer = await send(listener.url, sent);
+      expect(answer).toMatchObject({ status: 202, json: { run: expect.stringMatching(`^${kind}-`) } });
+      expect(await send(listener.url, sent)).toMatchObject({
+        status: 200,
+        json: { run: answer.json.run, duplicate: true },
+      });
+      await listener.until(() => listener.ended.includes(`${answer.json.run} succeeded`));
+      expect(readEvents(cwd, String(answer.json.run))[0]).toMatchObject({ type: "workflow:start" });
+    },
+  );
 
-  it("shows lines of shell that sign an alert", async () => {
+  it("shows shell commands that sign an alert", async () => {
     const script = blocksOf("sh").find((block) => block.includes("openssl")) ?? "";
     const env = { PATH: process.env.PATH, LISTENING: listener.url, ALERTS_SECRET: SECRET };
     const said = await new Promise<string>((resolve, reject) => {

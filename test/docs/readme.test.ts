@@ -9,7 +9,7 @@ import { runHere } from "../cli/in-process.ts";
 import { installation } from "../cli/program.ts";
 import { LONG } from "../harness/long.ts";
 
-/** What the README tells people to type and to write works. */
+/** The README's commands and examples work. */
 
 const root = join(import.meta.dirname, "..", "..");
 const readme = readFileSync(join(root, "README.md"), "utf8");
@@ -37,7 +37,7 @@ const commands = blocks("sh")
   .map((line) => line.replace("npx --no-install skillflow ", "").replace(/ +#.*/, ""))
   .map((line) => [...line.matchAll(/(?:[^\s"]|"[^"]*")+/g)].map(([word]) => word.replaceAll('"', "")));
 
-/** Without a model's key, and with nobody there to agree. */
+/** Exit codes without a model's key, and without a terminal to approve. */
 const ENDS_WITH: Readonly<Record<string, number>> = { run: 3, apply: 2 };
 
 describe("the README", () => {
@@ -45,7 +45,7 @@ describe("the README", () => {
     expect(commands.length).toBeGreaterThan(8);
   });
 
-  it("shows command lines that work, or say what is missing", async () => {
+  it("shows command lines that work, or report what is missing", async () => {
     const store = ["--store", join(home, "runs")];
     const alert = ["--input", "@workflows/incidents/checkout-5xx/alert.json"];
     const model = ["--model", "replay:workflows/incident-triage.run.jsonl"];
@@ -57,7 +57,7 @@ describe("the README", () => {
     // The end of `npm start` fits a screen of 80 columns and 40 rows.
     expect(rowsOf(start.slice(start.indexOf("\n✔ First look")), 80)).toBeLessThan(40);
     for (const shown of commands) {
-      // All tests of the shipped workflows have a test of their own.
+      // All tests of the shipped workflows run in a separate test.
       const command = LONG || shown.join(" ") !== "test workflows" ? shown : ["test", "workflows/fix"];
       const keeps = ["run", "apply", "replay", "runs", "graph"].includes(command[0] ?? "");
       const { code, stdout, stderr } = await runHere([...command, ...(keeps ? store : [])], place);
@@ -75,7 +75,7 @@ describe("the README", () => {
     });
   });
 
-  it("shows a skill that loads as it stands, in under 30 lines", async () => {
+  it("shows a skill that loads as written, in under 30 lines", async () => {
     const [code = ""] = blocks("ts");
     expect(code.split("\n").length).toBeLessThan(30);
     const folder = mkdtempSync(join(root, "test", "readme-skill-"));

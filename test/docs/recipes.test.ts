@@ -6,7 +6,7 @@ import type { McpServerConfig } from "../../src/core/skill/skill.ts";
 import { variablesIn } from "../../src/loaders/mcp/variables.ts";
 import { parseYaml } from "../../src/loaders/text/yaml-text.ts";
 
-/** docs/mcp-recipes.md is copied as it stands: it parses, and nothing in it floats. */
+/** The recipes of docs/mcp-recipes.md can be copied as they are: they parse, and every version is pinned. */
 
 const PAGE = readFileSync(join(import.meta.dirname, "..", "../docs/mcp-recipes.md"), "utf8");
 const BLOCKS = [...PAGE.matchAll(/^```yaml\n([\s\S]*?)^```$/gm)].map(([, text = ""]) => text);
@@ -19,7 +19,7 @@ function serversOf(text: string): [string, McpServerConfig][] {
 const EXACT = /^(?:@[\w.-]+\/)?[\w.-]+@\d+\.\d+\.\d+$/;
 const IMAGE = /^[\w./-]+(?::v?\d+\.\d+\.\d+)?(?:@sha256:[0-9a-f]{64})?$/;
 
-/** What of a server may be another thing tomorrow. */
+/** Parts of a server that could change tomorrow. */
 function floating({ command, args = [] }: McpServerConfig): string[] {
   if (command === undefined) return [];
   const words = args.filter((word) => !word.startsWith("-"));
@@ -32,13 +32,13 @@ function floating({ command, args = [] }: McpServerConfig): string[] {
 }
 
 describe("the recipes of MCP servers", () => {
-  it("are ten, each with an id of its own", () => {
+  it("are ten, each with a unique id", () => {
     const ids = BLOCKS.flatMap(serversOf).map(([id]) => id);
     expect([ids.length, new Set(ids).size]).toEqual([10, 10]);
   });
 
   it.each(BLOCKS.flatMap(serversOf))(
-    "hold what %s needs, pinned, with its effects and what it reads",
+    "contain everything that %s needs, pinned, with its effects and its reads",
     (_id, server) => {
       expect(floating(server)).toEqual([]);
       expect(Object.keys(server.effects ?? {}).length).toBeGreaterThan(0);
@@ -61,14 +61,14 @@ describe("the recipes of MCP servers", () => {
     [{ command: "docker", args: ["run", "-i", "--rm", "grafana/mcp-grafana:latest"] }],
     [{ command: "docker", args: ["run", "-i", "--rm", "grafana/mcp-grafana:1"] }],
     [{ command: "node", args: ["server.js"] }],
-  ])("would not take %j", (server) => {
+  ])("would reject %j", (server) => {
     expect(floating(server)).not.toEqual([]);
   });
 
   it.each<[McpServerConfig]>([
     [{ command: "docker", args: ["run", "-i", "--rm", "grafana/mcp-grafana:2.1.1"] }],
     [{ command: "docker", args: ["run", "-i", `ghcr.io/a/b@sha256:${"0".repeat(64)}`] }],
-  ])("would take %j", (server) => {
+  ])("would accept %j", (server) => {
     expect(floating(server)).toEqual([]);
   });
 });

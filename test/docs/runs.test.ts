@@ -5,7 +5,7 @@ import { runHere } from "../cli/in-process.ts";
 import { makeProject, removeProjects } from "../cli/program.ts";
 import { startCollector } from "../services/otlp.ts";
 
-/** What docs/runs.md and docs/observability.md tell people to type works; `ui` waits for Ctrl-C, and has tests of its own. */
+/** The commands of docs/runs.md and docs/observability.md work. `ui` waits for Ctrl-C, and has separate tests. */
 
 const ROOT = join(import.meta.dirname, "..", "..");
 const PAGES = ["docs/runs.md", "docs/observability.md"];

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 
-/** docs/skills-compared.md names existing tools, and all tools that read of the skills that it compares. */
+/** docs/skills-compared.md names existing tools, and all reading tools of the skills that it compares. */
 
 const PAGE = readPage("skills-compared.md");
 const TOOLS = toolsOf(readPage("skills.md"));
@@ -16,7 +16,7 @@ function readPage(name: string): string {
   return readFileSync(join(import.meta.dirname, "..", "../docs", name), "utf8");
 }
 
-/** Of each skill its tools and their effects, as the generated page has them. */
+/** The tools of each skill and their effects, from the generated page. */
 function toolsOf(page: string): Map<string, Map<string, string>> {
   return new Map(
     page.split(/^## /m).flatMap((section) => {
@@ -27,7 +27,7 @@ function toolsOf(page: string): Map<string, Map<string, string>> {
   );
 }
 
-/** The tools of ours that each skill's section names, by their whole names. */
+/** The skillflow tools that each skill's section names, by their full names. */
 function sectionsOf(page: string): Map<string, string[]> {
   return new Map(
     page.split(/^## /m).flatMap((section) => {
@@ -39,7 +39,7 @@ function sectionsOf(page: string): Map<string, string[]> {
   );
 }
 
-/** The page without what it says of others' tools, whose names may look like ours. */
+/** The page without its text about other products' tools, whose names may look like skillflow's. */
 function ownWords(page: string): string {
   return page
     .split("\n")
@@ -55,7 +55,7 @@ function ownWords(page: string): string {
 }
 
 describe("the page that compares the built-in skills", () => {
-  it("names no tool of ours that does not exist", () => {
+  it("names no skillflow tool that does not exist", () => {
     const every = new Set([...TOOLS.values()].flatMap((tools) => [...tools.keys()]));
     const ids = [...TOOLS.keys()].join("|");
     const named = [...ownWords(PAGE).matchAll(new RegExp(`\`((?:${ids})_\\w+)\``, "g"))].map(([, name = ""]) => name);
@@ -63,7 +63,7 @@ describe("the page that compares the built-in skills", () => {
     expect([...[...SECTIONS.values()].flat(), ...named].filter((name) => !every.has(name))).toEqual([]);
   });
 
-  it("names every tool that reads, of these skills", () => {
+  it("names every reading tool of these skills", () => {
     const reads = COMPARED.flatMap((id) => [...(TOOLS.get(id) ?? [])].filter(([, effect]) => effect === "read"));
     const named = [...SECTIONS.values()].flat();
     expect(reads.length).toBeGreaterThan(100);

@@ -12,7 +12,7 @@ it("the page on taint has its examples", () => {
 });
 
 it.each(examples.map(([, workflow = "", told = ""]) => [workflow, told] as const))(
-  "of the page's workflow is told what stands below it: %s",
+  "for the page's workflow reports the output below it: %s",
   async (workflow, told) => {
     const cwd = makeProject({ "w.yml": workflow });
     const { stdout } = await runHere(["validate", "w.yml", "--json"], { cwd });

@@ -10,7 +10,7 @@ const page = readFileSync(join(import.meta.dirname, "..", "../docs/testing.md"),
 const blocks = (language: string) =>
   [...page.matchAll(new RegExp(`^\`\`\`${language}\\n([\\s\\S]*?)^\`\`\`$`, "gm"))].map(([, text = ""]) => text);
 
-it("the page about tests holds files and commands that do what it says", async () => {
+it("the page about tests has files and commands that do what it describes", async () => {
   const [workflow, script, test, ...more] = blocks("yaml");
   expect(more).toEqual([]);
   const cwd = makeProject({ "triage.yml": workflow, "triage.script.yml": script, "triage.test.yml": test });
