@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { runAction } from "../../../src/entry/action/run.ts";
 import { type GitHub, type Job, prepareStep, startGitHub, TOKEN } from "./step.ts";
 
-/** Who may start the action (trust 14, fine-print Q48 and T28). */
+/** Which actors may start the action. */
 
 let github: GitHub;
 beforeEach(async () => {
@@ -31,7 +31,7 @@ afterEach(() => github.close());
 const PULL = { pull_request: { number: 7 } };
 const by = (actor: string, triggering = actor) => ({ GITHUB_ACTOR: actor, GITHUB_TRIGGERING_ACTOR: triggering });
 
-/** Up to where the program would begin, which is told apart from a refusal by its own exit code. */
+/** Runs the step up to the start of the program, which has a separate exit code from a refusal. */
 async function start(job: Job) {
   const step = prepareStep({ github, ...job });
   let printed = "";
@@ -61,7 +61,7 @@ describe("an actor", () => {
     ["schedule", undefined, by("rita")],
     ["push", "no json", by("")],
     ["workflow_dispatch", undefined, by("rita")],
-  ])("who may write starts it by %s", async (name, payload, env) => {
+  ])("with write permission starts it by %s", async (name, payload, env) => {
     const told = await start({ event: { name, payload }, env });
     expect(told, told.printed).toMatchObject({ code: 42, isBegun: true });
   });
@@ -107,7 +107,7 @@ describe("an actor", () => {
     ["pull_request", "null", by("maria"), /not a JSON object/],
     ["", PULL, by("rita"), /without a name/],
     ["Push", PULL, by("rita"), /no write access/],
-  ])("who may not, or whom nobody knows, does not: %s %j %j", async (name, payload, env, why) => {
+  ])("without write permission, or unknown, does not: %s %j %j", async (name, payload, env, why) => {
     const told = await start({ event: { name, payload }, env });
     expect(told).toMatchObject({ code: 3, isBegun: false });
     expect(told.printed).toMatch(why);
@@ -119,19 +119,19 @@ describe("an actor", () => {
   it.each([
     ["nested too deep", () => `{"a":${"[".repeat(100_000)}`, /not a JSON object/],
     ["larger than any", () => `{"a":"${"x".repeat(26 * 2 ** 20)}"}`, /too large/],
-  ])("is nobody where the event is %s", async (_what, payload, why) => {
+  ])("is unknown if the event is %s", async (_what, payload, why) => {
     const { code, printed } = await start({ event: { name: "pull_request", payload: payload() } });
     expect(code).toBe(3);
     expect(printed).toMatch(why);
   });
 
-  it("is nobody where the event is missing", async () => {
+  it("is unknown if the event is missing", async () => {
     const { code, printed } = await start({ event: { name: "pull_request" } });
     expect(code).toBe(3);
     expect(printed).toContain("the event cannot be read");
   });
 
-  it("is refused where GitHub cannot be asked, or the token is none", async () => {
+  it("is refused if GitHub does not answer, or the token is invalid", async () => {
     const event = { name: "pull_request", payload: PULL };
     const unreachable = await start({ event, env: { GITHUB_API_URL: "http://127.0.0.1:1" } });
     expect(unreachable).toMatchObject({ code: 3, isBegun: false });
@@ -143,7 +143,7 @@ describe("an actor", () => {
     });
   });
 
-  it("passes by name where allow-actors says so, and nobody else with them", async () => {
+  it("may start it by name if allow-actors lists it, and no other actor may", async () => {
     const event = { name: "pull_request", payload: PULL };
     const inputs = { workflow: "w.yml", "allow-actors": " Dependabot[bot],\nrita\n" };
     expect(await start({ event, inputs, env: by("dependabot[bot]", "Rita") })).toMatchObject({ code: 42 });
@@ -152,7 +152,7 @@ describe("an actor", () => {
     expect(await start({ event, inputs, env: by("dependabot") })).toMatchObject({ code: 3 });
   });
 
-  it("is asked for once, by a name that leads nowhere else, with the token that is masked before", async () => {
+  it("is looked up once, by an escaped name, with a token that is masked before", async () => {
     const { printed } = await start({ event: { name: "pull_request", payload: PULL }, env: by("app[bot]") });
     expect(github.requests.map(({ url }) => url)).toEqual(["/repos/acme/shop/collaborators/app%5Bbot%5D/permission"]);
     expect(printed.startsWith(`::add-mask::${TOKEN}\n`)).toBe(true);

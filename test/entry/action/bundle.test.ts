@@ -15,14 +15,14 @@ import { FLOW, RUN, readOutputs, runStep, type Told } from "./step.ts";
 const ROOT = join(import.meta.dirname, "..", "..", "..");
 
 let folder: string;
-/** What the step of a commit without the built action left. The folder that it built is the one that the other tests use. */
+/** The result of the step in a commit without the built action. The other tests use the folder that it built. */
 let fromSource: Told;
 beforeAll(async () => {
   folder = makeProject({ ".git": "", "parts/of-an-earlier-build.js": "" });
   fromSource = await runStep(ROOT, { path: makeTools(folder) });
 }, 120_000);
 
-/** Programs in place of npm, which would fetch packages, and of mktemp: the build finds the installed packages. */
+/** Replacements for npm, which would fetch packages, and for mktemp: the build finds the installed packages. */
 function makeTools(built: string): string {
   const tools = makeProject({
     npm: `#!/bin/sh\n[ "$1" = ci ] && echo "npm $*" && exit 0\n[ "$1 $2 $3 $4" = "run --silent build:action --" ] || exit 9\nexec node scripts/build-action.mjs "$5"\n`,
@@ -39,7 +39,7 @@ async function buildAction(): Promise<string> {
 }
 
 describe("an action without its build", () => {
-  it("builds it from source, says so, and then runs", () => {
+  it("builds it from source, reports that, and then runs", () => {
     expect(fromSource.code, fromSource.stderr).toBe(0);
     expect(fromSource.stdout).toMatch(
       /^This commit has no built action\. Building it from source takes about 30 seconds\.\nnpm ci --include=dev --ignore-scripts /,
@@ -86,7 +86,7 @@ describe("the built action", () => {
     expect(readFileSync(join(told.cwd, "runs", `${told.outputs["run-id"]}.jsonl`), "utf8")).toContain('"done"');
   });
 
-  it("brings the built-in skills and what modules import, where nothing is installed around it", async () => {
+  it("contains the built-in skills and the modules' imports, with nothing installed around it", async () => {
     const flow = { ...FLOW, nodes: { a: { name: "A", instruction: "Look.", skills: ["logs", "pager"] } } };
     const calls = [
       { tool: "logs_search", input: { files: "*.log", contains: "ERROR" } },

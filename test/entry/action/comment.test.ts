@@ -5,7 +5,7 @@ import { makeProject } from "../../cli/program.ts";
 import { hostileText } from "../../reports/hostile-text.ts";
 import { commitAll, FLOW, type GitHub, RUN, startGitHub, stepHere } from "./step.ts";
 
-/** One comment a workflow, which says what has changed since the run before. */
+/** One comment per workflow, which lists what has changed since the previous run. */
 
 const facts: Facts = {
   schema: "skillflow.comment/1",
@@ -19,7 +19,7 @@ const text = (more: object = {}) =>
   commentText({ workflow: "w.yml", facts, before: undefined, summary: "## fine\n", address: undefined, ...more });
 
 describe("the text of a comment", () => {
-  it("bears the mark of its workflow alone, and gives its facts back", () => {
+  it("has the mark of its workflow alone, and its facts can be read back", () => {
     expect(bearsMark(text(), "w.yml")).toBe(true);
     expect(bearsMark(text(), "other.yml")).toBe(false);
     expect(bearsMark(`> ${text()}`, "w.yml")).toBe(false);
@@ -27,7 +27,7 @@ describe("the text of a comment", () => {
     expect(factsIn(text().replaceAll("\n", "\r\n"))).toEqual(facts);
   });
 
-  it("says what has changed since the run before, and what has not", () => {
+  it("lists what has changed since the previous run, and what has not", () => {
     const before = { ...facts, run: "r0", verdict: "noise", costUsd: 0.001, route: ["gather"] };
     const rows = text({ before })
       .split("\n")
@@ -51,26 +51,26 @@ describe("the text of a comment", () => {
     ["a cost below nothing", { ...facts, costUsd: -1 }],
     ["a verdict that is a book", { ...facts, verdict: "x".repeat(301) }],
     ["no object", null],
-  ])("is not believed with %s", (_what, forged) => {
+  ])("is ignored with %s", (_what, forged) => {
     const block = `<!-- skillflow-facts ${Buffer.from(JSON.stringify(forged)).toString("base64")} -->`;
     expect(factsIn(text().replace(/<!-- skillflow-facts.*/, block))).toBeUndefined();
   });
 
-  it("is not believed with a block in another place or form", () => {
+  it("is ignored with a block in another place or form", () => {
     const [mark = "", block = ""] = text().split("\n");
     for (const body of ["", mark, block, `${mark}\n\n${block}`, `${mark}\n ${block}`, `${mark}\n${block} x`]) {
       expect(factsIn(body)).toBeUndefined();
     }
   });
 
-  it("stays below what GitHub takes, says so where it is cut, and is whole at its lines", () => {
+  it("stays below GitHub's limit, has a note if it is cut, and is cut between lines", () => {
     const cut = text({ summary: "ünïcödé 😀 line\n".repeat(20_000), address: "https://github.com/a/b/actions/runs/1" });
     expect(cut.length).toBeLessThan(65_536);
     expect(cut).toContain("Truncated: GitHub");
     expect(cut).toMatch(/line\n\n\[The job with this result\]\(https:\/\/github\.com\/a\/b\/actions\/runs\/1\)\n$/);
   });
 
-  it("holds no live text of a model or of the facts, whatever they say", () => {
+  it("contains no active text of a model or of the facts, whatever they contain", () => {
     fc.assert(
       fc.property(hostileText, hostileText, (verdict, node) => {
         const told = factsOf({
@@ -112,7 +112,7 @@ describe("the comment of a pull request", () => {
       ...more,
     });
 
-  it("is written by the first run, and written anew by the next with what has changed", async () => {
+  it("is created by the first run, and updated by the next with what has changed", async () => {
     github = await startGitHub({ roles: { maria: "write" } });
     const first = await run("noise");
     expect(first.code, first.stderr).toBe(0);
@@ -124,7 +124,7 @@ describe("the comment of a pull request", () => {
     expect(github.comments[0]?.body).toContain("| Verdict | noise | **incident** |");
   });
 
-  it("is never a stranger's copy of ours, and what they forged is not compared with", async () => {
+  it("is never an untrusted copy of it, and forged facts are not compared with", async () => {
     const forged = text({ facts: { ...facts, verdict: "forged" } });
     const others = Array.from({ length: 120 }, (_, id) => ({ id: id + 1, user: { login: "mallory" }, body: forged }));
     const gone = { id: 900, user: null, body: forged };
@@ -137,14 +137,14 @@ describe("the comment of a pull request", () => {
     expect(github.comments.slice(0, -1).every(({ body }) => body === forged)).toBe(true);
   });
 
-  it("belongs to an App or a person whose token it is", async () => {
+  it("belongs to the App or the user of the token", async () => {
     github = await startGitHub({ roles: { maria: "write" }, viewer: "triage-app[bot]" });
     await run("noise");
     await run("incident");
     expect(github.comments).toHaveLength(1);
   });
 
-  it("that cannot be written fails the step, with what it needs, and leaves the run's outputs", async () => {
+  it("that cannot be written fails the step, with the missing permission, and leaves the run's outputs", async () => {
     github = await startGitHub({ roles: { maria: "write" }, mayComment: false });
     const told = await run("incident");
     expect(told.code).toBe(4);
@@ -152,7 +152,7 @@ describe("the comment of a pull request", () => {
     expect(told.outputs).toMatchObject({ status: "succeeded", verdict: "incident" });
   });
 
-  it("is not written for what did not run, nor where there is no pull request", async () => {
+  it("is not written for what did not run, nor without a pull request", async () => {
     github = await startGitHub({ roles: { maria: "write" } });
     expect((await run("x", { inputs: { ...RUN, workflow: "no.yml", comment: "true" } })).code).toBe(2);
     expect((await run("x", { event: { name: "push", payload: {} } })).code).toBe(0);

@@ -128,8 +128,8 @@ async function start(inputs: Readonly<Record<string, string>>, more: Readonly<Re
 const call = { key: "k", purpose: "work", node: "a", model: "m", signal: new AbortController().signal } as never;
 const prompt = { text: "Hi", turns: [], tools: [] } as never;
 
-describe("a key by federation", () => {
-  it("is exchanged for the job's identity, and stands for Anthropic's variable", async () => {
+describe("a key from federation", () => {
+  it("is exchanged for the job's identity, and set as Anthropic's variable", async () => {
     const { code, env, printed, keys } = await start(RULE);
     expect(code, printed).toBe(42);
     expect(env).toMatchObject({ ANTHROPIC_API_KEY: "sk-ant-oat01-canary-1" });
@@ -137,14 +137,14 @@ describe("a key by federation", () => {
     expect(issued).toBe(1);
   });
 
-  it("is OpenAI's beside it, each with an identity of its own", async () => {
+  it("can be OpenAI's in addition, each with a separate identity", async () => {
     const workspace = { "anthropic-workspace": "wrkspc_01" };
     const { code, env, printed } = await start({ ...RULE, ...workspace, ...PROVIDER });
     expect(code, printed).toBe(42);
     expect(env).toMatchObject({ ANTHROPIC_API_KEY: "sk-ant-oat01-canary-1", OPENAI_API_KEY: "eyJ-canary-2" });
   });
 
-  it("is masked before anything else is printed, as is the identity, and the runner's own token has a name that nothing reads", async () => {
+  it("is masked before anything else is printed, as is the identity, and the runner's own token gets a name that no program reads", async () => {
     const { printed, env } = await start(RULE);
     const [, ...masks] = printed.trimEnd().split("\n");
     expect(masks).toEqual([`::add-mask::${jwt(1, "https://api.anthropic.com")}`, "::add-mask::sk-ant-oat01-canary-1"]);
@@ -153,7 +153,7 @@ describe("a key by federation", () => {
     expect(Object.keys(env).filter((name) => /^INPUT_|^ACTIONS_ID/.test(name))).toEqual([]);
   });
 
-  it("is what the models of both send, in the header that their APIs take it in", async () => {
+  it("is sent by the models of both vendors in the header of their APIs", async () => {
     const { keys } = await start({ ...RULE, ...PROVIDER });
     const openai = openaiModel({ apiKey: "old", shortLived: keys?.openai, baseURL: `${service.url}/openai` } as never);
     expect(await openai.reply(prompt, call)).toMatchObject({ parts: [{ text: "hello" }] });
@@ -162,10 +162,10 @@ describe("a key by federation", () => {
     expect(await anthropic.reply(prompt, call)).toMatchObject({ parts: [{ text: "hello" }] });
   });
 
-  it("is renewed before it ends, by one exchange for all who wait, and masked again", async () => {
+  it("is renewed before it expires, by one exchange for all waiting calls, and masked again", async () => {
     lifetime = 0.001;
     const { keys } = await start(RULE);
-    // What an exchange without a lifetime gives is taken for minutes, so this one is asked for once.
+    // An exchange without a lifetime is valid for minutes, so this one is requested once.
     lifetime = undefined;
     await expect.poll(async () => await keys?.anthropic?.()).toBe("sk-ant-oat01-canary-2");
     expect(await Promise.all([keys?.anthropic?.(), keys?.anthropic?.()])).toEqual(
@@ -174,7 +174,7 @@ describe("a key by federation", () => {
     expect(issued).toBe(2);
   });
 
-  it("that a model's service quotes is left out of what is said", async () => {
+  it("that a model's service quotes is removed from messages", async () => {
     const { keys } = await start(RULE);
     spent.add("another");
     const anthropic = anthropicModel({ apiKey: "old", shortLived: keys?.anthropic, baseURL: service.url } as never);
@@ -184,7 +184,7 @@ describe("a key by federation", () => {
   });
 });
 
-it("each key of a run that outlives one is left out of what is recorded, though the model quotes it", async () => {
+it("each key of a run that outlives one is removed from the record, even if the model quotes it", async () => {
   const echo = await startLoopback(({ headers }, response) => {
     const text = `I was asked with ${headers.authorization}`;
     sendJson(response, 200, { content: [{ type: "text", text }], stop_reason: "end_turn", usage: {} });
@@ -220,7 +220,7 @@ describe("without a key", () => {
     [{ "anthropic-organization": "x" }, {}, 2, /needs anthropic-federation-rule/],
     [{ "openai-federation": "idp_01" }, {}, 2, /needs openai-service-account/],
     [{ "openai-service-account": "sa_01" }, {}, 2, /needs openai-federation/],
-  ] as const)("%j %j nothing runs, and it says why", async (inputs, env, exitCode, why) => {
+  ] as const)("%j %j nothing runs, and the reason is printed", async (inputs, env, exitCode, why) => {
     const { code, printed, outputs } = await start(inputs, env);
     expect(code).toBe(exitCode);
     expect(printed).toMatch(why);

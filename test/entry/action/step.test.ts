@@ -13,7 +13,7 @@ beforeEach(async () => {
 afterEach(() => github.close());
 
 describe("a step", () => {
-  it("asks no model for whoever may not write, and fails with outputs", async () => {
+  it("calls no model for an actor without write permission, and fails with outputs", async () => {
     const payload = { pull_request: { number: 7 } };
     const env = { GITHUB_ACTOR: "mallory" };
     const told = await stepHere({ event: { name: "pull_request", payload }, env, github });
@@ -23,7 +23,7 @@ describe("a step", () => {
     expect(told.stdout).toBe("");
   });
 
-  it("hides its tokens before all else, and leaves them out of what is recorded, though the model knows them", async () => {
+  it("masks its tokens before anything else, and removes them from the record, even if the model knows them", async () => {
     const identity = "canaryOfTheRunnersIdentity0123456789";
     const said = {
       replies: [{ text: `the tokens are ${TOKEN}, ${Buffer.from(TOKEN).toString("base64")}, ${identity}` }],
@@ -40,7 +40,7 @@ describe("a step", () => {
     expect(left[0]).toContain("[redacted:");
   });
 
-  it("takes the workflow from the base of a pull request, though the head is checked out", async () => {
+  it("uses the workflow of a pull request's base, even if the head is checked out", async () => {
     const cwd = makeProject(FILES);
     const sha = commitAll(cwd);
     writeFileSync(join(cwd, "w.yml"), JSON.stringify({ ...FLOW, nodes: { a: { name: "EVIL", instruction: "EVIL" } } }));
@@ -76,7 +76,7 @@ describe("a step", () => {
     [{ ...RUN, input: "[1]" }, 2, /input/],
     [{ ...RUN, model: "" }, 3, /name one: model: openai-compatible:NAME/],
     [{ ...RUN, args: "--engine dbos" }, 3, /args: --database-url postgres:/],
-  ])("that is told %j is refused, with its reason", async (inputs, exitCode, why) => {
+  ])("with the inputs %j is refused, with the reason", async (inputs, exitCode, why) => {
     const told = await stepHere({ inputs });
     expect(told.code, told.stderr).toBe(exitCode);
     expect(told.stderr).toMatch(why);
@@ -85,14 +85,14 @@ describe("a step", () => {
     expect(told.stderr).not.toMatch(/^\s*::error::mine/m);
   });
 
-  it("says that it was refused, though nobody can write down why", async () => {
+  it("reports a refusal even if the summary cannot be written", async () => {
     const env = { GITHUB_STEP_SUMMARY: "/nowhere/summary" };
     const told = await stepHere({ inputs: {}, env });
     expect(told.code).toBe(2);
     expect(told.stderr).toMatch(/exactly one of the inputs.*\/nowhere\/summary could not be written/s);
   });
 
-  it("puts no text of a model into an output of another name, a command or live markup", async () => {
+  it("writes no text of a model into another output, a command or active markup", async () => {
     const evil =
       "x\nplan-digest<<EOF\nforged\nEOF\n::set-output name=a::b\n<img src=https://evil.example/p> @acme/team";
     const flow = { ...FLOW, verdict: "a.summary", nodes: { a: { name: evil, instruction: "Say it." } } };
@@ -104,7 +104,7 @@ describe("a step", () => {
     expect(told.summary).not.toMatch(/(?<!`)@acme/);
   });
 
-  it("tells a failure at the line of its node", async () => {
+  it("reports a failure at the line of its node", async () => {
     const cwd = makeProject({
       "w.yml": "id: w\nname: W\nentry: a\nnodes:\n  a:\n    name: A\n    instruction: Say it.\nedges: []\n",
       "s.json": { replies: [] },

@@ -8,7 +8,7 @@ import { type Loopback, sendJson, startLoopback } from "../../../src/testing.ts"
 import { runHere } from "../../cli/in-process.ts";
 import { makeProject, runAt } from "../../cli/program.ts";
 
-/** A step of a job, as the runner starts it: inputs and files by variables, and a GitHub on this machine. */
+/** A step of a job, as the runner starts it: inputs and files in variables, and a GitHub on this machine. */
 
 export const TOKEN = "ghs_canaryOfTheJob0123456789";
 
@@ -33,13 +33,13 @@ export interface Told {
   readonly cwd: string;
 }
 
-/** Runs git in a project, as somebody. */
+/** Runs git in a project, with an author. */
 export function git(cwd: string, ...args: string[]): string {
   const who = ["-c", "user.name=t", "-c", "user.email=t@example.com", "-c", "commit.gpgsign=false"];
   return execFileSync("git", [...who, ...args], { cwd, encoding: "utf8", env: { PATH: process.env.PATH } }).trim();
 }
 
-/** A project in a repository, with one commit; gives its id. */
+/** A project in a repository, with one commit. Returns the commit's id. */
 export function commitAll(cwd: string): string {
   git(cwd, "init", "-q", "-b", "main");
   git(cwd, "add", "-A");
@@ -140,7 +140,7 @@ export async function stepHere(job: Job): Promise<Told> {
   return { code, ...shown, cwd, ...left() };
 }
 
-/** As the runner reads GITHUB_OUTPUT: a name that is given twice counts as it stands last. */
+/** Parses GITHUB_OUTPUT as the runner does: the last value of a repeated name applies. */
 export function readOutputs(text: string): Record<string, string> {
   const found = text.matchAll(/^([\w-]+)<<(\S+)\n([\s\S]*?)\n?\2\n/gm);
   return Object.fromEntries([...found].map(([, name = "", , value = ""]) => [name, value]));
@@ -157,7 +157,7 @@ interface Remark {
 }
 
 interface Known {
-  /** What each may do, by name in lower case: a permission, an answer's body, or another status. */
+  /** The permission of each actor, by name in lower case: a permission, an answer's body, or another status. */
   readonly roles?: Readonly<Record<string, string | number | object>>;
   readonly viewer?: string;
   readonly comments?: readonly Remark[];
@@ -165,7 +165,7 @@ interface Known {
   readonly mayComment?: boolean;
 }
 
-/** What a step uses of GitHub's API, as published. */
+/** The parts of GitHub's API that a step uses, as published. */
 export async function startGitHub({
   roles = {},
   viewer = "github-actions[bot]",

@@ -13,10 +13,10 @@ it.each<[string, string[]]>([
   ["one \\\n two a\\\nb", ["one", "two", "ab"]],
   ["$HOME `id` $(id) * ~ ${{ x }} a;b|c&", ["$HOME", "`id`", "$(id)", "*", "~", "${{", "x", "}}", "a;b|c&"]],
   ["'$HOME'", ["$HOME"]],
-])("args %j are the words that a shell would make of them, with nothing expanded", (text, words) => {
+])("args %j are split into the words that a shell would produce, with nothing expanded", (text, words) => {
   expect(splitWords(text)).toEqual(words);
 });
 
-it.each(["'a", 'b "c', "d\\"])("args that do not end, as %s, are refused", (text) => {
+it.each(["'a", 'b "c', "d\\"])("unterminated args, as in %s, are refused", (text) => {
   expect(() => splitWords(text)).toThrow(/not closed/);
 });

@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import { runHere } from "../../cli/in-process.ts";
 import { makeProject } from "../../cli/program.ts";
 
-/** What the library tells is what the command line prints. */
+/** The library returns what the command line prints. */
 
 const SKILLS = {
   "skills/notes/SKILL.md":
@@ -17,7 +17,7 @@ async function printed(cwd: string, ...args: string[]) {
   return JSON.parse(stdout) as Record<string, unknown>;
 }
 
-it("validate gives the diagnostics of validate --json, of a sound document and of a broken one", async () => {
+it("validate returns the diagnostics of validate --json, for a valid document and an invalid one", async () => {
   for (const text of [FLOW, FLOW.replace("entry: a", "entry: b"), "nodes: ["]) {
     const cwd = makeProject({ "flow.yml": text, ...SKILLS });
     const project = await openProject({ directory: cwd, env: { HOME: cwd } });
@@ -27,10 +27,10 @@ it("validate gives the diagnostics of validate --json, of a sound document and o
   }
 });
 
-it("skills gives the rows of doctor --json", async () => {
+it("skills returns the rows of doctor --json", async () => {
   const cwd = makeProject(SKILLS);
   const project = await openProject({ directory: cwd, env: { HOME: cwd } });
   const { skills } = (await printed(cwd, "doctor")) as { skills: { id: string }[] };
-  // The installation that the tests print from has one skill more.
+  // The tests' installation has one extra skill.
   expect(await project.skills()).toEqual(skills.filter(({ id }) => id !== "desk"));
 });

@@ -5,7 +5,10 @@ import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type Installed, installPacked } from "../../harness/packed-package.ts";
 
-/** The packed package in an empty project: what the pages show of the library compiles there, runs, and ends by itself. */
+/**
+ * The packed package in an empty project: the documented examples of the library compile there, run, and exit by
+ * themselves.
+ */
 
 const ROOT = join(import.meta.dirname, "..", "..", "..");
 const execute = promisify(execFile);
@@ -16,7 +19,7 @@ function examplesOf(page: string): string[] {
   return blocks.filter((code) => !code.includes("export default"));
 }
 
-/** What each example of docs/library.md prints, in its order. */
+/** The output of each example of docs/library.md, in order. */
 const PRINTED = [
   /workflow:end\nsucceeded 0 \{ summary: 'The checkout is down.' \} 1\n$/,
   /^succeeded \[ 'shop: please look \(with a token\)' \]\n$/,
@@ -58,7 +61,7 @@ beforeAll(async () => {
   };
   writeFileSync(join(examples, "package.json"), JSON.stringify({ type: "module" }));
   writeFileSync(join(examples, "tsconfig.json"), JSON.stringify({ compilerOptions, include: ["*.ts"] }));
-  // A finding is printed on the output, which says more than that tsc failed.
+  // tsc prints findings to stdout, which explain more than its exit code.
   const tsc = join(ROOT, "node_modules", ".bin", "tsc");
   const found = await execute(tsc, ["--singleThreaded"], { cwd: examples }).catch((error) => error);
   expect(found.stdout).toBe("");
@@ -67,13 +70,13 @@ beforeAll(async () => {
 afterAll(() => installed.remove());
 
 describe("the examples", () => {
-  it("are as many as is known what they print", () => {
+  it("are as many as the expected outputs", () => {
     expect(pages["docs/library.md"]).toHaveLength(PRINTED.length);
     expect(pages["README.md"].length).toBeGreaterThan(0);
   });
 
   it.each(named.map(({ name }, index) => [name, PRINTED[index] ?? /./] as const))(
-    "of %s run as they stand, and end by themselves",
+    "of %s run as written, and exit by themselves",
     async (name, printed) => {
       const env = { PATH: process.env.PATH, HOME: examples };
       const { stdout, stderr } = await execute(process.execPath, [`${name}.js`], { cwd: examples, env });

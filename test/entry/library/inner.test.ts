@@ -32,7 +32,7 @@ async function problems(files: Readonly<Record<string, unknown>>, document: stri
 }
 
 describe("a workflow object", () => {
-  it("runs the workflow that its map holds", async () => {
+  it("runs the inline workflow of its map", async () => {
     const flow: Workflow = {
       id: "many",
       name: "Many",
@@ -68,7 +68,7 @@ describe("a workflow object", () => {
 });
 
 describe("a file that a node runs", () => {
-  it("is looked for beside its document", async () => {
+  it("is resolved relative to its document", async () => {
     expect(
       await problems({ "flows/outer.yml": calling("./in.yml"), "flows/in.yml": one("in") }, "flows/outer.yml"),
     ).toEqual([]);
@@ -86,7 +86,7 @@ describe("a file that a node runs", () => {
     expect(await problems({ "outer.yml": twice, "in.yml": one("in") })).toEqual([]);
   });
 
-  it("lies inside the project, links followed", async () => {
+  it("is inside the project, with links resolved", async () => {
     const directory = makeProject({
       "far/in.yml": one("in"),
       "near/.git/HEAD": "",
@@ -102,14 +102,14 @@ describe("a file that a node runs", () => {
     expect(linked.map(({ message }) => message)).toEqual(["./in.yml is outside the project"]);
   });
 
-  it("does not run itself, nor by way of another", async () => {
+  it("does not run itself, also not through another", async () => {
     expect(await problems({ "outer.yml": calling("./outer.yml") })).toEqual(["./outer.yml runs itself"]);
     expect(await problems({ "outer.yml": calling("./in.yml"), "in.yml": calling("./outer.yml", "in") })).toEqual([
       "./outer.yml runs itself",
     ]);
   });
 
-  it("is at most the eighth, the outermost counted", async () => {
+  it("is at most eight levels deep, the outermost included", async () => {
     const chain = (deep: number) =>
       Object.fromEntries(
         Array.from({ length: deep }, (_, index) => {
@@ -121,7 +121,7 @@ describe("a file that a node runs", () => {
     expect(await problems(chain(9))).toEqual(["workflows are nested more than 8 deep"]);
   });
 
-  it("that is broken is told with its own file and line", async () => {
+  it("that is invalid is reported with its own file and line", async () => {
     const broken = [
       "id: in",
       "name: In",
@@ -135,7 +135,7 @@ describe("a file that a node runs", () => {
     expect(found.find(({ code }) => code === "MISSING_ENTRY")).toMatchObject({ file: "in.yml", line: 3 });
   });
 
-  it("that many run is read in time in proportion", async () => {
+  it("that many nodes run is read in linear time", async () => {
     const wide = (next: string, id: string): Workflow => {
       const ids = Array.from({ length: 20 }, (_, index) => `n${index}`);
       return {
@@ -155,7 +155,7 @@ describe("a file that a node runs", () => {
     expect((await problems(files))[0]).toMatch(/more than 1000 workflows/);
   });
 
-  it("is pinned when the run begins: an edit changes nothing of a run that goes on", async () => {
+  it("is pinned when the run starts: an edit does not change a run that resumes", async () => {
     const two: Workflow = {
       ...one("in"),
       nodes: { look: node("look"), tell: node("tell") },

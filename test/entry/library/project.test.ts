@@ -63,7 +63,7 @@ function pagerInto(paged: Paged[], parts: Partial<Skill> = {}): Skill {
   });
 }
 
-/** A project of its own, with a pager and a model that pages. */
+/** A separate project, with a pager and a model that pages. */
 async function openPaging(options: ProjectOptions = {}) {
   const paged: Paged[] = [];
   const directory = makeProject();
@@ -87,7 +87,7 @@ async function collect(run: AsyncIterable<RunEvent>): Promise<RunEvent[]> {
   return events;
 }
 
-/** What a promise rejects with. */
+/** Returns the error that a promise rejects with. */
 async function failure(promise: Promise<unknown>): Promise<SkillflowError> {
   const error = await promise.then(
     () => undefined,
@@ -100,7 +100,7 @@ async function failure(promise: Promise<unknown>): Promise<SkillflowError> {
 const anyModel = (reply: Model["reply"]): Record<string, Model> => ({ acme: { provider: "acme", reply } });
 
 describe("a run from code", () => {
-  it("carries a workflow object out with a skill, a model and a store of one's own", async () => {
+  it("executes a workflow object with a custom skill, model and store", async () => {
     const { project, paged, directory } = await openPaging();
     const run = project.run(FLOW, SETTINGS);
     expect("then" in run).toBe(false);
@@ -118,7 +118,7 @@ describe("a run from code", () => {
     expect(readdirSync(directory)).toEqual([]);
   });
 
-  it("carries out a file too, and keeps its runs below the directory", async () => {
+  it("executes a file too, and stores its runs below the directory", async () => {
     const directory = makeProject({ "flow.yml": JSON.stringify(FLOW) });
     const { project } = await openPaging({ directory, store: undefined } as ProjectOptions);
     const run = project.run("flow.yml", SETTINGS);
@@ -136,7 +136,7 @@ describe("a run from code", () => {
     expect(await collect(run)).toEqual(one);
   });
 
-  it("goes on when a reader leaves, and no reader sees what another one changed", async () => {
+  it("continues when a reader leaves, and readers do not see each other's changes", async () => {
     const { project } = await openPaging();
     const run = project.run(FLOW, SETTINGS);
     for await (const _event of run) break;
@@ -150,7 +150,7 @@ describe("a run from code", () => {
     expect(watched.events).toEqual(await collect(again));
   });
 
-  it("rejects, with one and the same error, where nothing ran", async () => {
+  it("rejects with the same error in each place if nothing ran", async () => {
     const { project } = await openPaging();
     const wrongs = [
       [project.run({ ...FLOW, entry: "nowhere" }, SETTINGS), "workflow.invalid", 2],
@@ -172,7 +172,7 @@ describe("a run from code", () => {
     expect((await failure(result)).diagnostics[0]).toMatchObject({ code: "MISSING_ENTRY", field: "entry" });
   });
 
-  it("resolves as interrupted when it is stopped, and records nothing when that was before it began", async () => {
+  it("resolves as interrupted when it is stopped, and records nothing if that was before its start", async () => {
     const store = memoryStore();
     const stop = new AbortController();
     const { project } = await openPaging({
@@ -196,7 +196,7 @@ describe("a run from code", () => {
     expect(await store.list()).toEqual([await run.id]);
   });
 
-  it("is stopped together with all that share its signal, however many, without a warning of Node.js", async () => {
+  it("is stopped together with all runs that share its signal, without a warning of Node.js", async () => {
     const warnings: Error[] = [];
     const note = (warning: Error) => void warnings.push(warning);
     process.on("warning", note);
@@ -211,7 +211,7 @@ describe("a run from code", () => {
     expect(warnings).toEqual([]);
   });
 
-  it("ends a call that is under way when it is stopped", async () => {
+  it("ends a call that is in progress when it is stopped", async () => {
     const stop = new AbortController();
     const stuck = pagerInto([], {
       config: {},
@@ -229,7 +229,7 @@ describe("a run from code", () => {
     expect([status, error?.message]).toEqual(["interrupted", "interrupted (enough)"]);
   });
 
-  it("is as it was when it was begun, whatever becomes of what it was given", async () => {
+  it("does not change with later changes to its arguments", async () => {
     const { project } = await openPaging();
     const flow = structuredClone(FLOW);
     const input = { service: "shop" };
@@ -242,7 +242,7 @@ describe("a run from code", () => {
     expect((await other.result).status).toBe("succeeded");
   });
 
-  it("is held by no limit, store or model of its own that fails", async () => {
+  it("is not blocked by a failing custom limit, store or model", async () => {
     const rows: [Partial<ProjectOptions>, string, number][] = [
       [{ models: anyModel(() => Promise.reject(new TypeError("boom"))) }, "model.rejected", 4],
       [
@@ -267,7 +267,7 @@ describe("a run from code", () => {
     expect([late.status, late.exitCode]).toEqual(["stopped", 5]);
   });
 
-  it("tells of a store that fails: nothing ran before it was opened, and it is broken off after", async () => {
+  it("reports a failing store: nothing runs if it cannot be opened, and the run is aborted later", async () => {
     const broken: Store = {
       ...memoryStore(),
       create: () => Promise.reject(new Error("no room")),
@@ -291,7 +291,7 @@ describe("a run from code", () => {
     expect((await collect(run)).length).toBeGreaterThan(0);
   });
 
-  it("goes no further with a store that records nothing, and says what it lacks", async () => {
+  it("stops with a store that records nothing, and names what it lacks", async () => {
     const journals: [journal: unknown, message: string][] = [
       [undefined, "the store: it returned no journal"],
       [{}, "the store: it returned no journal"],
@@ -315,7 +315,7 @@ describe("a run from code", () => {
     expect((await failure((await openPaging({ store })).project.resume("1").result)).code).toBe("store.failed");
   });
 
-  it("changes nothing that it goes by when a model makes the prompt its own", async () => {
+  it("is not affected by a model that changes the prompt", async () => {
     const pager = pagerInto([]);
     const [page] = structuredClone(pager.tools.map(({ input_schema }) => input_schema));
     const models = anyModel(async (prompt) => {
@@ -327,7 +327,7 @@ describe("a run from code", () => {
     expect(pager.tools[0]?.input_schema).toEqual(page);
   });
 
-  it("calls the handler of a tool that is made of a class", async () => {
+  it("calls the handler of a tool that is a class instance", async () => {
     class Page {
       readonly name = "page";
       readonly description = "Pages";
@@ -343,7 +343,7 @@ describe("a run from code", () => {
     expect(page.sent).toEqual(["down"]);
   });
 
-  it("lends its tools the blobs of a store that is made of classes", async () => {
+  it("gives its tools the blobs of a store that consists of class instances", async () => {
     const memory = memoryStore();
     const blobsOf = (run: string) => {
       const blobs = memory.blobs(run);
@@ -383,13 +383,13 @@ describe("a run from code", () => {
     expect(read).toEqual(["kept"]);
   });
 
-  it("gives each reader events of its own", async () => {
+  it("gives each reader separate events", async () => {
     const run = (await openPaging()).project.run(FLOW, SETTINGS);
     for await (const event of run) Object.assign(event, { type: "changed" });
     expect((await collect(run))[0]?.type).toBe("workflow:start");
   });
 
-  it("keeps the values of config out of the reason for which it is stopped, and the reason short", async () => {
+  it("removes the values of config from the reason for a stop, and shortens the reason", async () => {
     const reason = `token-of-the-pager ${"at length ".repeat(1000)}`;
     const stop = new AbortController();
     const { project } = await openPaging({ models: anyModel(() => new Promise(() => stop.abort(reason))) });
@@ -405,7 +405,7 @@ describe("a run from code", () => {
     expect(recorded?.reason.length).toBeLessThan(reason.length / 2);
   });
 
-  it("rejects whatever it is called with wrongly, and never throws", async () => {
+  it("rejects for every invalid argument, and never throws", async () => {
     const { project } = await openPaging();
     const calls = [
       () => project.run(FLOW, { ...SETTINGS, signal: {} as AbortSignal }),
@@ -423,21 +423,21 @@ describe("a run from code", () => {
     for (const call of calls) expect((await failure(call().result)).exitCode, String(call)).toBe(2);
   });
 
-  it("does not tell a value of config in the error of a store that its report is looked for in", async () => {
+  it("removes a value of config from the error of a store that a report reads", async () => {
     const list = () => Promise.reject(new Error("no answer of redis://:token-of-the-pager@host"));
     const { project } = await openPaging({ store: { ...memoryStore(), list } });
     const { code, message } = await failure(project.report("latest", "md"));
     expect([code, message]).toEqual(["store.failed", "the store: no answer of redis://:[redacted:PAGER_TOKEN]@host"]);
   });
 
-  it("does not tell a value of config in the error that keeps it from beginning", async () => {
+  it("removes a value of config from the error that prevents its start", async () => {
     const { project } = await openPaging({ env: { SHOP_SECRET: "secret-of-the-shop" } });
     const error = await failure(project.run("token-of-the-pager/secret-of-the-shop.yml", SETTINGS).result);
     expect(error.message).toBe("[redacted:PAGER_TOKEN]/[redacted:SHOP_SECRET].yml cannot be run");
     expect(error.diagnostics[0]?.message).not.toMatch(/token-of|secret-of/);
   });
 
-  it("does not mind observers that throw", async () => {
+  it("ignores observers that throw", async () => {
     const { project } = await openPaging();
     const bad = {
       onEvent: () => {
@@ -448,7 +448,7 @@ describe("a run from code", () => {
     expect((await project.run(FLOW, { ...SETTINGS, observers: [bad] }).result).status).toBe("succeeded");
   });
 
-  it("tells observers what skills log, without the values of config", async () => {
+  it("passes the logs of skills to observers, without the values of config", async () => {
     const handler: Tool["handler"] = (_, { config, logger }) => {
       logger.debug("looking");
       logger.warn(`with ${config.PAGER_TOKEN}`);
@@ -465,7 +465,7 @@ describe("a run from code", () => {
     ]);
   });
 
-  it("names options, not flags, in the hints of what went wrong", async () => {
+  it("names options, not flags, in the hints of errors", async () => {
     const { project } = await openPaging();
     const hints = [
       (await failure(project.run(FLOW, { input: SETTINGS.input }).result)).hint,
@@ -480,7 +480,7 @@ describe("a run from code", () => {
     expect(hints.at(-1)).toBe("repeat a part of it with `from` NODE");
   });
 
-  it("names options, not flags, in what skills and workflows lack", async () => {
+  it("names options, not flags, in messages about missing parts of skills and workflows", async () => {
     const directory = makeProject({
       "skills/count/SKILL.md": "---\nname: count\ndescription: Counts\n---\nCount.",
       "skills/count/tools.json": [{ name: "count", description: "Counts.", script: "scripts/count.js" }],
@@ -493,7 +493,7 @@ describe("a run from code", () => {
     expect(await project.validate("script.yml")).toMatchObject([{ hint: "pass it to a run: `model` script:FILE" }]);
   });
 
-  it("keeps the values of config out of all that it tells", async () => {
+  it("removes the values of config from all results and events", async () => {
     const { project } = await openPaging({
       models: { acme: scriptedModel([{ text: "it is token-of-the-pager" }, { text: "told" }]) },
     });
@@ -505,7 +505,7 @@ describe("a run from code", () => {
 });
 
 describe("a recorded run", () => {
-  it("is replayed, reported and taken up from a store of one's own", async () => {
+  it("is replayed, reported and resumed from a custom store", async () => {
     const { project, paged } = await openPaging();
     const run = project.run(FLOW, SETTINGS);
     const { results } = await run.result;
@@ -520,7 +520,7 @@ describe("a recorded run", () => {
     expect([error.code, error.exitCode]).toEqual(["run.finished", 2]);
   });
 
-  it("goes on where it stopped, with another model", async () => {
+  it("continues where it stopped, with another model", async () => {
     const models = {
       silent: scriptedModel(REPLIES.slice(0, 2)),
       acme: scriptedModel([{ node: "tell", text: "told" }]),
@@ -536,7 +536,7 @@ describe("a recorded run", () => {
     expect(fresh.code).toBe("usage.invalid");
   });
 
-  it("goes on with what is left, and tells observers what it has lost", async () => {
+  it("resumes with the remaining skills, and observers get a warning about the missing ones", async () => {
     const store = memoryStore();
     const { project } = await openPaging({ store });
     const run = project.run(FLOW, { ...SETTINGS, limits: { max_steps: 1 } });
@@ -550,7 +550,7 @@ describe("a recorded run", () => {
     expect(warnings).toEqual(["pager has lost pager_page since the run started: PAGER_TOKEN is not set"]);
   });
 
-  it("that asks another thing on replay ends changed, unless that is allowed", async () => {
+  it("with a changed prompt on replay ends as changed, unless that is allowed", async () => {
     const directory = makeProject({ "flow.yml": JSON.stringify(FLOW) });
     const { project } = await openPaging({ directory });
     const run = project.run("flow.yml", SETTINGS);
@@ -570,7 +570,7 @@ describe("a recorded run", () => {
 });
 
 describe("a project", () => {
-  it("tells everything that is wrong with a workflow, and rejects for none of it", async () => {
+  it("reports everything that is wrong with a workflow, without rejecting", async () => {
     const { project, directory } = await openPaging();
     expect(await project.validate({ ...FLOW, writes: "plan" })).toEqual([]);
     expect(await project.validate(FLOW)).toMatchObject([{ code: "taint.write_held", field: "nodes.look" }]);
@@ -589,7 +589,7 @@ describe("a project", () => {
     }
   });
 
-  it("tells what each skill lacks", async () => {
+  it("reports what each skill lacks", async () => {
     const { project } = await openPaging({ config: {} });
     const states = await project.skills();
     const pager = states.find(({ id }) => id === "pager");
@@ -604,7 +604,7 @@ describe("a project", () => {
     expect(states.map(({ id }) => id)).toContain("logs");
   });
 
-  it("sets its own skills above those that are found, built-in ones too, and says so", async () => {
+  it("prefers its own skills to discovered ones, also built-in ones, and reports that", async () => {
     const directory = makeProject({
       "skills/pager/SKILL.md": "---\nname: pager\ndescription: found\n---\nShout.\n",
       ".skillflow.yml": "mcpServers: { pager: { url: 'https://example.com/mcp' } }\n",
@@ -634,7 +634,7 @@ describe("a project", () => {
     expect((await project.validate(FLOW)).map(({ code }) => code)).toContain("SKILL_SHADOWED");
   });
 
-  it("reads nothing of the process where environment and directory are given", async () => {
+  it("reads nothing of the process if environment and directory are given", async () => {
     const { project } = await openPaging({ env: {} });
     const configured = (await project.skills()).filter(({ state }) => state === "configured");
     expect(configured.map(({ id }) => id)).toEqual(["pager"]);
@@ -643,14 +643,14 @@ describe("a project", () => {
     expect((await other.run(FLOW, { input: SETTINGS.input }).result).status).toBe("succeeded");
   });
 
-  it("keeps its own skills on, whatever a config file disables", async () => {
+  it("keeps its own skills enabled, whatever a config file disables", async () => {
     const directory = makeProject({ ".skillflow.yml": "skills: { disabled: [pager, github] }\n" });
     const { project } = await openPaging({ directory });
     const reasons = new Map((await project.skills()).map(({ id, reason }) => [id, reason]));
     expect([reasons.get("pager"), reasons.get("github")]).toEqual([null, "disabled in .skillflow.yml"]);
   });
 
-  it("has its skills as they were when it was opened", async () => {
+  it("keeps its skills as they were when it was opened", async () => {
     const paged: Paged[] = [];
     const skill = pagerInto(paged) as { config: Record<string, unknown>; tools: Record<string, unknown>[] } & Skill;
     const { project } = await openPaging({ skills: [skill] });
@@ -662,14 +662,14 @@ describe("a project", () => {
     expect([status, paged]).toEqual(["succeeded", [{ text: "down", token: "token-of-the-pager" }]]);
   });
 
-  it("tells no value of config in what is wrong with a workflow", async () => {
+  it("removes values of config from findings about a workflow", async () => {
     const { project } = await openPaging();
     const found = await project.validate({ ...FLOW, entry: "token-of-the-pager" });
     expect(found.length).toBeGreaterThan(0);
     expect(JSON.stringify(found.map(({ message, hint }) => [message, hint]))).not.toContain("token-of-the-pager");
   });
 
-  it("blames the caller for options that cannot be read", async () => {
+  it("reports invalid options as an error of the caller", async () => {
     const { project } = await openPaging();
     const throwing = (key: string): object =>
       Object.defineProperty({}, key, { get: () => expect.fail("not to be read") });
@@ -680,7 +680,7 @@ describe("a project", () => {
     expect((await failure(project.replay("latest", throwing("tools")).result)).code).toBe("usage.invalid");
   });
 
-  it("blames the caller for arguments of another type", async () => {
+  it("reports arguments of another type as an error of the caller", async () => {
     const { project } = await openPaging();
     await project.run(FLOW, SETTINGS).result;
     const text = "op-1=applied" as never;
@@ -699,14 +699,14 @@ describe("a project", () => {
     ]);
   });
 
-  it("stands beside another in one process, each with its own skills, config and runs", async () => {
+  it("works next to another in one process, each with its own skills, config and runs", async () => {
     const [one, two] = await Promise.all([openPaging(), openPaging({ config: { PAGER_TOKEN: "another-token" } })]);
     const runs = [one, two].map(({ project }) => project.run(FLOW, SETTINGS));
     expect(await Promise.all(runs.map(async (run) => (await run.result).status))).toEqual(["succeeded", "succeeded"]);
     expect([one.paged, two.paged].map(([call]) => call?.token)).toEqual(["token-of-the-pager", "another-token"]);
   });
 
-  it("opens with what is sound alone, and says what is not", async () => {
+  it("opens with the valid skills alone, and reports the invalid ones", async () => {
     const pager = pagerInto([]);
     const rows: [ProjectOptions, string][] = [
       [{ directory: "/absent/folder" }, "usage.invalid"],
@@ -736,7 +736,7 @@ describe("resolving skills", () => {
   const pager = pagerInto([]);
   const other = pagerInto([], { id: "other" });
 
-  it("tells which can be used, and what the others lack", () => {
+  it("returns which can be used, and what the others lack", () => {
     expect(resolveSkills([pager], { env: { PAGER_TOKEN: "x" } })).toEqual({ available: [pager], unavailable: [] });
     expect(resolveSkills([pager], { config: { PAGER_TOKEN: "x" }, env: {} }).available).toEqual([pager]);
     expect(resolveSkills([pager], { config: { PAGER_TOKEN: "" }, env: { PAGER_TOKEN: "x" } })).toEqual({
@@ -747,14 +747,14 @@ describe("resolving skills", () => {
 
   it.each([
     ["no list", undefined, "usage.invalid"],
-    ["what is no skill", [null], "skill.invalid"],
+    ["a value that is not a skill", [null], "skill.invalid"],
     ["a skill without config", [{ id: "x" }], "skill.invalid"],
     ["a field that is none", [{ id: "x", config: { KEY: null } }], "skill.invalid"],
-  ])("says what is wrong with %s", (_, skills, code) => {
+  ])("reports what is wrong with %s", (_, skills, code) => {
     expect(() => resolveSkills(skills as never, { env: {} })).toThrow(expect.objectContaining({ code }));
   });
 
-  it("wants a skill named where several declare the key", () => {
+  it("requires a skill's name if several declare the key", () => {
     expect(() => resolveSkills([pager, other], { config: { PAGER_TOKEN: "x" }, env: {} })).toThrow(SkillflowError);
     const { available, unavailable } = resolveSkills([pager, other], { config: { "other.PAGER_TOKEN": "x" }, env: {} });
     expect([available, unavailable.map(({ skill }) => skill)]).toEqual([[other], [pager]]);

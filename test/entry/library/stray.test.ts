@@ -4,14 +4,14 @@ import { pathToFileURL } from "node:url";
 import { describe, expect, it } from "vitest";
 import { installation, makeProject, runAt } from "../../cli/program.ts";
 
-/** A program that uses the built library. Its run calls one tool, and `parts` adds code that forgets promises. */
+/** A program that uses the built library. Its run calls one tool, and `parts` adds code with unhandled promises. */
 
 interface Parts {
-  /** Body of the tool's handler, or the bodies that it has in one run after another. */
+  /** Body of the tool's handler, or the bodies for one run after another. */
   readonly handler?: string | readonly string[];
   readonly observer?: string;
   readonly model?: string;
-  /** Runs before the run begins. */
+  /** Runs before the run starts. */
   readonly before?: string;
   /** Runs after the run has ended. */
   readonly after?: string;
@@ -61,7 +61,7 @@ async function runHost({ handler = "", observer = "", model = "", before = "", a
 const paged = { status: "succeeded", calls: [{ tool: "pager_page", output: "paged" }] };
 const outcomeOf = (stdout: string, run = 0) => JSON.parse(stdout.split("\n")[run] ?? "");
 
-describe("a promise that a run's code forgets", () => {
+describe("an unhandled promise of a run's code", () => {
   it("in a handler fails that call and not the host's process", async () => {
     const ways = {
       rejects: FORGET,
@@ -96,7 +96,7 @@ describe("a promise that a run's code forgets", () => {
 describe("a handler that ends the process", () => {
   const ENDING = "the plug-in tried to end the process (exit code 7)";
 
-  it("fails its call, and the process is as before a second after its last run", async () => {
+  it("fails its call, and the process behaves as before within a second after its last run", async () => {
     const ways = {
       "at once": "process.exit(7);",
       "by an imported exit": 'const { exit } = await import("node:process"); exit(7);',
@@ -134,14 +134,14 @@ describe("a handler that ends the process", () => {
   });
 });
 
-describe("a promise that the host forgets itself", () => {
+describe("an unhandled promise of the host itself", () => {
   it.each<[string, Parts]>([
     [
       "while a run is active",
       { before: `setTimeout(() => { ${FORGET} });`, handler: "await new Promise((r) => setTimeout(r, 50));" },
     ],
     ["after a run", { after: FORGET }],
-  ])("%s ends its process as without the library", async (_, parts) => {
+  ])("%s ends its process as it would without the library", async (_, parts) => {
     const { code, stdout, stderr } = await runHost(parts);
     expect(code).toBe(1);
     expect(stdout).not.toContain("still here");

@@ -11,7 +11,7 @@ const FLOW: Workflow = {
   edges: [],
 };
 
-/** The run of a model that makes these calls of a skill whose tools are answered so. */
+/** Runs a model that makes these calls, with fixtures as the answers of the skill's tools. */
 async function runWith(
   fixtures: Fixtures,
   ...calls: { readonly tool: string; readonly input: Record<string, string> }[]
@@ -36,12 +36,12 @@ it("a built-in skill's tools answer from fixtures, without its config: the first
   expect(calls.map(({ output, error }) => output ?? error)).toEqual([{ title: "boom" }, "404: no such issue"]);
 });
 
-it("a call without a fixture fails, saying so", async () => {
+it("a call without a fixture fails with a message", async () => {
   const { calls } = await runWith({}, asks("SHOP-14"));
   expect(calls[0]?.error).toBe("no fixture for sentry_get_issue");
 });
 
-it("what a recorded run was answered answers again, each input for itself", async () => {
+it("a recorded run's answers are used again, each for its input", async () => {
   const place = { seq: 0, time: "", epoch: 0, key: "", node: "look", tool: "notes_find" };
   const events = ["a*", "b"].flatMap((q): RunEvent[] => [
     { ...place, type: "tool:call", ref: `r-${q}`, id: q, input: { q, deep: [{ q }] } },
@@ -56,7 +56,7 @@ it("what a recorded run was answered answers again, each input for itself", asyn
   expect(() => ask("ab")).toThrow("no fixture for notes_find");
 });
 
-it("a skill of one's own is answered for too, and a name that is no tool of it is told", async () => {
+it("a custom skill has fixtures too, and a name that is not one of its tools is reported", async () => {
   const pager = defineSkill({
     id: "pager",
     name: "Pager",

@@ -24,7 +24,7 @@ const EVERYTHING = Object.fromEntries(
     .map((name) => [name, /URL|ENDPOINT/.test(name) ? "https://service.example" : "given"]),
 );
 
-test("a parameter that config settles is not told to the model, and a call may give it all the same", async () => {
+test("a parameter that config sets is not shown to the model, and a call may still pass it", async () => {
   const seen: unknown[] = [];
   const desk = defineSkill({
     id: "desk",
@@ -75,14 +75,14 @@ describe("the git skill", () => {
     return prompt.tools.length > 0;
   };
 
-  test("is left out where neither the working directory nor any text of the run is a repository", async () => {
+  test("is left out if neither the working directory nor any text of the run is a repository", async () => {
     expect(await offered(prepared([]))).toBe(false);
     expect(await offered(prepared(["evidence/notes.txt"]), { input: { at: "evidence/notes.txt" } })).toBe(false);
     const outside = { input: { repository: join(root, "workflows/incidents/checkout-5xx/checkout.bundle") } };
     expect(await offered(prepared([]), outside)).toBe(false);
   });
 
-  test("is offered in a repository, and where the input, a text or the config names one", async () => {
+  test("is offered in a repository, and if the input, a text or the config names one", async () => {
     const bundle = "evidence/shop.bundle";
     expect(await offered(prepared([]), { input: { alerts: [{ annotations: { repository: bundle } }] } })).toBe(true);
     expect(await offered(prepared([]), {}, `Read \`${bundle}\`.`)).toBe(true);
@@ -90,7 +90,7 @@ describe("the git skill", () => {
     expect(await offered(prepared([".git/HEAD", ".git/objects/x", ".git/refs/x"]))).toBe(true);
   });
 
-  test("says why it is left out", async () => {
+  test("gives the reason if it is left out", async () => {
     const project = await openProject({
       directory: prepared([]),
       env: {},
@@ -105,7 +105,7 @@ describe("the git skill", () => {
   });
 });
 
-describe("what a model is sent, at four characters a token", () => {
+describe("the size of requests to a model, at four characters a token", () => {
   const tokens = (value: unknown) => Math.round((typeof value === "string" ? value : JSON.stringify(value)).length / 4);
 
   const SERVICES = ["slack", "sentry", "datadog", "linear", "github", "supabase", "betterstack", "notification"];
@@ -131,7 +131,7 @@ interface Asking {
   readonly directory?: string;
   readonly input?: Record<string, unknown>;
   readonly skills?: readonly Skill[];
-  /** What the model calls first. */
+  /** The model's first call. */
   readonly call?: { readonly tool: string; readonly input: Json };
 }
 
@@ -140,7 +140,7 @@ function lookingWith(skills: readonly string[], instruction = "Look.") {
   return { id: "look", name: "Look", entry: "look", nodes: { look }, edges: [] };
 }
 
-/** What the first node of a run sends, which ends with it. */
+/** The first request of a run's first node, after which the run ends. */
 async function firstPrompt(
   workflow: Parameters<Awaited<ReturnType<typeof openProject>>["run"]>[0],
   { env, directory = makeProject(), input = {}, skills = [], call }: Asking,

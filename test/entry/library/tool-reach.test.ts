@@ -3,7 +3,7 @@ import { scriptedModel } from "skillflow/testing";
 import { describe, expect, it } from "vitest";
 import { makeProject } from "../../cli/program.ts";
 
-/** What a skill of the checkout says of its own tools, seen by what a run makes of it. */
+/** The statements of a skill in the checkout about its own tools, and their effect in a run. */
 
 const CLAIM = { claim: "it is known", evidence: [{ ref: "r1", quote: "This tool runs nothing by itself" }] };
 
@@ -29,7 +29,7 @@ const FLOW = {
   edges: [],
 };
 
-/** A tool without a script, which needs nobody's trust. */
+/** A tool without a script, which needs no trust. */
 const SEE = { name: "see", description: "Sees.", origin: "team", reads: "open" };
 const CHECKOUT = {
   "skills/board/SKILL.md": "---\nname: board\ndescription: A board.\n---\nLook there.\n",
@@ -43,7 +43,7 @@ const MAPPED = {
 describe.each([
   ["tools.json", CHECKOUT],
   ["SKILL.md", MAPPED],
-])("independent evidence of a tool that is the team's by its own %s", (_, files) => {
+])("independent evidence of a tool that declares itself the team's by its %s", (_, files) => {
   const statusWith = async (trust: readonly string[]) => {
     const directory = makeProject({ ".git/HEAD": "", ...files });
     const replies = [{ calls: [{ tool: "board_see" }] }, { data: { claims: [CLAIM] } }, { data: { claims: [CLAIM] } }];
@@ -58,11 +58,11 @@ describe.each([
     return [status, results.look?.evidence];
   };
 
-  it("supports no claim where the skill is the checkout's", async () => {
+  it("supports no claim if the skill is the checkout's", async () => {
     expect(await statusWith([])).toMatchObject(["failed", { supported: 0 }]);
   });
 
-  it("supports a claim where the operator trusts the skill", async () => {
+  it("supports a claim if the operator trusts the skill", async () => {
     expect(await statusWith(["board"])).toMatchObject(["succeeded", { supported: 1, held: 1 }]);
   });
 });

@@ -12,11 +12,11 @@ import {
 import { describe, expectTypeOf, it } from "vitest";
 import * as z from "zod";
 
-/** The input that a handler is typed with; what is wrong here, tsc tells. */
+/** The input type of a handler. tsc reports errors here. */
 describe("a handler's input", () => {
   const about = { name: "t", description: "" };
 
-  it("is inferred from a JSON Schema that is written in place", () => {
+  it("is inferred from an inline JSON Schema", () => {
     defineTool({
       ...about,
       input_schema: {
@@ -57,7 +57,7 @@ describe("a handler's input", () => {
     });
   });
 
-  it("is Json where other keywords say what it is", () => {
+  it("is Json if other keywords describe it", () => {
     defineTool({
       ...about,
       input_schema: {
@@ -84,7 +84,7 @@ describe("a handler's input", () => {
     });
   });
 
-  it("is what a zod schema makes of it", () => {
+  it("is inferred from a zod schema", () => {
     defineTool({
       ...about,
       input_schema: z.object({ id: z.string(), limit: z.number().default(5) }),
@@ -92,7 +92,7 @@ describe("a handler's input", () => {
     });
   });
 
-  it("may be annotated where a skill is written without defineTool", () => {
+  it("may be annotated if a skill is written without defineTool", () => {
     const pager: Skill = {
       id: "pager",
       name: "Pager",
@@ -129,7 +129,7 @@ describe("the results of a run", () => {
     });
   type Results = Awaited<ReturnType<typeof run>["result"]>["results"];
 
-  it("have the types of the output schemas of a workflow that is written in place", () => {
+  it("have the types of the output schemas of an inline workflow", () => {
     expectTypeOf<NonNullable<Results["a"]>["data"]>().toEqualTypeOf<{ readonly verdict: "yes" | "no" }>();
     expectTypeOf<NonNullable<Results["b"]>["data"]>().toEqualTypeOf<JsonObject>();
     // @ts-expect-error a node that the workflow does not have
