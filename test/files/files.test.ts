@@ -8,7 +8,7 @@ import { makeFolder as temporary } from "../loaders/foreign.ts";
 const modeOf = (path: string) => lstatSync(path).mode & 0o777;
 
 describe("a file that is written", () => {
-  test("is its owner's alone, as are the folders made for it; those that were there stay as they are", async () => {
+  test("is readable by its owner alone, as are the folders made for it, and existing folders are unchanged", async () => {
     const root = temporary();
     mkdirSync(join(root, "there"), { mode: 0o755 });
     await replaceFile(join(root, "there", "a", "b", "file"), "text", { root });
@@ -17,7 +17,7 @@ describe("a file that is written", () => {
     ]);
   });
 
-  test("replaces a link, and leaves what that leads to as it is", async () => {
+  test("replaces a link, and does not change the link's target", async () => {
     const [root, outside] = [temporary(), temporary({ secret: "as it was" })];
     symlinkSync(join(outside, "secret"), join(root, "file"));
     await replaceFile(join(root, "file"), "text", { root });
@@ -31,7 +31,7 @@ describe("a file that is written", () => {
     ["a folder behind such a link", "out/deeper/still"],
     ["a link to what is not there yet", "dangling/deeper"],
     ["two links, one after another", "again/deeper"],
-  ])("is refused in %s, and nothing appears outside", async (_what, folder) => {
+  ])("is refused in %s, and nothing is created outside", async (_what, folder) => {
     const [root, outside] = [temporary(), temporary()];
     symlinkSync(outside, join(root, "out"));
     symlinkSync(join(outside, "missing"), join(root, "dangling"));
@@ -40,7 +40,7 @@ describe("a file that is written", () => {
     expect(spawnSync("find", [outside, "-mindepth", "1"], { encoding: "utf8" }).stdout).toBe("");
   });
 
-  test("may be behind a link that stays inside, and anywhere where the root has no say", async () => {
+  test("may be behind a link that stays inside, and anywhere without a root", async () => {
     const [root, outside] = [temporary({ "real/.keep": "" }), temporary()];
     symlinkSync("real", join(root, "inner"));
     symlinkSync(outside, join(root, "out"));
@@ -52,13 +52,13 @@ describe("a file that is written", () => {
     ]);
   });
 
-  test("leaves no draft behind where it cannot take its place", async () => {
+  test("leaves no temporary file if it cannot be moved into place", async () => {
     const root = temporary({ "file/inside": "" });
     await expect(replaceFile(join(root, "file"), "text")).rejects.toThrow();
     expect(spawnSync("ls", ["-A", root], { encoding: "utf8" }).stdout).toBe("file\n");
   });
 
-  test.runIf(process.platform === "linux")("is refused where the system makes no folders, and does not wait", () => {
+  test.runIf(process.platform === "linux")("is refused if the system creates no folders, and does not wait", () => {
     expect(() => makeFolder("/proc/skillflow/deeper/still")).toThrow("ENOENT");
   });
 });
@@ -77,7 +77,7 @@ describe("a file that is opened", () => {
     expect(() => openPlainNow(path)).toThrow(/is a link|is not a regular file/);
   });
 
-  test("is a regular one", async () => {
+  test("is a regular file", async () => {
     const path = join(temporary(), "file");
     writeFileSync(path, "text");
     const { file, stats } = await openPlain(path);
@@ -86,7 +86,7 @@ describe("a file that is opened", () => {
   });
 });
 
-test("a place is within a root and what lies below it, not within what begins with its name", () => {
+test("a path is within a root if it is the root or below it, not if it only begins with its name", () => {
   expect(["/a", "/a/b", "/a-b", "/ab/c", "/"].map((path) => isWithin("/a", path))).toEqual([
     true,
     true,
