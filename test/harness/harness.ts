@@ -23,12 +23,12 @@ import { MAKER_TOOLS, TOOL_MAKER } from "../../src/core/engine/tools/tool-maker.
 import type { Audience, Outcome, ToolDescriptor } from "../../src/core/skill/skill.ts";
 import { exposedName } from "../../src/core/skill/tool-names.ts";
 
-/** What the tests of the core share: small workflows, and a run driven by hand. */
+/** Helpers of the tests of core: small workflows, and a run driven by hand. */
 
 export type NodeParts = Partial<Workflow["nodes"][string]>;
 type EdgeText = string | Workflow["edges"][number];
 
-/** A workflow of the named nodes; the first is the entry. An edge may be written `a -> b` or `a -> b: condition`. */
+/** A workflow of the named nodes. The first is the entry. An edge may be written `a -> b` or `a -> b: condition`. */
 export function workflowOf(
   nodes: Readonly<Record<string, NodeParts>>,
   edges: readonly EdgeText[] = [],
@@ -37,7 +37,7 @@ export function workflowOf(
   return { id: "flow", name: "Flow", ...inline(nodes, edges), ...rest };
 }
 
-/** The same as a map's node holds it. */
+/** A workflow like `workflowOf`, as the inline workflow of a map's node. */
 export function inline(nodes: Readonly<Record<string, NodeParts>>, edges: readonly EdgeText[] = []) {
   const full = Object.entries(nodes).map(([id, node]) => [id, { name: id, ...doing(id, node), ...node }]);
   return { entry: Object.keys(nodes)[0] ?? "", nodes: Object.fromEntries(full), edges: edges.map(edgeOf) };
@@ -68,13 +68,13 @@ interface RecordParts {
   readonly skills?: readonly SkillRecord[];
   readonly settings?: Partial<Settings>;
   readonly warnings?: readonly string[];
-  /** Content of Source fields that are no inline text. */
+  /** Content of Source fields that are not inline text. */
   readonly sources?: Readonly<Record<string, string>>;
-  /** The workflows that nodes name, by what they name. */
+  /** The workflows that nodes name, by the name in the node. */
   readonly files?: Readonly<Record<string, Workflow>>;
 }
 
-/** A run's record. Inline texts are resolved as they are. */
+/** Builds a run's record. Inline texts are resolved to themselves. */
 export function recordOf(workflow: Workflow, parts: RecordParts = {}): RunRecord {
   const input = parts.input ?? {};
   const inner = innerOf(workflow, parts);
@@ -159,7 +159,7 @@ export const MAKER = skillOf(
 
 // ---- a run by hand
 
-/** What a model call comes to: the events that stand in for it. */
+/** Result of a model call: the events that replace it. */
 export type Answer = EventBody | readonly EventBody[] | ReplyParts | string;
 export interface ReplyParts {
   readonly parts: readonly Part[];
@@ -198,24 +198,24 @@ export interface Broken {
 export const breaks = (broken = "model.overloaded", message = "the model is busy"): Broken => ({ broken, message });
 
 export interface PlayOptions {
-  /** Answers in order, or by step. A list that has run out answers "done". */
+  /** Answers in order, or by step. A used-up list answers "done". */
   readonly answers?: readonly (Answer | Broken)[] | ((step: AskStep) => Answer | Broken);
-  /** What a call comes to; several calls of a step come back together. */
+  /** The result of a call. Several calls of a step return together. */
   readonly tools?: (call: Call) => Outcome;
-  /** Replaces what a `call` step is recorded as. */
+  /** Replaces the recorded result of a `call` step. */
   readonly onCalls?: (step: Extract<SingleStep, { kind: "call" }>) => readonly EventBody[];
-  /** Which of the steps that inner runs wait for side by side are over next; all unless told. */
+  /** Chooses which of the parallel steps of inner runs finish next. All by default. */
   readonly over?: (steps: readonly SingleStep[]) => readonly SingleStep[];
-  /** Who reads what is written; the public unless told. */
+  /** The audience of writes. The public by default. */
   readonly audience?: Audience;
   /** The texts of blobs, by id. */
   readonly blobs?: readonly (readonly [string, string])[];
-  /** What was recorded before; it is folded first. */
+  /** Earlier events, which are folded first. */
   readonly past?: readonly RunEvent[];
   readonly epoch?: number;
-  /** Once the run has ended: how it is taken up again. */
+  /** The resume entry, for a run that has ended. */
   readonly resume?: Omit<EventOf<"run:resume">, "type" | "settings"> & { readonly settings?: Partial<Settings> };
-  /** Once the run waits for somebody's word: what is said, and to which inner run. */
+  /** The decision for a waiting run, and the inner run that it is for. */
   readonly word?: Entry;
   /** Milliseconds between events. */
   readonly tick?: number;
@@ -295,7 +295,7 @@ function bodiesOf(step: AskStep, answer: Answer | Broken): readonly EventBody[] 
   return [{ type: "model:reply", node, purpose, model, parts: [...parts], stop, usage, prompt: "0" }];
 }
 
-// ---- looking at what happened
+// ---- inspecting the events
 
 /** The events in one line each: `node:exit a failed`, `route a>b only path`. */
 export function lines(events: readonly RunEvent[]): string[] {

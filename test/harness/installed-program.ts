@@ -19,7 +19,7 @@ const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 
 declare module "vitest" {
   interface ProvidedContext {
-    /** Where the program is installed for the tests; undefined where it is not built. */
+    /** Path of the installation for the tests. Undefined if the program is not built. */
     installation: string | undefined;
     /** Reason why the program is not installed. */
     unbuilt: string | undefined;
@@ -38,7 +38,9 @@ export default async function install({ provide }: TestProject): Promise<(() => 
   return () => rmSync(directory, { recursive: true, force: true });
 }
 
-/** Returns why tests must not drive the build below `root`: there is none, or it was made from other sources. */
+/**
+ * Returns the reason why tests must not use the build below `root`: there is none, or it was made from other sources.
+ */
 export async function whyUnbuilt(root: string): Promise<string | undefined> {
   const { digestOfSources, STAMP } = await loadSources();
   const stamp = join(root, STAMP);
@@ -58,7 +60,7 @@ export async function loadSources(): Promise<Sources> {
   return await import(new URL("../../scripts/sources.mjs", import.meta.url).href);
 }
 
-/** The built program in a folder of its own, beside the packages that are installed with it, and with one skill more. */
+/** Installs the built program in a separate folder, next to the packages that it needs, with one extra skill. */
 export function makeInstallation(skill: string): string {
   const directory = mkdtempSync(join(tmpdir(), "installation-"));
   mkdirSync(join(directory, "home"));

@@ -34,10 +34,15 @@ for (const name of LONGEST) {
     throw new Error(`LONGEST names ${path}, which is missing`);
 }
 
-/** Rooms whose tests start next to no programs: to start one takes the longer, the more the process holds that starts it. */
+/**
+ * Folders whose tests run next to no test that starts programs: starting one takes longer, the larger the starting
+ * process is.
+ */
 const ALONE = /\/test\/(core|models|reports|run|skills)\//;
 
-/** What vitest does on its own, by size or by the last run's times, but for the `LONGEST` and those `ALONE` of each project. */
+/**
+ * Vitest's own order, by size or by the last run's times, except for the `LONGEST` and those `ALONE` of each project.
+ */
 export default class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const sorted = await super.sort(files);

@@ -7,13 +7,13 @@ import { promisify } from "node:util";
 import { type Loopback, sendJson, startLoopback } from "../../src/testing.ts";
 import { installation } from "../cli/program.ts";
 
-/** The package as others get it: packed, and installed by npm into an empty project. */
+/** The package as users get it: packed, and installed by npm into an empty project. */
 
 export interface Installed {
   readonly project: string;
-  /** What the tarball holds, as paths in the package. */
+  /** Contents of the tarball, as paths in the package. */
   readonly files: readonly string[];
-  /** All that npm said while it installed. */
+  /** npm's output of the installation. */
   readonly said: string;
   /** The packed file. */
   readonly tarball: string;
@@ -34,7 +34,7 @@ const ROOT = join(import.meta.dirname, "..", "..");
 const execute = promisify(execFile);
 
 /**
- * Installs what is built now, once for all test files; each has a copy of its own. The registry is one on this machine, of
+ * Installs the current build, once for all test files. Each has a separate copy. The registry is on this machine, with
  * the packages that are installed here.
  */
 export async function installPacked(): Promise<Installed> {
@@ -51,7 +51,7 @@ interface Made extends Omit<Installed, "remove" | "startRegistry"> {
   readonly needed: readonly Packed[];
 }
 
-/** Whoever makes the folder installs into it; the others wait for what it came to. */
+/** The process that creates the folder installs into it. The others wait for the outcome. */
 async function installOnce(folder: string): Promise<Made> {
   const outcome = join(folder, "outcome.json");
   let isFirst = true;

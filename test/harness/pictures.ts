@@ -1,4 +1,4 @@
-/** The smallest images of each kind, and what is none. */
+/** The smallest images of each kind, and data that is not an image. */
 
 export const PICTURES = {
   "image/png": "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==",
@@ -14,7 +14,7 @@ export function pictureBytes(kind: keyof typeof PICTURES): Buffer {
   return Buffer.from(PICTURES[kind], "base64");
 }
 
-/** A PNG that says it has this many pixels on each side. */
+/** A PNG that claims to have this many pixels on each side. */
 export function vastPicture(side: number): Buffer {
   const bytes = pictureBytes("image/png");
   bytes.writeUInt32BE(side, 16);

@@ -3,10 +3,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 const MEMORY = "/dev/shm";
-/** Room that all tests together need there. Containers often have only 64 MB. */
+/** Space that all tests together need there. Containers often have only 64 MB. */
 const LEAST_BYTES = 1024 ** 3;
 
-/** Makes a folder for data, in memory if the machine has room there: each sync of a file takes no time there. */
+/** Makes a folder for data, in memory if the machine has space there: syncing a file takes no time there. */
 export function makeQuickFolder(name: string): string {
   return mkdtempSync(join(hasMemory() ? MEMORY : tmpdir(), name));
 }

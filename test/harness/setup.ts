@@ -1,5 +1,5 @@
 import { afterAll } from "vitest";
 import { removeProjects } from "../cli/program.ts";
 
-/** For every test file, also where files share what they load. */
+/** Set-up of every test file, also if files share loaded modules. */
 afterAll(removeProjects);

@@ -3,7 +3,9 @@ import { relative } from "node:path";
 import type { Reporter, TestModule, Vitest } from "vitest/node";
 import { LONG, longer } from "./long.ts";
 
-/** How long nothing may happen: a loop without end in a test file lets no time limit end it. */
+/**
+ * Time without any progress after which the run is stopped: an endless loop in a test file blocks its own time limit.
+ */
 const MOST_SILENCE_MS = longer(180_000);
 
 /**
@@ -61,7 +63,7 @@ export default class SummaryReporter implements Reporter {
     const files = [...this.#running].map((file) => relative(process.cwd(), file));
     process.stderr.write(`No test ended for ${MOST_SILENCE_MS / 1000} seconds. Still running: ${files.join(", ")}\n`);
     process.exitCode = 1;
-    // What loops hears no word: our workers are ended, and all else of the run with us.
+    // A worker in an endless loop receives no message: kills the workers, and ends the run.
     spawnSync("pkill", ["-KILL", "-P", String(process.pid)]);
     void this.#vitest?.exit(true);
   }
