@@ -14,13 +14,13 @@ import { describe, expect, it } from "vitest";
 
 const { signal } = new AbortController();
 
-/** Fails as often as told, then succeeds; counts. */
+/** A request that fails `times` times, then succeeds, with a counter. */
 function failing(times: number) {
   const request = { made: 0, run: async () => (request.made++ < times ? Promise.reject(new Error("no")) : "yes") };
   return request;
 }
 
-describe("patience", () => {
+describe("retries", () => {
   it.each([
     ["succeeds at the third attempt", 2, 0, 3, "yes"],
     ["gives up after the third attempt", 3, 0, 3, "no"],
@@ -56,14 +56,14 @@ describe("patience", () => {
 });
 
 describe("a trimmed result", () => {
-  it("keeps what is small as it is, without absent members", () => {
+  it("leaves small values unchanged, without absent members", () => {
     expect(trim({ a: [1, "é", true], b: undefined, c: null, d: 2n ** 63n })).toEqual({
       a: [1, "é", true],
       d: "9223372036854775808",
     });
   });
 
-  it("stays under 20 KB whatever the texts and lists are, and says what is missing", () => {
+  it("stays under 20 KB for all texts and lists, and names what is missing", () => {
     const long = trim({ title: "t", body: 'é"\n'.repeat(30_000) });
     expect(jsonSize(long)).toBeLessThan(20_000);
     expect(JSON.stringify(long)).toMatch(/more characters\]/);
@@ -72,18 +72,18 @@ describe("a trimmed result", () => {
     expect(many).toMatchObject({ truncated: expect.stringMatching(/items left out/) });
   });
 
-  it("stays an object whose lists are there, and names what was too large even when cut", () => {
+  it("stays an object with its lists, and names what was too large even when cut", () => {
     const parts = Object.fromEntries(Array.from({ length: 90 }, (_, index) => [`p${index}`, "x".repeat(500)]));
     const result = trim({ id: 7, parts, lines: ["a", "b"] });
     expect(result).toEqual({ id: 7, lines: [], truncated: "left out as too large: parts" });
   });
 
-  it("does not cut a character in two", () => {
+  it("is not cut inside a character", () => {
     expect(clip("a😀b", 2)).toBe("a… [3 more characters]");
   });
 });
 
-it("a result's schema tells its members, and which of them are always there", () => {
+it("a result's schema describes its members, and which of them are required", () => {
   expect(resultSchema("items", "items:[{ id:number of:any }] more whole:flag")).toEqual({
     type: "object",
     properties: {
@@ -99,12 +99,12 @@ it("a result's schema tells its members, and which of them are always there", ()
     expect(() => resultSchema("", wrong), wrong).toThrow(/is not a (member|type)|has one type/);
 });
 
-describe("what a call is named by", () => {
+describe("the name of a call", () => {
   const OPERATION = "c".repeat(64);
   it.each([
-    ["what it was given too, as calls of other runs may bear its id", "run-1/3:file/0", false],
+    ["its input too, as calls of other runs may have its id", "run-1/3:file/0", false],
     ["its id alone where it is an operation of a plan, whose words may differ", OPERATION, true],
-    ["its id alone where an operation is written anew", `${OPERATION}~run-1`, true],
+    ["its id alone if an operation is written again", `${OPERATION}~run-1`, true],
   ])("is %s", (_, callId, isAlike) => {
     expect(callDigest({ callId }, { a: 1 }) === callDigest({ callId }, { a: 2 })).toBe(isAlike);
     expect(markerOf({ callId }, { a: 1 }) === markerOf({ callId }, { a: 2 })).toBe(isAlike);
@@ -112,13 +112,13 @@ describe("what a call is named by", () => {
     expect(markerOf({ callId }, {})).toMatch(/^<!-- skillflow:[\w%.~]+:[0-9a-f]{12} -->$/);
   });
 
-  it.each([markerOf, plainMarkerOf])("is taken out of a text again, hidden or shown", (mark) => {
+  it.each([markerOf, plainMarkerOf])("is removed from a text, hidden or shown", (mark) => {
     const marker = mark({ callId: "run-1/3:file/0" }, { a: 1 });
     expect(withoutMarkers(`Rolled back.\n\n${marker}`)).toBe("Rolled back.");
     expect(withoutMarkers("a (skillflow call) of <!-- skillflow -->")).toBe("a (skillflow call) of <!-- skillflow -->");
   });
 
-  it("tells an operation that is written anew from what was there", () => {
+  it("differs for an operation that is written again", () => {
     expect(markerOf({ callId: OPERATION }, {})).not.toBe(markerOf({ callId: `${OPERATION}~run-1` }, {}));
   });
 });

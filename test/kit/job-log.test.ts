@@ -55,7 +55,7 @@ describe("a reduced log", () => {
   });
 });
 
-test("every part of any log keeps to its size, and offsets lead through the whole log", async () => {
+test("every part of any log stays within its size, and offsets lead through the whole log", async () => {
   const line = fc.oneof(
     fc.string({ maxLength: 80, unit: ANY_CHARACTER }),
     fc.constantFrom("Error: no", "##[error]x", "ok", "é".repeat(900)),
@@ -81,7 +81,7 @@ test("every part of any log keeps to its size, and offsets lead through the whol
   );
 });
 
-test("the longest part of a log is a result that the model sees whole", async () => {
+test("the longest part of a log is a result that the model sees in full", async () => {
   const log = 'said "x"\n'.repeat(10_000);
   const result = await readJobLog(log, { offset: 0, max_bytes: 64_000 }, context);
   expect(result.log.length).toBeGreaterThan(63_000);
@@ -90,7 +90,7 @@ test("the longest part of a log is a result that the model sees whole", async ()
   expect(tools.map(({ most_result }) => most_result)).toEqual([JOB_LOG_RESULT, JOB_LOG_RESULT]);
 });
 
-test("a log is stored whole unless it is shown whole", async () => {
+test("a log is stored in full unless it is shown in full", async () => {
   const { blobs } = context;
   expect(await readJobLog("short", {}, context)).toEqual({ log: "short", log_bytes: 5, log_lines: 1 });
   const long = "all is well\n".repeat(5000).trimEnd();
@@ -99,7 +99,7 @@ test("a log is stored whole unless it is shown whole", async () => {
   expect(Buffer.from(await blobs.read(blob_id, 0, long.length)).toString()).toBe(long);
 });
 
-test("of a long stream the end is kept, from a whole line on", async () => {
+test("the end of a long stream is kept, from a full line on", async () => {
   const text = Array.from({ length: 5000 }, (_, line) => `line ${line}\n`).join("");
   const stream = () => new Blob([text]).stream();
   expect(await endOfStream(stream(), context.signal)).toBe(text);

@@ -10,7 +10,7 @@ import { callTool } from "../contracts/skill.ts";
 
 const context = toolContext({});
 
-/** Tool that lists rows as services do: by the number of a page, or by a cursor. */
+/** A tool that lists rows as services do: by page number, or by cursor. */
 function listing(rows: readonly JsonObject[], kind: "page" | "cursor") {
   return wholePages(
     defineTool({
@@ -46,7 +46,7 @@ async function readAll(tool: ReturnType<typeof listing>, limit: number | undefin
   return seen;
 }
 
-test("pages of any size lead to every row once", async () => {
+test("pages of any size return every row once", async () => {
   const sizes = fc.array(fc.integer({ min: 0, max: 30 }), { maxLength: 120 });
   const limits = fc.option(fc.integer({ min: 1, max: 50 }), { nil: undefined });
   await fc.assert(
@@ -66,7 +66,7 @@ test("pages of any size lead to every row once", async () => {
   );
 });
 
-test("Sentry's issues are as many as their cursor skips, even if fifty do not fit", async () => {
+test("a page has as many of Sentry's issues as their cursor skips, even if fifty do not fit", async () => {
   const asked: number[] = [];
   const loopback = await startLoopback((request, response) => {
     const limit = Number(new URL(request.url ?? "", "http://localhost").searchParams.get("limit"));

@@ -4,7 +4,7 @@ import { type Loopback, type LoopbackHandler, sendJson, startLoopback, toolConte
 import { afterEach, describe, expect, it } from "vitest";
 import * as z from "zod";
 
-/** What every skill says of its service in the same words is tried tool by tool in the tests of the skills; here the rest. */
+/** Behavior of requests to services that the tests of the skills do not check for each tool. */
 
 const DESK: Service = {
   name: "Desk",
@@ -27,7 +27,7 @@ const ask = (context: ReturnType<typeof toolContext>, asking: Asking<z.ZodType> 
   withService(DESK, context, (request) => request(asking));
 
 describe("a request", () => {
-  it("goes where its path says and nowhere else", async () => {
+  it("goes to its path and nowhere else", async () => {
     const context = await start(listing, { DESK_URL: "" });
     const config = { ...context.config, DESK_URL: `${service.url}/base/` };
     await ask(
@@ -40,7 +40,7 @@ describe("a request", () => {
     expect(service.requests).toHaveLength(1);
   });
 
-  it("carries the token, or the user and the token", async () => {
+  it("has the token, or the user and the token", async () => {
     await ask(await start(listing));
     expect(service.requests[0]?.headers.authorization).toBe("Bearer canary-token");
     await service.close();
@@ -50,7 +50,7 @@ describe("a request", () => {
     );
   });
 
-  it("that only reads is made again after a failure, one that writes is not", async () => {
+  it("that only reads is retried after a failure, one that writes is not", async () => {
     let count = 0;
     const failingOnce: LoopbackHandler = async (request, response) =>
       count++ === 0 ? sendJson(response, 502, {}, { "retry-after": "0" }) : listing(request, response);
@@ -62,14 +62,14 @@ describe("a request", () => {
     expect(service.requests).toHaveLength(1);
   });
 
-  it("that writes is made again after a limit, which kept it from being carried out", async () => {
+  it("that writes is retried after a rate limit, which prevented it", async () => {
     let count = 0;
     const limitedOnce: LoopbackHandler = async (request, response) =>
       count++ === 0 ? sendJson(response, 429, {}, { "retry-after": "0" }) : listing(request, response);
     expect(await ask(await start(limitedOnce), { ...LIST, body: {}, effect: "write" })).toEqual({ tickets: ["a"] });
   });
 
-  it("that nobody answers is told with the reason, after asking three times", async () => {
+  it("that is not answered is reported with the reason, after three tries", async () => {
     let count = 0;
     const refused = async () => {
       count++;
@@ -82,7 +82,7 @@ describe("a request", () => {
     expect(count).toBe(3);
   });
 
-  it("that may not be made is refused with the program's own code", async () => {
+  it("that is not permitted is refused with the program's own code", async () => {
     const fetch = () => Promise.reject(new SkillflowError("offline.refused", "desk.example was not contacted"));
     await expect(ask({ ...(await start(listing)), fetch })).rejects.toMatchObject({ code: "offline.refused" });
   });
@@ -98,7 +98,7 @@ describe("a refusal", () => {
     ["a page", "<html>canary</html>", "no reason was given."],
     ["half an object", '{"message": "x', "no reason was given."],
     ["nothing", "", "no reason was given."],
-  ])("gives its reason as %s", async (_, body, reason) => {
+  ])("has its reason in the message as %s", async (_, body, reason) => {
     const context = await start(async (__, response) => {
       if (typeof body === "string") response.writeHead(422).end(body);
       else sendJson(response, 422, body);
@@ -119,7 +119,7 @@ describe("a refusal", () => {
     }
   });
 
-  it("names what was needed, and what to ask in place of it", async () => {
+  it("names the missing permission, and the call to make instead", async () => {
     const context = await start(async ({ url }, response) => sendJson(response, url === "/a" ? 403 : 404, {}));
     await expect(ask(context, { ...LIST, path: ["a"], needs: "the scope tickets:read" })).rejects.toThrow(
       /It requires the scope tickets:read\.$/,

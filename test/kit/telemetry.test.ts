@@ -9,18 +9,18 @@ it.each([
   ["now-2d", NOW - 2 * 86_400_000],
   ["2026-01-31T08:00Z", Date.parse("2026-01-31T08:00:00Z")],
   ["2026-01-31T08:00:00+02:00", Date.parse("2026-01-31T06:00:00Z")],
-])("%s is a moment", (text, moment) => {
+])("%s is a valid time", (text, moment) => {
   expect(momentOf(text, NOW)).toBe(moment);
 });
 
-it("a period is the last hour unless told otherwise, and never empty", () => {
+it("a period is the last hour by default, and never empty", () => {
   expect(periodOf({}, NOW)).toEqual({ from: NOW - 3_600_000, to: NOW });
   expect(periodOf({ from: "now-2h", to: "now-1h" }, NOW)).toEqual({ from: NOW - 7_200_000, to: NOW - 3_600_000 });
   expect(() => periodOf({ from: "now" }, NOW)).toThrow(/period is empty/);
   expect(() => momentOf("2026-02-31T99:00Z")).toThrow(/is not a time/);
 });
 
-it("a series is told by its ends and extremes, of what are numbers", () => {
+it("a series is summarized by its ends and extremes, from numeric values", () => {
   expect(summarise([], 5)).toEqual({ count: 0 });
   expect(summarise([[0, Number.NaN]], 5)).toEqual({ count: 0 });
   const points = [

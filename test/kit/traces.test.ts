@@ -11,8 +11,8 @@ const TREE = [
   span("d", "b", 150, 60, { failed: true, message: "gone" }),
 ];
 
-describe("a trace that is told", () => {
-  it("stands in the order in which its spans call each other, with the time that each took itself", () => {
+describe("a summarized trace", () => {
+  it("is in the order of its calls, with the self time of each span", () => {
     const { spans, ...whole } = describeTrace(TREE, { most: 10 });
     expect(spans.map(({ span: id, depth, at_ms, own_ms }) => [id, depth, at_ms, own_ms])).toEqual([
       ["a", 0, 0, 20],
@@ -37,13 +37,13 @@ describe("a trace that is told", () => {
     expect(describeTrace(deep, { most: 3 })).toMatchObject({ spans_total: 200_000, duration_ms: 200_000 });
   });
 
-  it("that is too large shows what failed first, with what called it, and counts the rest", () => {
+  it("that is too large shows failed spans first, with their callers, and counts the rest", () => {
     const many = Array.from({ length: 50 }, (_, at) => span(`x${at}`, "a", 100, 1));
     const { spans, left_out } = describeTrace([...TREE, ...many], { most: 3 });
     expect([spans.map(({ span: id }) => id), left_out]).toEqual([["a", "b", "d"], 51]);
   });
 
-  it("begins with spans whose parents are lost, and counts as left out what calls itself in a circle", () => {
+  it("starts with spans whose parents are missing, and counts cyclic spans as left out", () => {
     const circle = [span("a", "b", 0, 10), span("b", "a", 0, 10), span("c", "lost", 5, 5), span("e", "e", 1, 1)];
     const { spans, left_out } = describeTrace(circle, { most: 10 });
     expect([spans.map(({ span: id }) => id), left_out]).toEqual([["e", "c"], 2]);
