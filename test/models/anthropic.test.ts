@@ -22,7 +22,7 @@ async function requestFor(prompt: Partial<Prompt>): Promise<AnthropicRequest | u
 }
 
 describe("a request to Anthropic", () => {
-  it("bears a lone instruction as a plain string and nothing besides", async () => {
+  it("has a lone instruction as a plain string and nothing else", async () => {
     expect(await requestFor({ text: "Say hello." })).toEqual({
       model: "no-such-model",
       max_tokens: 32_000,
@@ -31,7 +31,7 @@ describe("a request to Anthropic", () => {
     });
   });
 
-  it("bears the context as a second text", async () => {
+  it("has the context as a second text", async () => {
     const context = { input: { id: 1 }, entries: [], length: 0 };
     const content = (await requestFor({ context }))?.messages[0]?.content;
     expect(content).toHaveLength(2);
@@ -41,7 +41,7 @@ describe("a request to Anthropic", () => {
     ]);
   });
 
-  it("bears trusted sections as system text, and evidence in the message", async () => {
+  it("has trusted sections as system text, and evidence in the message", async () => {
     const context = { input: { id: 1 }, entries: [], length: 0 };
     const request = await requestFor({ ...sectioned(SECTIONS), context, tools: TOOLS });
     expect(request?.system).toEqual([{ type: "text", text: "Alerts lie.\n\n---\n\nSay hello.", ...CACHE }]);
@@ -51,7 +51,7 @@ describe("a request to Anthropic", () => {
     ]);
   });
 
-  it("marks what a judge reads for the cache, as the next judgement begins alike", async () => {
+  it("marks a judge's input for the cache, as the next judgement starts with it", async () => {
     const service = await startAnthropic(() => ({ text: "VERDICT: yes" }));
     const model = anthropicModel({ apiKey: API_KEY, baseURL: service.url });
     await model.reply(promptOf(sectioned(SECTIONS)), callOf({ purpose: "judge" }));
@@ -60,7 +60,7 @@ describe("a request to Anthropic", () => {
     expect(service.bodies[0]?.messages[0]?.content).toMatchObject([CACHE]);
   });
 
-  it("marks tools, opening and history for the cache where turns follow", async () => {
+  it("marks tools, opening and history for the cache if turns follow", async () => {
     const call = { type: "call", id: "c1", tool: "list_all", input: {} } as const;
     const turns = answered({ parts: [call], stop: "end", usage: null }, [{ id: "c1", output: "none", failed: false }]);
     const request = await requestFor({ tools: TOOLS, turns });
@@ -72,7 +72,7 @@ describe("a request to Anthropic", () => {
     ]);
   });
 
-  it("replays what the API would refuse in the nearest form that it takes", async () => {
+  it("replaces what the API would refuse by the nearest form that it accepts", async () => {
     const parts = [
       { type: "text", text: " \n" },
       { type: "call", id: "c1", tool: "list_all", input: [1] },
@@ -117,7 +117,7 @@ describe("a request to Anthropic", () => {
     },
     { type: "object", properties: { a: true } },
     { type: "array", items: { type: "string" } },
-  ])("asks in words for what a closed schema would forbid: %j", async (output) => {
+  ])("requests in the prompt what a closed schema would forbid: %j", async (output) => {
     const request = await requestFor({ output });
     expect(request).not.toHaveProperty("output_config");
     expect(request?.messages[0]?.content).toMatchObject([
@@ -141,7 +141,7 @@ describe("an answer of Anthropic", () => {
       },
     });
 
-  it("counts what it wrote to the cache and read from it among the input", async () => {
+  it("counts cache writes and reads as input", async () => {
     const usage = { input_tokens: 5, cache_creation_input_tokens: 100, cache_read_input_tokens: 30, output_tokens: 1 };
     const { usage: counted } = await stream(
       { type: "message_start", message: { usage } },
@@ -151,7 +151,7 @@ describe("an answer of Anthropic", () => {
     expect(counted).toEqual({ inputTokens: 135, cachedTokens: 30, cacheWriteTokens: 100, outputTokens: 9 });
   });
 
-  it("keeps redacted reasoning, and drops reasoning that bears no signature", async () => {
+  it("keeps redacted reasoning, and drops reasoning that has no signature", async () => {
     const { parts } = await stream(
       { type: "message_start", message: {} },
       { type: "content_block_start", index: 0, content_block: { type: "thinking", thinking: "", signature: "" } },
@@ -164,14 +164,14 @@ describe("an answer of Anthropic", () => {
     ]);
   });
 
-  it("that speaks of billing is a used-up credit", async () => {
+  it("that mentions billing is an exhausted credit", async () => {
     const error = { type: "billing_error", message: "Your organization has a billing issue." };
     const body = JSON.stringify({ type: "error", error });
     const failing = reply({ raw: { type: "application/json", body } });
     await expect(failing).rejects.toMatchObject({ code: "model.quota", repeatable: undefined });
   });
 
-  it("may bear a call's input where the block starts", async () => {
+  it("may have a call's input at the start of the block", async () => {
     const block = { type: "tool_use", id: "c1", name: "look_up", input: { id: 7 } };
     const { parts } = await stream(
       { type: "content_block_start", index: 0, content_block: block },

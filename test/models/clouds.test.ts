@@ -49,7 +49,7 @@ async function asking(starting: Promise<ModelService>, open: (url: string) => Mo
 const answer = () => ({ text: "Hello." });
 
 describe("credentials", () => {
-  it("that sign wrongly are refused by Bedrock", async () => {
+  it("with a wrong signature are refused by Bedrock", async () => {
     const wrong = { ...AWS, AWS_SECRET_ACCESS_KEY: "another" };
     const reply = asking(startBedrock(answer), (url) => bedrock(url, {}, wrong));
     await expect(reply).rejects.toMatchObject({ code: "model.auth", hint: "Check the AWS credentials." });
@@ -63,12 +63,12 @@ describe("credentials", () => {
     expect(reply.parts).toEqual([{ type: "text", text: "Hello." }]);
   });
 
-  it("are not looked for while offline", async () => {
+  it("are not looked up while offline", async () => {
     const open = (url: string) => bedrockModel({ env: { ANTHROPIC_BEDROCK_BASE_URL: url }, offline: true });
     await expect(asking(startBedrock(answer), open)).rejects.toMatchObject({ code: "offline.refused" });
   });
 
-  it("that Google does not find are the error", async () => {
+  it("that Google does not find are reported as the error", async () => {
     vi.stubEnv("GOOGLE_APPLICATION_CREDENTIALS", "/nowhere.json");
     await expect(asking(startVertex(answer), (url) => vertex(url))).rejects.toMatchObject({ code: "model.auth" });
   });

@@ -12,7 +12,10 @@ import { startChat } from "../services/chat.ts";
 import { startOpenai } from "../services/openai.ts";
 import type { Script } from "../services/script.ts";
 
-/** How the images of results go to models that see, against services that refuse what their vendors refuse. */
+/**
+ * How the images of results are sent to models with image input, against services that refuse what their vendors
+ * refuse.
+ */
 
 const BLOB: ShownImage = { blob_id: "blob:1", kind: "image/png", size_bytes: 70 };
 const OUTPUT = [{ type: "image", ...BLOB }];
@@ -43,7 +46,7 @@ const ADAPTERS: Readonly<Record<string, Adapter>> = {
 
 const see: ModelCall["image"] = async () => pictureBytes("image/png");
 
-/** What was asked, request by request; `refuses`: the service takes no images. */
+/** The requests, one by one. `refuses`: the service accepts no images. */
 async function requests(
   name: string,
   {
@@ -62,7 +65,7 @@ async function requests(
 }
 
 describe("an image of a result", () => {
-  it("stands in Anthropic's tool_result after its text, and in a message once no tool can be called", async () => {
+  it("is in Anthropic's tool_result after its text, and in a message once no tool can be called", async () => {
     const image = { type: "image", source: { type: "base64", media_type: "image/png", data: DATA } };
     const content = [{ type: "text", text: TEXT }, image];
     expect((await requests("Anthropic", {})).at(0)).toMatchObject({
@@ -72,7 +75,7 @@ describe("an image of a result", () => {
     expect(closing).toMatchObject({ messages: [{}, {}, { role: "user", content }] });
   });
 
-  it("stands in OpenAI's function_call_output after its text, and in a message once no tool can be called", async () => {
+  it("is in OpenAI's function_call_output after its text, and in a message once no tool can be called", async () => {
     const seen = { type: "input_image", image_url: `data:image/png;base64,${DATA}`, detail: "auto" };
     const output = [{ type: "input_text", text: TEXT }, seen];
     expect((await requests("OpenAI", {})).at(0)).toMatchObject({
@@ -82,12 +85,12 @@ describe("an image of a result", () => {
     expect(closing).toMatchObject({ input: [{}, {}, { role: "user", content: output }] });
   });
 
-  it("is told in words to other servers, which may not see", async () => {
+  it("is described in text to other servers, whose models may lack image input", async () => {
     const [request] = await requests("compatible", {});
     expect(request).toMatchObject({ messages: [{}, {}, { role: "tool", tool_call_id: "c1", content: TEXT }] });
   });
 
-  it.each(["Anthropic", "OpenAI"])("is left out where %s says that the model does not see", async (name) => {
+  it.each(["Anthropic", "OpenAI"])("is left out if %s reports that the model has no image input", async (name) => {
     const [, again, ...others] = await requests(name, { refuses: true });
     expect(others).toEqual([]);
     expect(JSON.stringify(again)).not.toContain(DATA);
@@ -98,8 +101,8 @@ describe("an image of a result", () => {
     ["is gone", async () => undefined],
     ["is none", async () => Buffer.from("<html>")],
     ["unfolds to more than anybody takes", async () => vastPicture(60_000)],
-    ["is for nobody to read", undefined],
-  ])("that %s is told in words", async (_what, image) => {
+    ["cannot be read", undefined],
+  ])("that %s is described in text", async (_what, image) => {
     for (const name of ["Anthropic", "OpenAI"]) {
       const [request, ...others] = await requests(name, { image: image ?? null });
       expect(others).toEqual([]);

@@ -19,7 +19,7 @@ async function requestFor(prompt: Partial<Prompt>): Promise<ChatRequest | undefi
 }
 
 describe("a request to a compatible server", () => {
-  it("bears a lone instruction as a plain string and nothing besides", async () => {
+  it("has a lone instruction as a plain string and nothing else", async () => {
     expect(await requestFor({ text: "Say hello." })).toEqual({
       model: "no-such-model",
       messages: [{ role: "user", content: "Say hello." }],
@@ -28,13 +28,13 @@ describe("a request to a compatible server", () => {
     });
   });
 
-  it("joins the context to the instruction by a blank line", async () => {
+  it("joins the context to the instruction with a blank line", async () => {
     const context = { input: { id: 1 }, entries: [], length: 0 };
     const content = (await requestFor({ context }))?.messages[0]?.content;
     expect(content).toMatch(/^Say hello\.\n\n## Run Context/);
   });
 
-  it("bears trusted sections in a system message, or before the evidence where the server knows none", async () => {
+  it("has trusted sections in a system message, or before the evidence if the server knows none", async () => {
     const prompt = sectioned(SECTIONS);
     expect((await requestFor(prompt))?.messages).toEqual([
       { role: "system", content: "Alerts lie.\n\n---\n\nSay hello." },
@@ -48,7 +48,7 @@ describe("a request to a compatible server", () => {
     expect(service.bodies.at(-1)?.messages).toEqual([{ role: "user", content: prompt.text }]);
   });
 
-  it("asks for a shape by its format, and in words beside tools", async () => {
+  it("requests an output schema by its format, and in the prompt if there are tools", async () => {
     const output = { type: "object", properties: { a: { type: "string" } } };
     const alone = await requestFor({ output });
     expect(alone?.response_format?.json_schema).toEqual({ name: "output", schema: output, strict: false });
@@ -58,14 +58,14 @@ describe("a request to a compatible server", () => {
     expect(beside?.messages[0]?.content).toContain(JSON.stringify(output));
   });
 
-  it("does without token counts where the server knows no stream options", async () => {
+  it("omits token counts if the server knows no stream options", async () => {
     const service = await startChat(({ stream_options }) => (stream_options ? { fault: "no_usage" } : { text: "Hi." }));
     const reply = await compatibleModel({ baseURL: service.url }).reply(promptOf({}), callOf({}));
     await service.close();
     expect(reply).toMatchObject({ parts: [{ text: "Hi." }], usage: null });
   });
 
-  it("bears no key where there is none", async () => {
+  it("has no key if none is set", async () => {
     const keys: (string | null)[] = [];
     const service = await startChat(() => ({ text: "Hi." }));
     const looking: typeof fetch = (input, init) => {
@@ -78,7 +78,7 @@ describe("a request to a compatible server", () => {
     expect(keys).toEqual([null, "Bearer k1"]);
   });
 
-  it.each(["localhost", "localhost:11434/v1", ""])("needs a base URL that is one: %j", async (baseURL) => {
+  it.each(["localhost", "localhost:11434/v1", ""])("needs a valid base URL: %j", async (baseURL) => {
     const reply = compatibleModel({ baseURL }).reply(promptOf({}), callOf({}));
     await expect(reply).rejects.toMatchObject({ code: "config.invalid" });
   });
@@ -102,12 +102,12 @@ describe("an answer of a compatible server", () => {
     expect((await stream(delta({ content: "Hi." }), delta({}, "stop"))).parts).toEqual([{ type: "text", text: "Hi." }]);
   });
 
-  it("may be labelled as anything", async () => {
+  it("may have any content type", async () => {
     const body = `data: ${JSON.stringify(delta({ content: "Hi." }, "stop"))}\n\ndata: [DONE]\n\n`;
     expect((await reply({ raw: { type: "text/plain", body } })).parts).toEqual([{ type: "text", text: "Hi." }]);
   });
 
-  it("may bear calls whole, without index, and with arguments that are no text", async () => {
+  it("may have complete calls, without index, and with arguments that are not strings", async () => {
     const call = (id: string, input: unknown) => ({ id, function: { name: "look_up", arguments: input } });
     const { parts } = await stream(
       delta({ tool_calls: [call("c1", '{"id":1}')] }),
@@ -119,7 +119,7 @@ describe("an answer of a compatible server", () => {
     ]);
   });
 
-  it("gets ids of ours for calls that have none of their own", async () => {
+  it("gets generated ids for calls without ids", async () => {
     const call = (index: number, id: string) => ({ index, id, function: { name: "list_all", arguments: "" } });
     const { parts } = await stream(
       delta({ tool_calls: [call(0, ""), call(1, "same"), call(2, "same")] }, "tool_calls"),
@@ -128,7 +128,7 @@ describe("an answer of a compatible server", () => {
     expect(ids).toEqual(["call_1_greet_0_0", "same", "call_1_greet_0_2"]);
   });
 
-  it("may bear its text as a list", async () => {
+  it("may have its text as a list", async () => {
     const content = [
       { type: "text", text: "Hel" },
       { type: "text", text: "lo." },
@@ -139,7 +139,7 @@ describe("an answer of a compatible server", () => {
     ]);
   });
 
-  it("tells a failure inside the stream by its code", async () => {
+  it("reports a failure inside the stream by its code", async () => {
     const failure = stream({ error: { message: "bad gateway", code: 502 } });
     await expect(failure).rejects.toMatchObject({ code: "model.overloaded", repeatable: {} });
   });

@@ -13,12 +13,12 @@ describe("the price of a call", () => {
     expect(priceOf(model, usage)).toBeCloseTo(price, 9);
   });
 
-  it("counts what writing to the cache costs more", () => {
+  it("includes the extra cost of cache writes", () => {
     const written = { inputTokens: 1_000_000, cachedTokens: 0, cacheWriteTokens: 400_000, outputTokens: 0 };
     expect(priceOf("claude-sonnet-4-5", written)).toBeCloseTo(0.6 * 3 + 0.4 * 3.75, 9);
   });
 
-  it("is higher for a long input where the vendor says so", () => {
+  it("is higher for a long input if the vendor charges more", () => {
     const short = { inputTokens: 100_000, cachedTokens: 0, outputTokens: 0 };
     expect(priceOf("claude-haiku-5-5", short)).toBeCloseTo(0.01, 9);
     expect(priceOf("claude-haiku-5-5", { ...short, inputTokens: 200_000 })).toBeCloseTo(0.1, 9);

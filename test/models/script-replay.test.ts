@@ -49,7 +49,7 @@ describe("a script", () => {
     expect(await text(model, { key: "3:each[shop%2F7]/1:a/0/0" })).toBe("seven");
   });
 
-  test("may make calls, beside text, and give data", async () => {
+  test("may make calls, in addition to text, and return data", async () => {
     const model = scriptModel({
       replies: [{ text: "let me see", calls: [{ tool: "t", input: { q: 1 } }] }, { data: { x: 1 } }],
     });
@@ -60,20 +60,23 @@ describe("a script", () => {
     expect(await text(model)).toBe('{"x":1}');
   });
 
-  test("does not give again what a resumed run used up", async () => {
+  test("does not repeat what a resumed run used up", async () => {
     const { events } = play(recordOf(workflowOf({ a: {} })), { answers: ["one"] });
     expect(await text(scriptModel({ replies: [{ text: "one" }, { text: "two" }] }, events))).toBe("two");
   });
 
-  test("ends at an abort", async () => {
+  test("stops at an abort", async () => {
     await expect(
       ask(scriptModel({ replies: [{ text: "x" }] }), { signal: AbortSignal.abort(new Error("enough")) }),
     ).rejects.toThrow("enough");
   });
 
-  test.each([[{}], [{ replies: [{ say: "x" }] }], [{ replies: [{ calls: [{}] }] }], [[]]])("%j is none", (script) => {
-    expect(scriptSchema().safeParse(script).success).toBe(false);
-  });
+  test.each([[{}], [{ replies: [{ say: "x" }] }], [{ replies: [{ calls: [{}] }] }], [[]]])(
+    "%j is not a valid script",
+    (script) => {
+      expect(scriptSchema().safeParse(script).success).toBe(false);
+    },
+  );
 });
 
 describe("a replay", () => {
@@ -105,7 +108,7 @@ describe("a replay", () => {
     expect(changed).toEqual([]);
   });
 
-  test("answers a changed prompt too, and tells what it was", async () => {
+  test("answers a changed prompt too, and reports the recorded one", async () => {
     const { model, changed } = replayOf(first);
     const last = first.asks.at(-1);
     const now = { ...PROMPT, text: "Now c." };
@@ -113,7 +116,7 @@ describe("a replay", () => {
     expect(changed).toMatchObject([{ node: "b", now, recorded: { text: "Then b." } }]);
   });
 
-  test("has no answer for a step that was never taken", async () => {
+  test("has no answer for a step that was not recorded", async () => {
     await expect(ask(replayOf(first).model, { key: "9:z/0/0" })).rejects.toMatchObject({ code: "replay.missing" });
   });
 
@@ -122,7 +125,7 @@ describe("a replay", () => {
     await expect(ask(replayOf(failed).model)).rejects.toMatchObject({ code: "model.quota", message: "no more" });
   });
 
-  test("answers a step that failed and was taken again with what came of it in the end", async () => {
+  test("answers a step that failed and was retried with its final result", async () => {
     const failed = play(record, { answers: [breaks("model.quota")] });
     const resumed = play(record, {
       past: failed.events,

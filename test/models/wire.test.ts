@@ -15,7 +15,7 @@ describe("a stream", () => {
     vi.useRealTimers();
   });
 
-  it.each(["\n", "\r\n", "\r"])("is read whatever its pieces and its line breaks: %j", async (newline) => {
+  it.each(["\n", "\r\n", "\r"])("is parsed with any pieces and line breaks: %j", async (newline) => {
     const lines = [
       ": a comment",
       chunk("Grüße 🚒"),
@@ -38,7 +38,7 @@ describe("a stream", () => {
     expect(reply.parts).toEqual([{ type: "text", text: "Grüße 🚒!" }]);
   });
 
-  it("may take long as long as something comes", async () => {
+  it("may take long as long as data arrives", async () => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
     const texts = ["one ", "two ", "three ", "four"];
     const encoder = new TextEncoder();
@@ -57,7 +57,7 @@ describe("a stream", () => {
     expect(reply.parts).toEqual([{ type: "text", text: "one two three four" }]);
   });
 
-  /** One whose last event came, and whose end is still to come. */
+  /** A stream whose last event was sent, and whose end is still to come. */
   function unended() {
     const seen = { left: false, end: (): void => undefined };
     const body = new ReadableStream<Uint8Array>({
@@ -72,7 +72,7 @@ describe("a stream", () => {
     return { body, seen };
   }
 
-  it("is read to the end that comes after its last event, so that the next request finds the connection open", async () => {
+  it("is read to its end after its last event, so that the next request reuses the connection", async () => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
     const { body, seen } = unended();
     await modelReading(body).reply(promptOf({}), callOf({}));
@@ -81,7 +81,7 @@ describe("a stream", () => {
     expect(seen.left).toBe(false);
   });
 
-  it("is left a second after its last event where no end comes", async () => {
+  it("is closed a second after its last event if no end arrives", async () => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
     const { body, seen } = unended();
     await modelReading(body).reply(promptOf({}), callOf({}));
@@ -90,7 +90,7 @@ describe("a stream", () => {
     expect(seen.left).toBe(true);
   });
 
-  it("that never ends growing is given up", async () => {
+  it("that grows endlessly is aborted", async () => {
     const piece = new Uint8Array(8 * 1024 * 1024).fill(65);
     const body = new ReadableStream<Uint8Array>({ pull: (controller) => controller.enqueue(piece) });
     const reply = modelReading(body).reply(promptOf({}), callOf({}));
