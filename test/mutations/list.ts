@@ -1,11 +1,11 @@
-/** One textual change that takes a rule of trust away, and the tests that have to notice. */
+/** One textual change that removes a security rule, and the tests that have to notice. */
 export interface Mutation {
-  /** Of trust, as its rules are numbered. */
+  /** Number of the security rule. */
   readonly rule: number;
-  /** What the program would do then. */
+  /** Consequence for the program. */
   readonly harm: string;
   readonly file: string;
-  /** Stands exactly once in the file. */
+  /** Occurs exactly once in the file. */
   readonly before: string;
   readonly after: string;
   readonly tests: readonly string[];

@@ -1,7 +1,7 @@
 import { MUTATIONS } from "./list.ts";
 import { openScratch } from "./scratch.ts";
 
-/** Tells for each mutation whether a test notices it; with numbers, for those rules alone. */
+/** Reports for each mutation whether a test notices it. With numbers, only for those rules. */
 const rules = process.argv.slice(2).map(Number);
 const scratch = openScratch(process.cwd());
 process.on("SIGINT", () => process.exit(130));

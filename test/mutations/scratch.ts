@@ -4,9 +4,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Mutation } from "./list.ts";
 
-/** A copy of the project, to be spoilt. */
+/** A copy of the project, for the mutations. */
 export interface Scratch {
-  /** Whether a test notices the mutation; what is copied is as before afterwards. */
+  /** Returns true if a test notices the mutation. The copy is restored afterwards. */
   notices(mutation: Mutation): boolean;
   close(): void;
 }
@@ -43,7 +43,7 @@ export function openScratch(root: string): Scratch {
   };
 }
 
-/** Throws where what is to be changed does not stand in the text exactly once. */
+/** Throws if the text to change is not in the file exactly once. */
 export function spoil(text: string, { file, before, after }: Mutation): string {
   const [first = "", second, ...more] = text.split(before);
   if (second !== undefined && more.length === 0) return first + after + second;
