@@ -10,12 +10,12 @@ import { sandboxHost } from "../sandbox/host.ts";
 
 /** Real children for the tests of loaders, and folders that they run in. */
 
-/** Whether this machine has Python; tests that need it skip where it has none. */
+/** Whether this machine has Python. Tests that need it are skipped without it. */
 export const hasPython = spawnSync("python3", ["--version"]).status === 0;
 
 const plain = processSandbox(sandboxHost);
 
-/** Without isolation, a program sees a private copy nowhere else: it runs the file itself. */
+/** Without isolation, no private copy can be mounted for a program: it runs the file itself. */
 const run: Sandbox["run"] = (command, turn) => {
   const isCopy = ({ source }: Mount) => source.includes("/skillflow-trusted-");
   const mounts = command.mounts.map((mount) => (isCopy(mount) ? { ...mount, source: mount.target } : mount));
@@ -36,7 +36,7 @@ export const foreignHost: LoaderHost = {
   },
 };
 
-/** A folder with these files, its path real; those that are no text are written as JSON. */
+/** Makes a folder with these files and returns its real path. Values that are not text are written as JSON. */
 export function makeFolder(files: Readonly<Record<string, unknown>> = {}): string {
   return realpathSync(makeProject(files));
 }

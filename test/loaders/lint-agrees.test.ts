@@ -10,7 +10,10 @@ import { FORMATS } from "../../src/loaders/registry/open.ts";
 import { LONG } from "../harness/long.ts";
 import { foreignHost, makeFolder } from "./foreign.ts";
 
-/** What the loader refuses of a generated skill, the lint calls an error; what it takes whole, the lint does not. */
+/**
+ * If the loader refuses a generated skill, the lint reports an error. If the loader accepts it completely, the lint
+ * does not.
+ */
 
 const lint = (directory: string) =>
   lintSkills(foldersAt(directory), { formats: FORMATS, host: foreignHost, known: new Set() })
@@ -19,7 +22,7 @@ const lint = (directory: string) =>
 const load = (directory: string) =>
   discoverSkills({ kind: "extra", path: join(directory, "made"), trusted: true }, FORMATS, foreignHost).found[0]
     ?.loaded;
-/** Mostly what is sound, so that a fault stands alone. */
+/** Mostly valid values, so that a fault is usually the only one. */
 const mostly = (sound: unknown, ...faulty: readonly unknown[]) =>
   fc.oneof({ weight: 25 * faulty.length, arbitrary: fc.constant(sound) }, ...faulty.map((one) => fc.constant(one)));
 const runs = LONG ? 2000 : 30;
@@ -48,7 +51,7 @@ const tool = fc.record(
   { requiredKeys: ["name", "description"] },
 );
 
-test("lint and loader agree over the tools of Skill Tools", () => {
+test("lint and loader agree about the tools of Skill Tools", () => {
   fc.assert(
     fc.property(fc.array(tool, { maxLength: 3 }), (tools) => {
       const directory = makeFolder({
@@ -74,7 +77,7 @@ test("lint and loader agree over the tools of Skill Tools", () => {
   );
 });
 
-test("lint and loader agree over the id and the files of a contract", () => {
+test("lint and loader agree about the id and the files of a contract", () => {
   const contract = fc.record({
     id: fc.constantFrom<unknown>("a.b", "A_b", "a b", "-a", 7, "x".repeat(129)),
     version: fc.constantFrom<unknown>("1.0.0", "1", 1),
@@ -99,7 +102,7 @@ test("lint and loader agree over the id and the files of a contract", () => {
   );
 });
 
-test("lint and loader agree over the tools of a descriptor", () => {
+test("lint and loader agree about the tools of a descriptor", () => {
   const parameters = mostly(
     { type: "object", properties: { a: { type: "string" } }, required: ["a"] },
     { type: "object" },
@@ -173,7 +176,7 @@ test("lint and loader agree over the tools of a descriptor", () => {
   );
 });
 
-test("lint and loader agree over what a module defines", async () => {
+test("lint and loader agree about the definitions of a module", async () => {
   const tool = fc.record(
     {
       name: mostly("find", "act", "read_skill", "", 7),
@@ -210,7 +213,7 @@ test("lint and loader agree over what a module defines", async () => {
   );
 });
 
-/** What a run would be without of a module, and why. */
+/** The parts of a module that a run would lack, and why. */
 async function lostOf(loaded: ReturnType<typeof load>): Promise<readonly string[]> {
   if (!loaded?.importCode) return ["it is no skill"];
   try {

@@ -6,7 +6,7 @@ import { openSkillSet } from "../../src/loaders/registry/open.ts";
 import type { InlineSkills, SkillSetOptions } from "../../src/loaders/registry/skill-set.ts";
 import { foreignHost, makeFolder } from "./foreign.ts";
 
-/** Skills that the program itself carries out, names that are its own, and files that skills bundle. */
+/** Skills that the program itself implements, reserved names, and files that skills bundle. */
 
 const { env: _, invoke: __, ...host } = foreignHost;
 const open = (directory: string, options: Partial<SkillSetOptions> = {}) =>
@@ -25,14 +25,14 @@ const open = (directory: string, options: Partial<SkillSetOptions> = {}) =>
   });
 const document = (frontmatter: string, body: string) => `---\n${frontmatter}\n---\n${body}`;
 
-describe("names that are skillflow's own", () => {
+describe("skillflow's own names", () => {
   test("a skill under its id is refused", () => {
     const set = open(makeFolder({ "own/skillflow/SKILL.md": document("name: skillflow\ndescription: d", "Mine.") }));
     expect(set.ids.has("skillflow")).toBe(false);
     expect(set.diagnostics).toMatchObject([{ code: "SKILL_SKIPPED", message: expect.stringContaining("is reserved") }]);
   });
 
-  test("a skill whose tool would be offered under the name of an own tool is unavailable", async () => {
+  test("a skill whose tool would have the name of an own tool is unavailable", async () => {
     const code = `export default { id: "read", name: "Read", description: "d", category: "general", config: {},
       tools: [{ name: "skill", description: "s", input_schema: { type: "object" }, effect: "read", handler: () => 1 }] };`;
     const found = await open(makeFolder({ "builtin/read/skill.js": code })).find("read");
@@ -89,27 +89,30 @@ describe("a tool with a name of skillflow's own", () => {
       "",
       undefined,
     ],
-  ])("is lost to the skill %s, which keeps the others and its instruction", async (id, files, tools, file, line) => {
-    const folder = makeFolder(
-      Object.fromEntries(Object.entries(files).map(([name, text]) => [`own/${id}/${name}`, text])),
-    );
-    const found = await open(folder, { trust: { ids: new Set([id]), remembered: [] } }).find(id);
-    expect(found).toMatchObject({ unavailable: undefined, skill: { instruction: "Use." } });
-    expect(found?.skill.tools.map(({ name }) => name)).toEqual(tools);
-    const told = found?.diagnostics.filter(({ severity }) => severity === "error");
-    expect(told).toHaveLength(1);
-    expect(told?.[0]?.file).toContain(file);
-    expect(told?.[0]?.line).toBe(line);
-  });
+  ])(
+    "is removed from the skill %s, which keeps the others and its instruction",
+    async (id, files, tools, file, line) => {
+      const folder = makeFolder(
+        Object.fromEntries(Object.entries(files).map(([name, text]) => [`own/${id}/${name}`, text])),
+      );
+      const found = await open(folder, { trust: { ids: new Set([id]), remembered: [] } }).find(id);
+      expect(found).toMatchObject({ unavailable: undefined, skill: { instruction: "Use." } });
+      expect(found?.skill.tools.map(({ name }) => name)).toEqual(tools);
+      const told = found?.diagnostics.filter(({ severity }) => severity === "error");
+      expect(told).toHaveLength(1);
+      expect(told?.[0]?.file).toContain(file);
+      expect(told?.[0]?.line).toBe(line);
+    },
+  );
 });
 
-describe("a skill that the program itself carries out", () => {
+describe("a skill that the program itself implements", () => {
   const maker = {
     skill: toolMakerSkill(),
     unavailable: { kind: "disabled", reason: "needs --allow-define-tool" },
   } as const;
 
-  test("is always there, and says why it is kept away", async () => {
+  test("always exists, and gives the reason if it is unavailable", async () => {
     const set = open(makeFolder(), { own: [maker] });
     expect([...set.ids]).toEqual(["tool-maker"]);
     expect(await set.find("tool-maker")).toMatchObject({
@@ -119,7 +122,7 @@ describe("a skill that the program itself carries out", () => {
     });
   });
 
-  test("keeps its tools under an instruction of the project's (S11)", async () => {
+  test("keeps its tools under an instruction of the project's", async () => {
     const files = { "own/tool-maker/SKILL.md": document("name: tool-maker\ndescription: mine", "My words.") };
     const set = open(makeFolder(files), { own: [{ ...maker, unavailable: undefined }] });
     const found = await set.find("tool-maker");
@@ -131,7 +134,7 @@ describe("a skill that the program itself carries out", () => {
 const inline = (skills: NonNullable<InlineSkills["skills"]>): InlineSkills => ({ skills, trusted: false });
 
 describe("the files that a skill bundles", () => {
-  test("belong to the folder whose instruction counts", async () => {
+  test("belong to the folder whose instruction is used", async () => {
     const directory = makeFolder({
       "own/x/SKILL.md": document("name: x\ndescription: d", "See ref.md."),
       "own/x/ref.md": "Ref.",
@@ -143,7 +146,7 @@ describe("the files that a skill bundles", () => {
     expect(recordSkill("x", await set.find("x"))).toMatchObject({ description: "d", files: ["ref.md"] });
   });
 
-  test("are none for a skill of the workflow alone, whose description may be missing", async () => {
+  test("do not exist for a skill of the workflow alone, whose description may be missing", async () => {
     const found = await open(makeFolder()).find("y", inline({ y: { instruction: "Inline." } }));
     expect(recordSkill("y", found)).toEqual({
       id: "y",

@@ -33,7 +33,7 @@ const readFolder = (file: string) => {
 const read = (frontmatter: string, body?: string) => readFolder(skill("x", frontmatter, body));
 
 describe("a SKILL.md", () => {
-  test("gives id, description, category, config and instruction", () => {
+  test("has id, description, category, config and instruction", () => {
     const document = read(
       "name: runbooks\ndescription: Which one\ncategory: observability\nconfig:\n  TOKEN: { description: Read token, required: true, env: RUNBOOK_TOKEN }",
       "\n\nPick one.\n\n",
@@ -56,7 +56,7 @@ describe("a SKILL.md", () => {
     });
   });
 
-  test("a config field without env reads the variable named like its key (D27)", () => {
+  test("a config field without env reads the variable named like its key", () => {
     expect(read("name: x\nconfig: { MY_KEY: { description: d } }")).toMatchObject({
       config: { MY_KEY: { env: "MY_KEY", required: false } },
     });
@@ -66,7 +66,7 @@ describe("a SKILL.md", () => {
     expect(read(`name: x\ncategory: ${category}`)).toMatchObject({ category: "general" });
   });
 
-  test("a category data is valid (D4)", () => {
+  test("a category data is valid", () => {
     expect(read("name: x\ncategory: data")).toMatchObject({ category: "data" });
   });
 
@@ -74,16 +74,16 @@ describe("a SKILL.md", () => {
     ["", undefined],
     [" \n\t\n", undefined],
     ["\n  a\n  b  \n", "a\n  b"],
-  ])("a body %j is trimmed; an empty one is none (D34)", (body, instruction) => {
+  ])("a body %j is trimmed, and an empty one counts as missing", (body, instruction) => {
     expect(read("name: x", body)).toMatchObject({ instruction });
   });
 
-  test.each(["a", "a1", "a-b", "0", "x".repeat(64)])("%s is an id (S12)", (id) => {
+  test.each(["a", "a1", "a-b", "0", "x".repeat(64)])("%s is an id", (id) => {
     expect(read(`name: "${id}"`)).toMatchObject({ id });
   });
 
   test.each(["A", "a_b", "-a", "a-", "a--b", "a b", "ä", "a.b", "a/b", "../a", "x".repeat(65), "a\\n"])(
-    "%s is no id: the folder's name is, with a diagnostic",
+    "%s is not an id: the folder's name is used, with a diagnostic",
     (id) => {
       expect(read(`name: "${id}"`)).toMatchObject({
         id: "x",
@@ -101,7 +101,7 @@ describe("a SKILL.md", () => {
     ["keys of keys", "? ".repeat(50_000)],
     ["a second document", "name: x\n...\n--- a\nname: y"],
     ["an mcp server without address", "name: x\nmcp: { args: [y] }"],
-  ])("%s skips the folder with a diagnostic (S12)", (_, frontmatter) => {
+  ])("%s skips the folder with a diagnostic", (_, frontmatter) => {
     expect(read(frontmatter)).toMatchObject({ severity: "warning", code: "SKILL_SKIPPED" });
   });
 
@@ -163,7 +163,7 @@ describe("a set of skills", () => {
                 { name: "act", description: "a", input_schema: { type: "object" }, handler: () => 1 }]${more} };`,
     );
 
-  test("the higher level wins an id, and it is said over whom (S10)", async () => {
+  test("the higher level wins an id, and the shadowed skill is reported", async () => {
     skill("high/x", "name: x", "high");
     skill("low/y", "name: x", "low");
     const set = open(["high", "low"]);
@@ -179,13 +179,13 @@ describe("a set of skills", () => {
     ]);
   });
 
-  test("a level that is missing, or a file, holds none", () => {
+  test("a level that is missing, or a file, is empty", () => {
     write("file", "x");
     expect(open(["nope", "file"]).ids.size).toBe(0);
     expect(open(["nope", "file"]).diagnostics).toEqual([]);
   });
 
-  test("what is no skill is skipped, and the rest goes on (S12)", () => {
+  test("invalid skills are skipped, and the others are loaded", () => {
     skill("own/b", "name: good");
     skill("own/A", "name: Bad Name");
     write("own/c/README.md", "no skill");
@@ -203,7 +203,7 @@ describe("a set of skills", () => {
     ["own/a/tools.json", "it has a tools.json and no SKILL.md"],
     ["own/a/skill.md", "its document is named skill.md: the name must be SKILL.md"],
     ["own/a/Skill.md", "its document is named Skill.md: the name must be SKILL.md"],
-  ])("what is almost a skill is told, and what lies below it is found: %s", (path, why) => {
+  ])("an almost valid skill is reported, and skills below it are found: %s", (path, why) => {
     write(path, "[]");
     skill("own/a/below", "name: below");
     const { ids, diagnostics } = open(["own"]);
@@ -213,7 +213,7 @@ describe("a set of skills", () => {
     ]);
   });
 
-  test("a package that lacks a secret is unavailable, and says which", async () => {
+  test("a package that lacks a secret is unavailable, and the reason names the secret", async () => {
     write(
       "own/p/skill.toml",
       'name = "a.b"\nversion = "1.0.0"\ndescription = "d"\nkind = "instruction"\n[permissions]\nsecrets = ["A", "B"]\n',
@@ -227,7 +227,7 @@ describe("a set of skills", () => {
     ["own/b/contract.yml", "id: a.find\nversion: [", "a.find"],
     ["own/b/contract.json", '{\n  "id": "bad id",\n  "version": "1.0.0"\n}', "bad id"],
     ["own/b/skill.toml", 'name = "a.find"\nversion = ', "a.find"],
-  ])("a skill that is skipped says why to whoever asks for it, whatever its folder's name: %s", (path, text, id) => {
+  ])("a skipped skill is found by its id with the reason, whatever its folder's name: %s", (path, text, id) => {
     write(path, text);
     write("own/c/contract.yml", "id: other\nversion: [");
     const set = open(["own"]);
@@ -235,7 +235,7 @@ describe("a set of skills", () => {
     expect(set.about(id)).toMatchObject([{ code: "SKILL_SKIPPED", file: expect.stringContaining("own/b") }]);
   });
 
-  test("of two folders of one level the first by name wins, with a diagnostic (D33)", async () => {
+  test("of two folders of one level the first by name wins, with a diagnostic", async () => {
     skill("own/zz", "name: twin", "second");
     skill("own/aa", "name: twin", "first");
     const set = open(["own"]);
@@ -243,7 +243,7 @@ describe("a set of skills", () => {
     expect(set.diagnostics).toMatchObject([{ code: "SKILL_SHADOWED", file: join(directory, "own/aa") }]);
   });
 
-  test("folders of skills may lie deeper, but not in one another", () => {
+  test("folders of skills may be deeper, but not inside one another", () => {
     skill("own/team/sub/x", "name: x");
     skill("own/team/sub/x/y", "name: y");
     skill("own/a/b/c/d/e", "name: e");
@@ -282,7 +282,7 @@ describe("a set of skills", () => {
   const byId = (...ids: string[]): Trust => ({ ids: new Set(ids), remembered: [] });
 
   test.each<[string, () => Trust, boolean]>([
-    ["nobody's trust", () => byId(), false],
+    ["no trust", () => byId(), false],
     ["its id", () => byId("x"), true],
     ["another's id", () => byId("y"), false],
     ["an answer to these files here", () => answered({}), true],
@@ -290,7 +290,7 @@ describe("a set of skills", () => {
     ["an answer to the same files elsewhere", () => answered({ path: "/elsewhere/own/x" }), false],
     ["an answer about another id", () => answered({ id: "y" }), false],
     ["an id with a digest", () => byId(`x@${here()?.digest()}`), false],
-  ])("%s decides whether a command of a found skill is there (S13)", async (_, trust, isThere) => {
+  ])("%s decides whether a command of a found skill is available", async (_, trust, isThere) => {
     skill("own/x", "name: x\nmcp: { command: run-it }");
     const found = await open(["own"], { trust: trust() }).find("x");
     expect(found?.skill.mcp !== undefined).toBe(isThere);
@@ -331,7 +331,7 @@ describe("a set of skills", () => {
       NOT_CONNECTED,
       ["connects to https://mcp.test/", "passes TOKEN, TEAM to https://mcp.test/"],
     ],
-  ])("a server by %s waits for trust, whoever of the checkout names it", async (_, mcp, withheld, heldBack) => {
+  ])("a server by %s needs trust, whatever file of the checkout names it", async (_, mcp, withheld, heldBack) => {
     skill("own/x", `name: x\nmcp: ${JSON.stringify(mcp)}`);
     const config = mcp as { command: string };
     const choice = { config, path: "/project/.skillflow.yml", kind: "project", trusted: false } as const;
@@ -355,7 +355,7 @@ describe("a set of skills", () => {
     }
   });
 
-  test("a server that takes a built-in skill's place waits, and the skill's tools stay", async () => {
+  test("a server that replaces a built-in skill needs trust, and the skill's tools remain", async () => {
     builtin("x");
     const mcp = { url: "https://mcp.test/" };
     skill("own/x", `name: x\nmcp: ${JSON.stringify(mcp)}`);
@@ -372,7 +372,7 @@ describe("a set of skills", () => {
     expect(open([]).withheld("x", brought)).toBeUndefined();
   });
 
-  test("the operator's server takes the place of a skill's own, or is a skill by itself (S8)", async () => {
+  test("the operator's server replaces a skill's own, or is a skill by itself", async () => {
     skill("own/x", 'name: x\nmcp: { url: "http://127.0.0.1:1/" }');
     const config = { command: "mine" };
     const choice = { config, path: "/config.yml", kind: "user", trusted: true } as const;
@@ -381,7 +381,7 @@ describe("a set of skills", () => {
     expect(await set.find("y")).toMatchObject({ format: "mcp", kind: "tools", unavailable: undefined });
   });
 
-  test("variables are handed to a skill that cannot declare them", async () => {
+  test("variables are passed to a skill that cannot declare them", async () => {
     skill("own/x", "name: x");
     const found = await open(["own"], { variables: new Map([["x", ["A_KEY"]]]), env: { A_KEY: "k", OTHER: "o" } }).find(
       "x",
@@ -389,7 +389,7 @@ describe("a set of skills", () => {
     expect(found && handlerConfig(found)).toEqual({ A_KEY: "k" });
   });
 
-  test("a custom skill with a built-in's id replaces instruction, the tools stay (S11, D32)", async () => {
+  test("a custom skill with a built-in's id replaces the instruction, and the tools remain", async () => {
     builtin("gh", ', instruction: "built-in"');
     skill("own/gh", "name: gh\nconfig: { EXTRA: { description: e } }", "custom");
     const found = await open(["own"], { env: { THE_TOKEN: "t", EXTRA: "e" } }).find("gh");
@@ -398,13 +398,13 @@ describe("a set of skills", () => {
     expect(found && handlerConfig(found)).toEqual({ TOKEN: "t", EXTRA: "e" });
   });
 
-  test("an empty body keeps the built-in's instruction (D32, D34)", async () => {
+  test("an empty body keeps the built-in's instruction", async () => {
     builtin("gh", ', instruction: "built-in"');
     skill("own/gh", "name: gh", "  ");
     expect((await open(["own"]).find("gh"))?.skill.instruction).toBe("built-in");
   });
 
-  test("an inline skill is the highest layer (D32)", async () => {
+  test("an inline skill is the highest layer", async () => {
     builtin("gh");
     skill("own/gh", "name: gh", "custom");
     const set = open(["own"]);
@@ -416,27 +416,30 @@ describe("a set of skills", () => {
     expect((await set.find("gh", inline({})))?.skill.instruction).toBe("custom");
   });
 
-  test("an inline skill is called by its key unless it has a name", async () => {
+  test("an inline skill has its key as its name by default", async () => {
     expect((await open([]).find("mine", inline({ mine: { instruction: "x" } })))?.skill.name).toBe("mine");
   });
 
-  test.each(["constructor", "toString", "hasOwnProperty"])("nobody declares %s until somebody does", async (id) => {
-    expect(await open([]).find(id, inline({}))).toBeUndefined();
-    expect((await open([]).find(id, inline({ [id]: { instruction: "x" } })))?.skill.instruction).toBe("x");
-  });
+  test.each(["constructor", "toString", "hasOwnProperty"])(
+    "%s is not declared unless a workflow declares it",
+    async (id) => {
+      expect(await open([]).find(id, inline({}))).toBeUndefined();
+      expect((await open([]).find(id, inline({ [id]: { instruction: "x" } })))?.skill.instruction).toBe("x");
+    },
+  );
 
   test.each<[string, Partial<SkillSetOptions>, string | undefined]>([
     ["a missing variable", {}, "THE_TOKEN is not set"],
-    ["an empty variable (D26)", { env: { THE_TOKEN: "" } }, "THE_TOKEN is set but empty"],
+    ["an empty variable", { env: { THE_TOKEN: "" } }, "THE_TOKEN is set but empty"],
     ["a variable", { env: { THE_TOKEN: "t" } }, undefined],
-    ["an override (S2)", { overrides: new Map([["TOKEN", "o"]]) }, undefined],
+    ["an override", { overrides: new Map([["TOKEN", "o"]]) }, undefined],
     [
-      "an empty override hides the variable (S2, D26)",
+      "an empty override hides the variable",
       { overrides: new Map([["TOKEN", ""]]), env: { THE_TOKEN: "t" } },
       "THE_TOKEN is set but empty",
     ],
     ["being disabled", { env: { THE_TOKEN: "t" }, disabled: ["gh"] }, "disabled in .skillflow.yml"],
-  ])("%s decides whether a skill is available (S2, S3)", async (_, options, reason) => {
+  ])("%s decides whether a skill is available", async (_, options, reason) => {
     builtin("gh");
     const found = await open([], options).find("gh");
     expect(found?.unavailable?.reason).toBe(reason);
@@ -455,7 +458,7 @@ describe("a set of skills", () => {
     ]);
   });
 
-  test("an unknown id is recorded as such (D24)", () => {
+  test("an unknown id is recorded as unknown", () => {
     expect(recordSkill("nope", undefined)).toMatchObject({
       id: "nope",
       available: false,
@@ -463,12 +466,12 @@ describe("a set of skills", () => {
     });
   });
 
-  test("a skill with neither tools nor instruction is unavailable (S1)", async () => {
+  test("a skill with neither tools nor instruction is unavailable", async () => {
     skill("own/x", "name: x", "");
     expect((await open(["own"]).find("x"))?.unavailable?.reason).toBe("it has neither tools nor an instruction");
   });
 
-  test("a file beside the built-in skills is no skill", async () => {
+  test("a file next to the built-in skills is not a skill", async () => {
     builtin("gh");
     write("builtin/README.md", "text");
     const set = open([]);

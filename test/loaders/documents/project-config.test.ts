@@ -19,8 +19,8 @@ const load = (text: string) => {
   return loadProjectConfig(join(home, "repo"))?.config;
 };
 
-describe("where it is looked for", () => {
-  test("the nearest one counts, up to the repository's root", () => {
+describe("the search for a config file", () => {
+  test("the nearest one applies, up to the repository's root", () => {
     put("repo/.skillflow.yml", "model: a:b");
     expect(loadProjectConfig(join(home, "repo/deep/er"))).toMatchObject({
       directory: join(home, "repo"),
@@ -40,7 +40,7 @@ describe("where it is looked for", () => {
     expect(projectRoot(home)).toBe(home);
   });
 
-  test("the user's own is found by XDG_CONFIG_HOME, else below HOME", () => {
+  test("the user's own is found through XDG_CONFIG_HOME, otherwise below HOME", () => {
     mkdirSync(join(home, "xdg/skillflow"), { recursive: true });
     put("xdg/skillflow/config.yml", "model: x:y");
     mkdirSync(join(home, ".config/skillflow"), { recursive: true });
@@ -51,7 +51,7 @@ describe("where it is looked for", () => {
   });
 });
 
-describe("what it holds", () => {
+describe("the contents of a config file", () => {
   test("every setting", () => {
     const text =
       "model: a:b\nwrites: deny\nlimits: { timeout: 10m, max_steps: 3 }\nskills: { extraDirs: [x], disabled: [y], discover: false }\nfetch: { auth: { example.test: TOKEN } }";
@@ -86,11 +86,11 @@ describe("what it holds", () => {
     );
   });
 
-  test("all problems are told at once", () => {
+  test("all problems are reported at once", () => {
     expect(() => load("a: 1\nwrites: x\nmodel: 7")).toThrow(/a is not .*; |writes.*model|model.*writes/);
   });
 
-  test("of very many the first twenty are told", () => {
+  test("of very many problems the first twenty are reported", () => {
     const many = Array.from({ length: 10_000 }, (_, n) => `stranger_${n}: 1`).join("\n");
     expect(() => load(many)).toThrow(/stranger_19 is not a known setting[^;]*; and 9980 more$/);
   });

@@ -31,13 +31,13 @@ const fileOf = (name: string, content: string | Buffer) => {
 };
 
 describe("files", () => {
-  test("a document is read; a byte-order mark does no harm", () => {
+  test("a document is read, with or without a byte-order mark", () => {
     const { workflow, diagnostics } = loadWorkflow(fileOf("ok.yml", `\uFEFF${minimal()}`), none);
     expect(diagnostics).toEqual([]);
     expect(workflow?.nodes["a"]?.instruction).toBe("Do it.");
   });
 
-  test("JSON documents are read, and findings placed in them (D1)", () => {
+  test("JSON documents are read, and findings in them have places", () => {
     expect(
       parse(
         JSON.stringify({ id: "f", name: "F", entry: "a", nodes: { a: { name: "A", instruction: "x" } }, edges: [] }),
@@ -62,7 +62,7 @@ describe("files", () => {
     ["an image", () => fileOf("image.yml", Buffer.from([0x89, 0x50, 0x4e, 0x47, 0xff, 0xfe, 0])), /not UTF-8 text/],
     ["a text with NUL", () => fileOf("nul.yml", "id: a\0b"), /binary file/],
     ["more than 5 MB", () => fileOf("big.yml", Buffer.alloc(5 * 1024 * 1024 + 1, "#")), /5 MB at most/],
-  ])("%s is told with IO", (_, make, message) => {
+  ])("%s is reported with IO", (_, make, message) => {
     const { workflow, diagnostics } = loadWorkflow(make(), none, "shown.yml");
     expect(workflow).toBeUndefined();
     expect(diagnostics).toMatchObject([{ severity: "error", code: "IO", file: "shown.yml" }]);
@@ -77,7 +77,7 @@ describe("files", () => {
     ["a list", "- id: f\n- name: F\n"],
     ["a text", "just words"],
     ["a number", "7"],
-  ])("a file of %s is told", (_, text) => {
+  ])("a file of %s is reported", (_, text) => {
     const { workflow, diagnostics } = parse(text);
     expect(workflow).toBeUndefined();
     expect(codes(diagnostics)).toEqual(["SCHEMA"]);
@@ -86,14 +86,14 @@ describe("files", () => {
   });
 });
 
-describe("YAML (D1)", () => {
+describe("YAML", () => {
   test("is 1.2 core: yes is a text, and 0o17 a number", () => {
     const { workflow } = parse(minimal("description: yes\njudge_budget: 0o17"));
     expect(workflow?.description).toBe("yes");
     expect(workflow?.judge_budget).toBe(15);
   });
 
-  test("pass_when: yes is a text (N24)", () => {
+  test("pass_when: yes is a text", () => {
     const { workflow } = parse(minimal("", ", eval: [{ name: j, kind: judge, rubric: r, pass_when: yes }]"));
     expect(workflow?.nodes["a"]?.eval?.[0]).toMatchObject({ pass_when: "yes" });
   });
@@ -123,17 +123,17 @@ describe("YAML (D1)", () => {
       minimal("x: &x { y: *x }"),
       "7:12 PARSE the alias *x is inside the value that it names",
     ],
-  ])("%s is told with its place", (_, text, finding) => {
+  ])("%s is reported with its place", (_, text, finding) => {
     const loaded = parse(text);
     expect(loaded.workflow).toBeUndefined();
     expect(told(loaded).join("\n")).toContain(finding);
   });
 
-  test("all mistakes of the text are told at once (W1)", () => {
+  test("all mistakes of the text are reported at once", () => {
     expect(told(parse("id: f\nid: g\nname: 1\nname: 2\n__proto__: x"))).toHaveLength(3);
   });
 
-  test("aliases are followed, and findings in them placed where they stand", () => {
+  test("aliases are resolved, and findings in them have the place of the anchor", () => {
     const text = minimal("x: &tools { allow: [] }").replace("Do it.", "Do it., tools: *tools");
     expect(parse(text).workflow).toBeUndefined();
     const good = `x: &one { name: A, instruction: Do it. }\nid: f\nname: F\nentry: a\nnodes: { a: *one }\nedges: []`;
@@ -184,7 +184,7 @@ describe("hostile documents", () => {
     expect(diagnostics.length).toBeLessThan(50);
   });
 
-  test("an instruction may hold any number of signs that mean anchors and aliases elsewhere", () => {
+  test("an instruction may contain any number of characters that mean anchors and aliases elsewhere", () => {
     const list = "* one\n& two\n".repeat(1000);
     const inBlock = minimal().replace(
       "{ name: A, instruction: Do it. }",
@@ -195,7 +195,7 @@ describe("hostile documents", () => {
     expect(parse(minimal().replace("Do it.", `"${"*a &b ".repeat(1000)}"`)).diagnostics).toEqual([]);
   });
 
-  test("an instruction may hold any number of brackets", () => {
+  test("an instruction may contain any number of brackets", () => {
     const text = minimal().replace("Do it.", `"${"[(".repeat(5000)}"`);
     expect(parse(text).diagnostics).toEqual([]);
     expect(
@@ -208,7 +208,7 @@ describe("hostile documents", () => {
     ).toEqual([]);
   });
 
-  test("a chain of thousands of nodes is read (D1)", () => {
+  test("a chain of thousands of nodes is read", () => {
     const length = LONG ? 12_000 : 4000;
     const nodes = Array.from({ length }, (_, i) => `  n${i}: { name: N, instruction: x }`);
     const edges = Array.from({ length: length - 1 }, (_, i) => `  - { from: n${i}, to: n${i + 1} }`);
@@ -219,7 +219,7 @@ describe("hostile documents", () => {
     expect(Object.keys(workflow?.nodes ?? {})).toHaveLength(length);
   });
 
-  test("whatever the text, it is read or refused", () => {
+  test("any text is either read or refused", () => {
     const piece = fc.constantFrom(
       "id: f\n",
       "nodes:\n",
@@ -259,7 +259,7 @@ describe("hostile documents", () => {
 });
 
 describe("findings", () => {
-  test("carry file, place, code and field path (W1)", () => {
+  test("have file, place, code and field path", () => {
     const { diagnostics } = parse(minimal("", ", max_turns: 0"));
     expect(diagnostics).toEqual([
       {
@@ -274,7 +274,7 @@ describe("findings", () => {
     ]);
   });
 
-  test("of fields and of the graph are told together, in the order of the text (W1)", () => {
+  test("of fields and of the graph are reported together, in the order of the text", () => {
     const text = `id: f
 name: 7
 entry: start
@@ -321,42 +321,38 @@ verify: x`;
     ["a limit", minimal("limits: { max_cost: 1 }"), 'did you mean "max_cost_usd"?'],
     ["an entry", minimal().replace("entry: a", "entry: aa"), 'did you mean "a"?'],
     ["a skill", minimal("", ", skills: [sentri]"), 'did you mean "sentry"?'],
-  ])("suggest the near word: %s", (_, text, hint) => {
+  ])("suggest the similar word: %s", (_, text, hint) => {
     expect(parse(text, ["sentry"]).diagnostics.map((found) => found.hint)).toContain(hint);
   });
 
   test.each([
     [
-      "a string[] that allows single strings (D60)",
+      "a string[] that allows single strings",
       minimal('inputs: { x: { type: "string[]", enum: [[a], b] } }'),
       "inputs.x.enum[1]",
     ],
-    [
-      "a built-in tool without a name (D60)",
-      minimal("", ', disallowed_tools: [Bash, ""]'),
-      "nodes.a.disallowed_tools[1]",
-    ],
+    ["a built-in tool without a name", minimal("", ', disallowed_tools: [Bash, ""]'), "nodes.a.disallowed_tools[1]"],
   ])("refuse %s", (_, text, field) => {
     const { workflow, diagnostics } = parse(text);
     expect(workflow).toBeUndefined();
     expect(diagnostics.map(({ code, message }) => [code, message.split(" ")[0]])).toEqual([["SCHEMA", field]]);
   });
 
-  test("suggest the near value of an enumeration", () => {
+  test("suggest the similar value of an enumeration", () => {
     expect(told(parse(minimal("workflow_type: monitr")))[0]).toContain('(did you mean "monitor"?)');
   });
 
   test.each([
     ["at top level", minimal("verify: { x: 1 }"), "7:1"],
     ["on a node", minimal("", ", verify: x"), "5:38"],
-  ])("refuse verify %s and name eval (W12)", (_, text, place) => {
+  ])("refuse verify %s and name eval", (_, text, place) => {
     const loaded = parse(text);
     expect(loaded.diagnostics).toHaveLength(1);
     expect(told(loaded)[0]).toBe(`${place} SCHEMA "verify" is not part of the format`);
     expect(loaded.diagnostics[0]?.hint).toContain("eval");
   });
 
-  test("verify on an edge is an unknown key like any other (W11)", () => {
+  test("verify on an edge is an unknown key like any other", () => {
     const text = minimal().replace("[]", "[{ from: a, to: a, verify: x, max_iterations: 1 }]");
     expect(told(parse(text))).toEqual(["6:27 SCHEMA edges[0].verify is not a known field"]);
   });
@@ -368,12 +364,12 @@ verify: x`;
     [", instruction: { inline: x, note: y }", "SOURCE_INVALID_SHAPE"],
     [", rules: [{ text: x }]", "SOURCE_INVALID_SHAPE"],
     [", context: { only: true, sources: [{ file: x, url: y }] }", "SOURCE_INVALID_SHAPE"],
-  ])("a Source %s has a code of its own: %s", (field, code) => {
+  ])("a Source %s has its own code: %s", (field, code) => {
     const text = field.includes("instruction") ? minimal().replace(", instruction: Do it.", field) : minimal("", field);
     expect(codes(parse(text).diagnostics)).toEqual([code]);
   });
 
-  test("a missing instruction is told as missing", () => {
+  test("a missing instruction is reported as missing", () => {
     expect(told(parse(minimal().replace(", instruction: Do it.", "")))).toEqual([
       "5:3 SCHEMA nodes.a.instruction is required: a node must have one of instruction, map, call, approval, steps",
     ]);
@@ -395,25 +391,25 @@ verify: x`;
     expect(fields).not.toContain("nodes.b.instruction");
   });
 
-  test("a condition that is no text is told, not tripped over", () => {
+  test("a condition that is not text is reported, without a crash", () => {
     const text = minimal().replace("[]", "[{ from: a, to: a, when: 5, max_iterations: 1 }, { from: a }, 7, null]");
     expect(told(parse(text))).toHaveLength(4);
   });
 
-  test("warnings do not keep a workflow from running (W8)", () => {
+  test("warnings do not prevent a workflow from running", () => {
     const { workflow, diagnostics } = parse(minimal("", ", skills: [nope]"));
     expect(workflow).toBeDefined();
     expect(diagnostics).toMatchObject([{ severity: "warning", code: "UNKNOWN_SKILL", line: 5 }]);
   });
 
   test.each(["id: f\nnodes: {}", "nodes: {}\nedges: [{ from: a, to: b }]", "nodes: {}\nentry: [a]"])(
-    "nodes that are none, in %j, are told like other faults",
+    "malformed nodes, in %j, are reported like other faults",
     (text) => {
       expect(codes(parse(text).diagnostics)).toContain("SCHEMA");
     },
   );
 
-  test("names that objects already have are names like others", () => {
+  test("names that are properties of every object are names like others", () => {
     const text = `id: f
 name: F
 entry: constructor
@@ -427,7 +423,7 @@ skills: { toString: { instruction: x } }`;
     expect(Object.keys(workflow?.nodes ?? {})).toEqual(["constructor", "toString"]);
   });
 
-  test("every kind of node may carry every optional field it has (W10, W11)", () => {
+  test("every kind of node may have every optional field of its kind", () => {
     for (const type of ["pr_review", "e2e_test", "content_generation", "monitor", "data_sync", "generic"]) {
       expect(parse(minimal(`workflow_type: ${type}\nanything: [1]\ncategory: data`)).diagnostics).toEqual([]);
     }

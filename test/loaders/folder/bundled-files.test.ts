@@ -18,7 +18,7 @@ describe("the files that a skill bundles for reading", () => {
     ["no handlers", { "SKILL.md": "", "tools.json": "[]", "scripts/a.py": "", "code/main.py": "", "lib.mjs": "" }, []],
     ["scripts that no manifest makes handlers", { "SKILL.md": "", "scripts/a.py": "" }, ["scripts/a.py"]],
     ["no code of a module", { "skill.ts": "", "client.ts": "", "package.json": "{}", "guide.md": "" }, ["guide.md"]],
-    ["code that nobody runs", { "SKILL.md": "", "examples/a.py": "" }, ["examples/a.py"]],
+    ["code that is not run", { "SKILL.md": "", "examples/a.py": "" }, ["examples/a.py"]],
     ["nothing hidden", { "SKILL.md": "", ".env": "", "references/.git/x": "", "node_modules/a/b.md": "" }, []],
   ])("are %s", (_, files, expected) => {
     expect(listBundled(makeFolder(files))).toEqual(expected);
@@ -35,7 +35,7 @@ describe("the files that a skill bundles for reading", () => {
     expect(listBundled(linked)).toEqual([]);
   });
 
-  test("are read as text, however many there are", async () => {
+  test("are read as text, up to any number", async () => {
     const many = Object.fromEntries(Array.from({ length: 150 }, (_, index) => [`r/${1000 + index}.md`, `n ${index}`]));
     expect(await read(makeFolder(many), "r/1149.md")).toBe("n 149");
     expect(await read(makeFolder({ "a.md": "\uFEFFnaïve" }), "./a.md")).toBe("naïve");

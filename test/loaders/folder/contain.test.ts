@@ -31,7 +31,7 @@ test.each([
   ["in", "deep/b.txt"],
   ["", ""],
   [".", ""],
-])("%j lies inside, at %j", async (path, relative) => {
+])("%j is inside, at %j", async (path, relative) => {
   expect(await resolveInside(root, path)).toMatchObject({ inside: true, relative });
 });
 
@@ -54,11 +54,11 @@ test.each([
   expect(await resolveInside(root, path)).toMatchObject({ inside: false, reason });
 });
 
-test("a neighbour whose name begins like the root is outside", async () => {
+test("a neighbour whose name starts like the root is outside", async () => {
   expect(await resolveInside(root, join(home, "root-twin", "c.txt"))).toMatchObject({ reason: "outside" });
 });
 
-test("no path at all resolves to somewhere outside, awaited or at once", async () => {
+test("no path resolves to somewhere outside, async or sync", async () => {
   const segment = fc.constantFrom(
     "..",
     ".",

@@ -94,13 +94,13 @@ describe("a kept sight", () => {
     expect(isSame()).toBe(false);
   });
 
-  it("is not disturbed by changes that it did not ask about", () => {
+  it("is not affected by changes to files that it did not check", () => {
     const isSame = kept((at, sight) => [sight.note(at("a/file")), sight.exists(at("a")), sight.exists(at("a/none"))]);
     write("a/new")((path) => join(root, path), openSight());
     expect(isSame()).toBe(true);
   });
 
-  it("is not kept while a second change could not be told from the first", () => {
+  it("is not kept while a second change could not be distinguished from the first", () => {
     const sight = openSight();
     sight.note(join(root, "a/file"));
     expect(sight.keep()).toBeUndefined();

@@ -8,7 +8,7 @@ import { makeFolder } from "../foreign.ts";
 const self = { pid: 1, host: "build-7.example", started: "100" };
 
 it.each(["a", "a host with ümlauts @ work", "x".repeat(80), ""])(
-  "the name of a temporary folder tells whose it is, on the host %j",
+  "the name of a temporary folder identifies its process, on the host %j",
   (host) => {
     const mark = { pid: 7, host, started: "12" };
     expect(temporaryOwner(`${temporaryName("serve", mark)}aB3dE6`, { ...self, host })).toEqual(mark);
@@ -17,7 +17,7 @@ it.each(["a", "a host with ümlauts @ work", "x".repeat(80), ""])(
   },
 );
 
-it("removes what dead processes of this host left, and nothing else", () => {
+it("removes folders of dead processes on this host, and nothing else", () => {
   const folder = makeFolder();
   const named = (pid: number, host = self.host) => `${temporaryName("serve", { pid, host, started: "5" })}aB3dE6`;
   for (const name of [named(2), named(3), named(4, "elsewhere"), "skillflow-serve-aB3dE6", `${named(2)}.txt`]) {
@@ -33,6 +33,6 @@ it("removes what dead processes of this host left, and nothing else", () => {
   expect(readdirSync(linked)).toEqual(["kept"]);
 });
 
-it("gives up where the folder is not there", () => {
+it("does nothing if the folder does not exist", () => {
   expect(() => sweepFolder("/no/such/folder", { self, isAlive: () => false, uid: 0 })).not.toThrow();
 });

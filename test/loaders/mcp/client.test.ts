@@ -31,7 +31,7 @@ async function freePort(): Promise<number> {
   return port;
 }
 
-/** A reference server that listens; resolves once it says so. */
+/** A reference server that listens. Resolves once it prints that. */
 async function startReference(kind: "streamableHttp" | "sse", port: number): Promise<() => Promise<void>> {
   const child = spawn("node", [join(ROOT, EVERYTHING), kind], {
     env: { PATH: process.env.PATH, PORT: String(port) },
@@ -53,7 +53,7 @@ async function startReference(kind: "streamableHttp" | "sse", port: number): Pro
   return stop;
 }
 
-/** A process that ended and was not fetched yet still has its id. */
+/** A process that ended and was not reaped yet still has its id. */
 function isAlive(pid: number): boolean {
   if (!exists(pid) || !existsSync("/proc/self/stat")) return exists(pid);
   try {
@@ -63,7 +63,7 @@ function isAlive(pid: number): boolean {
   }
 }
 
-describe("the reference server that shows everything", () => {
+describe("the reference server with all features", () => {
   it("is connected over stdio: its tools, their effects, their results in every shape", async () => {
     const { connection, call, warnings } = await open({ command: "node", args: [EVERYTHING, "stdio"] });
     const effects = Object.fromEntries(connection.tools.map((tool) => [tool.name, tool.effect]));
@@ -104,7 +104,7 @@ describe("the reference server that shows everything", () => {
     expect(existsSync(seen.TMPDIR)).toBe(false);
   });
 
-  it("tells how far it is", async () => {
+  it("reports its progress", async () => {
     const { call } = await open({ command: "node", args: [EVERYTHING, "stdio"] });
     const told: string[] = [];
     const silent = () => undefined;
@@ -113,7 +113,7 @@ describe("the reference server that shows everything", () => {
     expect(told).toContain("1 of 2");
   });
 
-  it("is connected over streamable HTTP, and again after it was started anew", async () => {
+  it("is connected over streamable HTTP, and again after it was restarted", async () => {
     const port = await freePort();
     const stop = await startReference("streamableHttp", port);
     const { call } = await open({ url: `http://127.0.0.1:${port}/mcp` });
@@ -132,7 +132,7 @@ describe("the reference server that shows everything", () => {
 });
 
 describe("the reference server of files", () => {
-  it("reads and writes where it may, and says why it does not elsewhere", async () => {
+  it("reads and writes where permitted, and returns an error elsewhere", async () => {
     const folder = temporaryFolder();
     const { call, connection } = await open({ command: "node", args: [FILES, folder] });
     await call("write_file", { path: join(folder, "a.txt"), content: "hello" });
@@ -144,7 +144,7 @@ describe("the reference server of files", () => {
   });
 });
 
-describe("a server of the newest protocol revision alone", () => {
+describe("a server that supports only the newest protocol revision", () => {
   it("is connected without the handshake that it does not know", async () => {
     const source = `
       import { McpServer } from "@modelcontextprotocol/server";
@@ -201,43 +201,43 @@ describe("a server that cannot be used", () => {
       /not today/,
     ],
     ["a broken list", stdioServer({ "tools/list": () => ({ tools: "none" }) }), /Invalid result for tools\/list/],
-  ])("because of %s says so", async (_what, config, message) => {
+  ])("because of %s is an error with that reason", async (_what, config, message) => {
     await expect(open(config)).rejects.toThrow(message);
   });
 
-  it("because nobody is at its address says so", async () => {
+  it("because nothing listens at its address is an error with that reason", async () => {
     await expect(open({ url: `http://127.0.0.1:${await freePort()}/mcp` })).rejects.toThrow(
       /^fetch failed \(.*ECONNREFUSED/,
     );
   });
 
-  it("because it never answers is ended after the time that it had, and what it printed is told", async () => {
+  it("because it never answers is stopped after its timeout, and its output is reported", async () => {
     const silent = stdioServer({ start: (_, io) => io.print("Welcome!\n"), initialize: () => undefined });
     await expect(open(silent, { timeoutMs: 700 })).rejects.toThrow(
       "it did not answer within 0.7 s; on its standard output it printed: Welcome!",
     );
   });
 
-  it("is not waited for once the run is interrupted", async () => {
+  it("does not delay an interrupted run", async () => {
     const stop = new AbortController();
     const opening = openScript({ initialize: () => undefined }, { signal: stop.signal });
     stop.abort(new Error("interrupted"));
     await expect(opening).rejects.toThrow("interrupted");
   });
 
-  it("may print lines that are no messages, as long as it answers", async () => {
+  it("may print lines that are not messages, as long as it answers", async () => {
     const { call } = await openScript({ start: (_, io) => io.print("Welcome!\n\n{}\n[1]\n") });
     expect(await call("look")).toBe("seen");
   });
 });
 
-describe("what a hostile server lists", () => {
+describe("the tool list of a hostile server", () => {
   const listing = (tools: readonly unknown[]): Promise<Opened> =>
     openScript({
       "tools/list": Object.assign(() => undefined, { toString: () => `() => (${JSON.stringify({ tools })})` }),
     });
 
-  it("costs the tools that cannot be used, each with a warning, and no other", async () => {
+  it("loses the unusable tools, each with a warning, and no other", async () => {
     const bomb: Record<string, unknown> = { a30: { type: "string" } };
     for (let i = 0; i < 30; i++)
       bomb[`a${i}`] = { allOf: [{ $ref: `#/$defs/a${i + 1}` }, { $ref: `#/$defs/a${i + 1}` }] };
@@ -275,7 +275,7 @@ describe("what a hostile server lists", () => {
     ]);
   });
 
-  it("takes a schema that refers to itself as trees do", async () => {
+  it("accepts a recursive schema, such as one for trees", async () => {
     const node = { type: "object", properties: { children: { type: "array", items: { $ref: "#/$defs/node" } } } };
     const { connection, warnings } = await listing([
       {
@@ -302,7 +302,7 @@ describe("what a hostile server lists", () => {
     expect(warnings).toEqual(["lists more than 1000 tools: the rest is left out"]);
   });
 
-  it("is read page by page, and not for ever", async () => {
+  it("is read page by page, up to a limit", async () => {
     const pages = await openScript({
       "tools/list": ({ cursor = "0" }) => ({
         tools: [{ name: `page${cursor}`, inputSchema: { type: "object" } }],
@@ -318,7 +318,7 @@ describe("what a hostile server lists", () => {
     expect(circle.warnings).toEqual(["lists its tools endlessly: the rest is left out"]);
   });
 
-  it("is nothing where it offers no tools at all", async () => {
+  it("is empty if it offers no tools at all", async () => {
     const { connection } = await openScript({
       initialize: (params) => ({ ...params, capabilities: {}, serverInfo: { name: "a", version: "1" } }),
     });
@@ -347,7 +347,7 @@ describe("a result", () => {
     expect(await call("look")).toEqual(expected);
   });
 
-  it("of a tool with an output schema is read as JSON where it is text", async () => {
+  it("of a tool with an output schema is parsed as JSON if it is text", async () => {
     const { call, connection } = await openScript({
       "tools/list": () => ({
         tools: [{ name: "look", inputSchema: { type: "object" }, outputSchema: { type: "object", required: ["a"] } }],
@@ -384,7 +384,7 @@ describe("a result", () => {
     ["the input is invalid", () => ({ error: { code: -32_602, message: "no" } }), "unknown"],
     ["the request is invalid", () => ({ error: { code: -32_600, message: "no" } }), "no"],
     ["the server is gone", (_, io) => io.exit(9), "unknown"],
-  ])("of a write says whether it may have happened, if %s", async (_what, answer, acted) => {
+  ])("of a write states whether it may have happened, if %s", async (_what, answer, acted) => {
     const { call } = await openScript({ "tools/call": answer });
     const error = await call("look").catch((thrown: unknown) => thrown);
     expect([error instanceof Error, actedOf(error)]).toEqual([true, acted]);
@@ -392,7 +392,7 @@ describe("a result", () => {
 });
 
 describe("a call", () => {
-  it("that is given up is cancelled at the server, which goes on serving", async () => {
+  it("that is aborted is cancelled at the server, which continues to serve", async () => {
     const notes = join(temporaryFolder(), "notes");
     const stop = new AbortController();
     const { call } = await openScript(
@@ -422,7 +422,7 @@ describe("a call", () => {
     expect(await call("look")).toBe("Error: enough");
   });
 
-  it("of a write that loses its server is in doubt and not repeated; the next one finds it connected again", async () => {
+  it("of a write that loses its server is in doubt and not repeated, and the next call reconnects", async () => {
     const notes = join(temporaryFolder(), "notes");
     const { call } = await openScript(
       {
@@ -445,7 +445,7 @@ describe("a call", () => {
     expect(readFileSync(notes, "utf8")).toBe("called\ncalled\n");
   });
 
-  it("reads or writes as the server's config says, whatever the server says", async () => {
+  it("reads or writes as the server's config declares, whatever the server declares", async () => {
     const notes = join(temporaryFolder(), "notes");
     const answers: Answers = {
       "tools/list": () => ({
@@ -501,7 +501,7 @@ describe("a call", () => {
   it.each([
     [true, /has changed the tool "look" since the run began, and skillflow.lock pins the earlier one/, 1],
     [false, /was lost/, 2],
-  ])("of a tool that comes back changed is not made where the tool is locked: %s", async (isLocked, said, calls) => {
+  ])("of a tool that changed is not made if the tool is locked: %s", async (isLocked, said, calls) => {
     const notes = join(temporaryFolder(), "notes");
     const answers: Answers = {
       "tools/list": (_, io) => {
@@ -520,7 +520,7 @@ describe("a call", () => {
     expect(readFileSync(notes, "utf8")).toBe("called\n".repeat(calls));
   });
 
-  it("finds the list read again when the server says that it changed", async () => {
+  it("reads the list again when the server reports a change", async () => {
     const notes = join(temporaryFolder(), "notes");
     writeFileSync(notes, "");
     const { call } = await openScript(
@@ -560,7 +560,7 @@ describe("a server over HTTP", () => {
     return service;
   };
 
-  it("gets its headers with the declared variables; one that lacks its variable is left out", async () => {
+  it("gets its headers with the declared variables, and a header without its variable is left out", async () => {
     const service = await serveHttp({});
     const config = {
       url: `${service.url}/mcp`,
@@ -597,7 +597,7 @@ describe("a server over HTTP", () => {
       { headers: { Authorization: "Bearer ${TOKEN}" }, env: { TOKEN: "" } },
       /check the header Authorization \(TOKEN\)$/,
     ],
-  ])("that wants to know who asks is told with the header to set (%#)", async (parts, message) => {
+  ])("that requires authentication is reported with the header to set (%#)", async (parts, message) => {
     const service = await serveHttp({}, (_request, response) => {
       sendJson(response, 401, {});
       return true;
@@ -606,7 +606,7 @@ describe("a server over HTTP", () => {
     await expect(open({ url: service.url, ...parts }, options)).rejects.toThrow(message);
   });
 
-  it("that forgot the session is connected again, and the call made once", async () => {
+  it("that lost the session is connected again, and the call made once", async () => {
     let forgotten = false;
     const calls: string[] = [];
     const service = await serveHttp(
@@ -640,7 +640,7 @@ describe("a server over HTTP", () => {
     await expect(call("look")).rejects.toThrow(/^in doubt: .*the connection broke off before the answer came/);
   });
 
-  it("that fails says so, and is not taken for lost", async () => {
+  it("that fails is reported, and does not count as lost", async () => {
     const service = await serveHttp({}, ({ body }, response) => {
       if (!body.includes("tools/call")) return false;
       sendJson(response, 500, { why: "on fire" });
@@ -651,7 +651,7 @@ describe("a server over HTTP", () => {
     expect(service.requests.filter(({ body }) => body.includes('"initialize"'))).toHaveLength(1);
   });
 
-  it("may not answer without an end", async () => {
+  it("may not send an endless answer", async () => {
     const service = await serveHttp({
       "tools/call": () => ({ content: [{ type: "text", text: "x".repeat(17 * 1024 * 1024) }] }),
     });
@@ -659,7 +659,7 @@ describe("a server over HTTP", () => {
     await expect(call("look")).rejects.toThrow("it sent a message that is too large");
   });
 
-  it("is not followed to another host", async () => {
+  it("is not followed through a redirect to another host", async () => {
     const other = await serveHttp({});
     const service = await serveHttp({}, (_request, response) => {
       response.writeHead(307, { location: other.url }).end();
@@ -670,15 +670,15 @@ describe("a server over HTTP", () => {
   });
 });
 
-describe("a server whose messages have no end", () => {
-  it("is ended, which leaves a write in doubt", async () => {
+describe("a server that sends endless messages", () => {
+  it("is stopped, which leaves a write in doubt", async () => {
     const { call } = await openScript({ "tools/call": (_, io) => io.print("x".repeat(17 * 1024 * 1024)) });
     await expect(call("look")).rejects.toThrow(/^in doubt: .*it sent a message that is too large/);
   });
 });
 
 describe("closing", () => {
-  it("ends a server that ignores being told, and what it started", async () => {
+  it("stops a server that ignores SIGTERM, and its child processes", async () => {
     const { call, connection } = await openScript({
       start: () => void process.on("SIGTERM", () => undefined),
       "tools/call": () => {
@@ -729,7 +729,7 @@ describe("closing", () => {
         return { content: [], structuredContent: { pid: child.pid } };
       },
     ],
-  ])("ends a child that %s", async (_, answer) => {
+  ])("stops a child that %s", async (_, answer) => {
     const env = { PATH: process.env.PATH, HOME: "/", LANG: FOREVER };
     const { call, connection } = await openScript({ "tools/call": answer }, { env });
     const { pid } = (await call("look")) as { pid: number };
@@ -738,7 +738,7 @@ describe("closing", () => {
     expect(isAlive(pid)).toBe(false);
   });
 
-  it("ends a child that left its session after the server itself was lost", async () => {
+  it("stops a child that left its session after the server itself was lost", async () => {
     const { call, connection } = await openScript({
       "tools/call": (_, io) => {
         const { spawn } = require("node:child_process") as typeof import("node:child_process");
@@ -757,7 +757,7 @@ describe("closing", () => {
     expect(isAlive(pid)).toBe(false);
   });
 
-  it("ends what a wrapper started and outlives it", async () => {
+  it("stops a server that outlives the wrapper that started it", async () => {
     const { call } = await openScript({
       "tools/call": (_, io) => {
         const { spawn } = require("node:child_process") as typeof import("node:child_process");

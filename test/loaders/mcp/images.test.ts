@@ -5,7 +5,7 @@ import { PICTURES, vastPicture } from "../../harness/pictures.ts";
 import { type Answers, stdioServer } from "../../services/mcp.ts";
 import { open } from "./open.ts";
 
-/** Images that servers give, kept for models that see. */
+/** Images that servers return, stored for models with image input. */
 
 /** A server whose tool gives these blocks, and whose resource is an image. */
 async function openShowing(content: readonly object[]) {
@@ -28,8 +28,8 @@ async function openShowing(content: readonly object[]) {
 
 const image = (mimeType: string, data: string) => ({ type: "image", mimeType, data });
 
-describe("an image that a server gives", () => {
-  it("is kept as a blob of its kind, beside the text of the result", async () => {
+describe("an image that a server returns", () => {
+  it("is stored as a blob of its type, next to the text of the result", async () => {
     const given = Object.entries(PICTURES).map(([kind, data]) => image(kind, data));
     const { call, blobs } = await openShowing([{ type: "text", text: "four" }, ...given]);
     const [text, ...images] = (await call("look")) as { readonly kind: string; readonly blob_id: string }[];
@@ -41,7 +41,7 @@ describe("an image that a server gives", () => {
     }
   });
 
-  it("is kept where it is a resource, held or read, and where its type is written otherwise", async () => {
+  it("is stored if it is a resource, embedded or read, and if its type is written differently", async () => {
     const resource = { uri: "pic://0", mimeType: "image/png", blob: PICTURES["image/png"] };
     const { call } = await openShowing([
       { type: "resource", resource },
@@ -52,7 +52,7 @@ describe("an image that a server gives", () => {
     expect(await call("read_resource", { uri: "pic://1" })).toMatchObject([{ type: "image", kind: "image/gif" }]);
   });
 
-  it("is told by type and size, and why, where no model may be shown it", async () => {
+  it("is described by type, size and reason if no model may be shown it", async () => {
     const { call } = await openShowing([
       image("image/svg+xml", btoa("<svg onload='x'/>")),
       image("image/png", PICTURES["image/gif"]),
@@ -65,7 +65,7 @@ describe("an image that a server gives", () => {
     ]);
   });
 
-  it("is one of eight at most", async () => {
+  it("is one of at most eight", async () => {
     const { call } = await openShowing(Array.from({ length: 20 }, () => image("image/png", PICTURES["image/png"])));
     const shown = (await call("look")) as { readonly not_shown?: string }[];
     expect(shown.map(({ not_shown }) => not_shown === undefined)).toEqual(Array.from({ length: 20 }, (_, n) => n < 8));

@@ -9,12 +9,12 @@ import { livingProcess } from "../../../src/sandbox/processes.ts";
 const folder = mkdtempSync(join(tmpdir(), "skillflow-test-"));
 afterEach(() => rmSync(folder, { recursive: true }));
 
-/** Without a turn of the loop. */
+/** Without yielding to the event loop. */
 function stayBusyUntil(isOver: () => boolean): void {
   while (!isOver());
 }
 
-it("what a server said last is heard before it is told to be gone, however busy we are when it ends", async () => {
+it("a server's last message arrives before its exit is reported, even if the event loop was busy", async () => {
   const message = (method: string) => `echo '{"jsonrpc":"2.0","method":"${method}","params":{"pid":'$$'}}'`;
   const server = createServerProcess({
     command: "sh",
@@ -42,7 +42,7 @@ it("what a server said last is heard before it is told to be gone, however busy 
     setImmediate(() => stayBusyUntil(() => Date.now() > longAfter));
   };
   const started = server.start();
-  // Ends of processes are told together: with that of this one, which waits to be told, comes the end of the server.
+  // Node reports the ends of all processes together: with the end of this one, it reports the end of the server.
   const other = spawn("true");
   stayBusyUntil(() => existsSync(join(folder, "begun")) && !livingProcess(other.pid ?? 0));
   await started;

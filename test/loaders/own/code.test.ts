@@ -8,7 +8,7 @@ import type { SkillSet } from "../../../src/loaders/registry/skill-set.ts";
 import { toolContext } from "../../../src/testing.ts";
 import { foreignHost, makeFolder } from "../foreign.ts";
 
-/** Runs code as another skill would have it run. */
+/** Runs code in the way another skill would run it. */
 function runner(directory: string, runForeign: typeof foreignHost.runForeign, trust: string[] = []) {
   const set: SkillSet = openSkillSet({
     builtin: join(directory, "builtin"),
@@ -30,12 +30,12 @@ const noSandbox = async () => {
 };
 
 describe("code that a model wrote", () => {
-  test("fails with what to install where there is no sandbox", async () => {
+  test("fails with what to install if there is no sandbox", async () => {
     const failed = runner(makeFolder(), noSandbox)({ code: "x" });
     await expect(failed).rejects.toThrow("SandboxError: python3 was not run; install bubblewrap");
   });
 
-  test("is not waited for longer than ten minutes, whatever it asks for", async () => {
+  test("has a time limit of ten minutes, whatever it requests", async () => {
     const waits: number[] = [];
     const run = runner(makeFolder(), async ({ limits }) => {
       waits.push(limits.wallMs);
@@ -47,7 +47,7 @@ describe("code that a model wrote", () => {
     expect(waits).toEqual([60_000, 5, 600_000]);
   });
 
-  test("imports no package of an untrusted place, also where that holds no program", async () => {
+  test("imports no package of an untrusted place, also if that holds no program", async () => {
     const manifest = 'name = "a.guide"\nversion = "1.0.0"\ndescription = "d"\nkind = "instruction"\n';
     const document = "---\nname: Guide\nshort_description: d\n---\nRead.";
     const folder = makeFolder({ "own/guide/skill.toml": manifest, "own/guide/SKILL.md": document });

@@ -24,7 +24,7 @@ const text = (root: string, file: string) => readFileSync(join(root, "skills/fet
 
 describe("defining a tool", () => {
   test.each(["return 1;", "const { a } = args; return await a;", "", "// only a comment", "return import('node:fs')"])(
-    "takes %j as a function body, and does not run it",
+    "accepts %j as a function body, and does not run it",
     async (code) => {
       expect(await defineMade(made({ code, persistent: "false" }), shelf("/nowhere"))).toEqual({
         defined: "tool-maker_fetch_weather",
@@ -45,15 +45,15 @@ describe("defining a tool", () => {
     "export default 1;",
     "with (args) { return 1; }",
     "return 1; /*",
-  ])("refuses %j, and keeps nothing", async (code) => {
+  ])("refuses %j, and saves nothing", async (code) => {
     const root = makeFolder();
     await expect(defineMade(made({ code }), shelf(root))).rejects.toThrow("the code is not a function body");
     expect(readdirSync(root)).toEqual([]);
   });
 });
 
-describe("keeping a tool", () => {
-  test("writes a skill as its author would, with our mark", async () => {
+describe("saving a tool", () => {
+  test("writes a skill as its author would, with skillflow's mark", async () => {
     const root = makeFolder();
     expect(await defineMade(made(), shelf(root))).toEqual({
       defined: "tool-maker_fetch_weather",
@@ -79,7 +79,7 @@ describe("keeping a tool", () => {
     });
   });
 
-  test("again replaces what was kept, wholly", async () => {
+  test("again replaces the saved one completely", async () => {
     const root = makeFolder();
     await defineMade(made(), shelf(root));
     await defineMade(made({ code: "return 2;" }), shelf(root, ["fetch-weather"]));
@@ -92,7 +92,7 @@ describe("keeping a tool", () => {
     ["a folder without a SKILL.md", { "notes.txt": "mine" }],
     ["a SKILL.md that cannot be read", { "SKILL.md": "---\n{" }],
     ["a mark in the body alone", { "SKILL.md": "---\nname: x\n---\nmetadata:\n  generated-by: skillflow tool-maker" }],
-  ])("does not replace %s, nor removes it", async (_, files) => {
+  ])("does not replace %s, and does not delete it", async (_, files) => {
     const inside = Object.entries(files).map(([name, content]) => [`skills/fetch-weather/${name}`, content]);
     const root = makeFolder(Object.fromEntries(inside));
     await expect(defineMade(made(), shelf(root))).rejects.toThrow("was not made by define_tool: it is not replaced");
@@ -102,7 +102,7 @@ describe("keeping a tool", () => {
     expect(readdirSync(join(root, "skills"))).toEqual(["fetch-weather"]);
   });
 
-  test("does not take the id of another skill", async () => {
+  test("does not use the id of another skill", async () => {
     const root = makeFolder();
     await expect(defineMade(made(), shelf(root, ["fetch-weather"]))).rejects.toThrow(
       "has the id fetch-weather already",
@@ -125,7 +125,7 @@ describe("keeping a tool", () => {
 });
 
 describe("removing a tool", () => {
-  test("deletes what was kept, also by an earlier run", async () => {
+  test("deletes what was saved, also by an earlier run", async () => {
     const root = makeFolder();
     await defineMade(made(), shelf(root));
     expect(await removeMade("fetch_weather", undefined, shelf(root))).toEqual({
@@ -135,7 +135,7 @@ describe("removing a tool", () => {
     expect(readdirSync(join(root, "skills"))).toEqual([]);
   });
 
-  test("of a tool that was not kept touches nothing", async () => {
+  test("of a tool that was not saved deletes nothing", async () => {
     const root = makeFolder();
     expect(await removeMade("fetch_weather", made(), shelf(root))).toEqual({ removed: "fetch_weather" });
     expect(readdirSync(root)).toEqual([]);
@@ -146,7 +146,7 @@ describe("running a tool", () => {
   const run = (code: string, input: JsonObject = {}, workDir = makeFolder()) =>
     runMade(made({ code }), input, toolContext({ workDir, config: { SECRET: "s3cret" } }), foreignHost);
 
-  test("gives what its body returns, from its arguments", async () => {
+  test("returns the result of its body for its arguments", async () => {
     expect(await run("return args.a + (await Promise.resolve(args.b));", { a: 1, b: 2 })).toBe(3);
   });
 
@@ -154,7 +154,7 @@ describe("running a tool", () => {
     await expect(run("throw new Error('no rain');")).rejects.toThrow("no rain");
   });
 
-  test("may write to the working directory, and leaves nothing of itself", async () => {
+  test("may write to the working directory, and leaves nothing else behind", async () => {
     const workDir = makeFolder();
     const code =
       "const { writeFileSync } = await import('node:fs'); writeFileSync('out.txt', args.__workDir); return import.meta.url;";
@@ -169,7 +169,7 @@ describe("running a tool", () => {
     expect((names as string[]).every((name) => ["PATH", "HOME", "LANG", "TMPDIR"].includes(name))).toBe(true);
   });
 
-  test("asks for no network", async () => {
+  test("requests no network", async () => {
     const asked: unknown[] = [];
     const host = {
       ...foreignHost,

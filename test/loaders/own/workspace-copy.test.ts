@@ -22,7 +22,7 @@ import { oneOf } from "../../harness/long.ts";
 
 const it = oneOf(3);
 
-/** The working copy against real git: what is in it, what a change is, and what a hostile checkout cannot do. */
+/** The working copy with real git: its content, its change, and attacks of a hostile checkout. */
 
 let place: string;
 let checkout: string;
@@ -74,7 +74,7 @@ describe("a working copy", () => {
     expect(existsSync(copy.folder)).toBe(false);
   });
 
-  it("gives its change as a diff that git applies, with digests and modes", async () => {
+  it("returns its change as a diff that git applies, with digests and modes", async () => {
     const binary = Buffer.from([0, 1, 2, 255]);
     write("run.sh", "#!/bin/sh\n");
     chmodSync(join(checkout, "run.sh"), 0o755);
@@ -140,7 +140,7 @@ describe("a working copy", () => {
     expect(readdirSync(join(checkout, ".git"), { recursive: true }).sort()).toEqual(before);
   });
 
-  it("leaves out submodules, LFS files and unsafe names, and says so", () => {
+  it("leaves out submodules, LFS files and unsafe names, and reports that", () => {
     const base = commit({
       "big.bin": "version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 1\n",
       "a.txt": "a\n",
@@ -269,7 +269,7 @@ describe("paths", () => {
     ["test/a.ts", { keep: ["test/a.ts"] }, false],
     ["Test/A.ts", { keep: ["test/a.ts"] }, false],
     ["test/a.ts", { allow: [] }, false],
-  ] as const)("judges %j by %j", (path, rules, isOpen) => {
+  ] as const)("classifies %j with %j", (path, rules, isOpen) => {
     expect(whyClosed(segmentsOf(path), { ...NO_RULES, ...rules }) === undefined).toBe(isOpen);
   });
 

@@ -10,7 +10,7 @@ import { NO_RULES } from "../../../src/loaders/own/workspace/paths.ts";
 import { repeatEdits } from "../../../src/loaders/own/workspace/skill.ts";
 import { makeFolder } from "../foreign.ts";
 
-/** What the file tools answer, which commands may run, and that a rebuilt copy must equal the recorded one. */
+/** The answers of the file tools, the commands that may run, and that a rebuilt copy must equal the recorded one. */
 
 let place: string;
 let base: string;
@@ -70,7 +70,7 @@ describe("a file tool", () => {
     ["write_file", { path: "a", content: "ä".repeat(300_000) }, "would have 600000 bytes"],
     ["delete_file", { path: "none" }, 'there is no file "none"'],
     ["delete_file", { path: "blob.bin" }, { path: "blob.bin", change: "deleted" }],
-  ])("%s %j gives %j", async (name, input, expected) => {
+  ])("%s %j returns %j", async (name, input, expected) => {
     const call = async () =>
       callFileTool(name, { input, copy: open(), rules: NO_RULES, signal: new AbortController().signal });
     if (typeof expected === "string") await expect(call()).rejects.toThrow(expected);
@@ -105,7 +105,7 @@ describe("a command", () => {
     else expect(wordsOf(command)).toEqual(expected);
   });
 
-  it("gets no option in the place of a file", async () => {
+  it("accepts no option instead of a file", async () => {
     const call = { input: { command: "node", files: ["./--eval=1"] }, copy: open(), host: {} as never };
     const context = { config: { commands: "node **" }, workDir: place } as never;
     await expect(runCommand({ ...call, context })).rejects.toThrow('"--eval=1" would be an option');

@@ -46,7 +46,7 @@ interface Start {
   readonly ended: Promise<ForeignResult>;
 }
 
-/** A process that lives long, and what it starts in its sandbox. */
+/** A long-running process, and the processes that it starts in its sandbox. */
 function openWorld(runForeign: Sandbox["run"] = sandbox.run, later?: Later) {
   const starts: Start[] = [];
   const host = {
@@ -69,13 +69,13 @@ function openWorld(runForeign: Sandbox["run"] = sandbox.run, later?: Later) {
   };
 }
 
-/** How many wait once one of them was used. */
+/** Number of waiting sandboxes once one of them was used. */
 const READY = Math.min(2, availableParallelism());
 
 const workspaceOf = ({ command }: Start) => command.mounts.find(({ target }) => target === "/workspace")?.source ?? "";
 
 describe.skipIf(!runsPython)("a sandbox that is started ahead (needs one that isolates, and Python)", () => {
-  it("takes the next run of its package, and one run alone", async () => {
+  it("is used by the next run of its package, and by one run alone", async () => {
     const { run, kinds, started, starts } = openWorld();
     const target = makePackage();
     const outcomes = [];
@@ -94,7 +94,7 @@ describe.skipIf(!runsPython)("a sandbox that is started ahead (needs one that is
     expect(starts.slice(0, 3).map((start) => existsSync(workspaceOf(start)))).toEqual([false, false, false]);
   });
 
-  it("knows nothing of the run before it, nor of the one to come", async () => {
+  it("shares nothing with the run before it, nor with the next", async () => {
     const { run, started, starts } = openWorld();
     const target = makePackage();
     await run(target, { args: { secret: "canary" } });
@@ -103,7 +103,7 @@ describe.skipIf(!runsPython)("a sandbox that is started ahead (needs one that is
     expect(starts[1]?.command.env).toEqual({});
   });
 
-  it("is of no use to another package, nor to the same one opened anew", async () => {
+  it("is not used by another package, nor by the same one opened again", async () => {
     const { run, kinds, started } = openWorld();
     const target = makePackage();
     await run(target);
@@ -128,7 +128,7 @@ describe.skipIf(!runsPython)("a sandbox that is started ahead (needs one that is
     expect(await starts[1]?.ended).toMatchObject({ ended: "aborted" });
   });
 
-  it("does not run what it shows where that is no longer at the package's path", async () => {
+  it("does not run its files if they are no longer at the package's path", async () => {
     const { run, started, starts } = openWorld();
     const target = makePackage("def main(args):\n    return 'sound'\n");
     await run(target);
@@ -141,7 +141,7 @@ describe.skipIf(!runsPython)("a sandbox that is started ahead (needs one that is
     expect(await starts[1]?.ended).toMatchObject({ ended: "aborted" });
   });
 
-  it("has the time of its run, whatever that of the run before was", async () => {
+  it("has the time limit of its run, whatever that of the run before was", async () => {
     const { run, started } = openWorld();
     const target = makePackage("def main(args):\n    while args['long']: pass\n");
     await run(target, { args: { long: false } });
@@ -171,7 +171,7 @@ describe("a sandbox", () => {
     expect(kinds()).toEqual(["when called", "when called", "when called"]);
   });
 
-  it("waits for a while, and then ends with its workspace", async () => {
+  it("waits for a while, and then exits with its workspace", async () => {
     const waits: { readonly work: () => void; readonly ms: number }[] = [];
     const { run, started, starts, kinds } = openWorld(idle, (work, ms) => {
       waits.push({ work, ms });
@@ -188,7 +188,7 @@ describe("a sandbox", () => {
     expect(kinds()).toEqual(["when called", "ahead", "when called"]);
   });
 
-  it("makes room for another package where four wait", async () => {
+  it("is replaced by one of another package if four wait", async () => {
     const { run, started, starts } = openWorld(idle);
     for (let n = 0; n < 5; n++) {
       await run(makePackage());
@@ -200,7 +200,7 @@ describe("a sandbox", () => {
     expect(others.map((path) => existsSync(path))).toEqual([true, true, true, true]);
   });
 
-  it("has a second one next to it once runs follow one another, if there is a second core", async () => {
+  it("gets a second one next to it once runs follow one another, if there is a second core", async () => {
     const { run, started, starts, kinds } = openWorld(idle);
     const target = makePackage();
     await run(target);
@@ -214,7 +214,7 @@ describe("a sandbox", () => {
     expect(waiting).toHaveLength(READY);
   });
 
-  it("ends with the process that started it, and none is started after that", async () => {
+  it("ends with the process that started it, and no other is started", async () => {
     const { ahead, run, started, starts } = openWorld(idle);
     const target = makePackage();
     await run(target);
@@ -227,7 +227,7 @@ describe("a sandbox", () => {
     expect(starts).toHaveLength(3);
   });
 
-  it("that ended before its turn is made up for by another", async () => {
+  it("that exited before its turn is replaced", async () => {
     const { run, started, kinds } = openWorld(async (command, turn) => {
       await turn;
       if (turn) throw new SkillflowError("sandbox.failed", "it ended before its turn");

@@ -21,7 +21,7 @@ interface Parts {
   readonly host?: Partial<LoaderHost>;
 }
 
-/** What a script of this text gives. */
+/** Runs a script with this text and returns its result. */
 function run(file: string, text: string, { input = {}, files = {}, call, script, host }: Parts = {}): Promise<Json> {
   const directory = makeFolder({ [file]: text, ...files });
   return callScript({ ...foreignHost, ...host }, { directory, file, ...script }, input, {
@@ -40,12 +40,12 @@ const failure = async (promise: Promise<Json>): Promise<string> => {
 };
 
 describe("a JavaScript handler", () => {
-  test("gets its input and gives its result", async () => {
+  test("receives its input and returns its result", async () => {
     const text = "export default async function handler(args) { return { count: args.text.split(' ').length, args }; }";
     expect(await run("h.js", text, { input: { text: "a b" } })).toEqual({ count: 2, args: { text: "a b" } });
   });
 
-  test("learns the working directory where its format says so, and starts in it", async () => {
+  test("receives the working directory if its format requires it, and starts in it", async () => {
     const workDir = makeFolder();
     const text = "export default (args) => [args.__workDir, process.cwd()];";
     const call = { workDir, withWorkDir: true };
@@ -54,7 +54,7 @@ describe("a JavaScript handler", () => {
   });
 
   test.each([["commonjs"], ["module"], [undefined]])(
-    "is an ES module where package.json says type %s",
+    "is an ES module if package.json contains type %s",
     async (type) => {
       const files = {
         "package.json": { type },
@@ -92,7 +92,7 @@ describe("a JavaScript handler", () => {
       ],
       4,
     ),
-  )("that returns %s gives %j", async (expression, value) => {
+  )("that returns %s results in %j", async (expression, value) => {
     expect(await run("h.js", `export default () => ${expression};`)).toEqual(value);
   });
 
@@ -153,7 +153,7 @@ describe("a JavaScript handler", () => {
     expect(await failure(run("h.js", text))).toContain(message);
   });
 
-  test("may print what it likes", async () => {
+  test("may print anything", async () => {
     const text = `
       import { spawnSync } from "node:child_process"; import { writeSync } from "node:fs";
       export default () => {
@@ -164,7 +164,7 @@ describe("a JavaScript handler", () => {
     expect(await run("h.js", text)).toBe("real");
   });
 
-  test("starts anew for every call", async () => {
+  test("is started again for every call", async () => {
     const directory = makeFolder({ "h.js": "let n = 0; export default () => ++n;" });
     const call = { env: {}, workDir: directory, signal: new AbortController().signal };
     const next = () => callScript(foreignHost, { directory, file: "h.js" }, {}, call);
@@ -173,16 +173,16 @@ describe("a JavaScript handler", () => {
     expect(await next()).toBe("changed");
   });
 
-  test("takes and gives a megabyte", async () => {
+  test("accepts and returns a megabyte", async () => {
     const text = "x".repeat(1024 * 1024);
     expect(await run("h.js", "export default (args) => args;", { input: { text } })).toEqual({ text });
   });
 
-  test("does not wait for what the handler left open", async () => {
+  test("does not wait for open handles", async () => {
     expect(await run("h.js", "export default () => { setInterval(() => {}, 1000); return 1; };")).toBe(1);
   });
 
-  test("sees the minimal environment and what is declared, nothing of ours", async () => {
+  test("sees the minimal environment and declared variables, nothing else", async () => {
     process.env.SCRIPT_TEST_PARENT = "parent";
     const call = { env: { DECLARED: "yes" } };
     const names = await run("h.js", "export default () => process.env;", { call });
@@ -195,7 +195,7 @@ describe("a JavaScript handler", () => {
 
 describe("a TypeScript handler", () => {
   test.each(spreadOf([["commonjs"], ["module"], [undefined]], 1))(
-    "runs where package.json says type %s",
+    "runs if package.json contains type %s",
     async (type) => {
       const files = { "package.json": { type }, "lib.ts": "export enum Size { Small = 1, Big }" };
       const text = `
@@ -330,7 +330,7 @@ describe("a shell script", () => {
     ["echo '{\"a\": [1]}'", { a: [1] }],
     ["echo noise >&2; echo '\"text\"'", "text"],
     ["echo $#", 0],
-  ])("%s gives what it prints", async (text, value) => {
+  ])("%s returns its output", async (text, value) => {
     expect(await run("h.sh", text, { input: { n: 1 } })).toEqual(value);
   });
 
@@ -349,7 +349,7 @@ describe("a shell script", () => {
     expect(await failure(run("h.sh", text))).toBe(message);
   });
 
-  test("tells all that was printed: whoever calls it cuts it once it is redacted", async () => {
+  test("returns its full output: the caller cuts it once it is redacted", async () => {
     const told = await failure(run("h.sh", "yes text | head -c 100000"));
     expect(told).toHaveLength("the script h.sh printed text that is not JSON: ".length + 99_999);
     const many = await failure(run("h.sh", "yes line | head -n 1000 >&2; exit 1"));
@@ -358,14 +358,14 @@ describe("a shell script", () => {
 });
 
 describe("a script of another kind", () => {
-  test("is run where it is executable", async () => {
+  test("is run if it is executable", async () => {
     const directory = makeFolder({ "count.rb": "#!/bin/sh\ncat" });
     chmodSync(join(directory, "count.rb"), 0o755);
     const call = { env: {}, workDir: directory, signal: new AbortController().signal };
     expect(await callScript(foreignHost, { directory, file: "count.rb" }, { n: 1 }, call)).toEqual({ n: 1 });
   });
 
-  test("is refused where it is not", async () => {
+  test("is refused if it is not executable", async () => {
     await expect(run("count.rb", "puts 1")).rejects.toMatchObject({
       message: "the script count.rb cannot run: it is neither executable nor a .js, .mjs, .ts, .py or .sh file",
       acted: "no",
@@ -393,7 +393,7 @@ describe("a script's path", () => {
     expect(error).toMatchObject({ message: expect.stringContaining(message), acted: "no" });
   });
 
-  test("is looked up again at every call", async () => {
+  test("is resolved again at every call", async () => {
     const directory = makeFolder({ "h.js": "export default () => 1;" });
     const call = { env: {}, workDir: directory, signal: new AbortController().signal };
     expect(await callScript(foreignHost, { directory, file: "h.js" }, {}, call)).toBe(1);
@@ -403,7 +403,7 @@ describe("a script's path", () => {
   });
 });
 
-describe("a handler that means harm", () => {
+describe("a hostile handler", () => {
   const until = (file: string, started: string, text: string) => {
     const stop = new AbortController();
     const workDir = makeFolder();
@@ -422,13 +422,13 @@ describe("a handler that means harm", () => {
     ],
     ["h.sh", "touch started; while :; do :; done"],
     ["h.sh", "trap '' TERM INT; touch started; while :; do :; done"],
-  ])("%s that loops for ever ends with the call: %s", async (file, text) => {
+  ])("%s that loops forever ends with the call: %s", async (file, text) => {
     const { promise, stopOnceStarted } = until(file, "started", text);
     const [message] = await Promise.all([failure(promise), stopOnceStarted()]);
     expect(message).toBe("the call took longer than 1 s");
   });
 
-  test("does not start when the call is over already", async () => {
+  test("does not start when the call was aborted already", async () => {
     const workDir = makeFolder();
     const call = { workDir, signal: AbortSignal.abort(new Error("over")) };
     expect(await failure(run("h.sh", "touch started", { call }))).toBe("over");
@@ -462,12 +462,12 @@ describe("a handler that means harm", () => {
       ],
       1,
     ),
-  )("%s that prints 100 MB is told so, or its print is lost: %s", async (file, text) => {
+  )("%s that prints 100 MB gets an error, or its output is discarded: %s", async (file, text) => {
     const outcome = await run(file, text).catch((error: Error) => error.message);
     expect([`the script ${file} printed more than 10 MB`, "done"]).toContain(outcome);
   });
 
-  test("that never reads its input ends as it likes", async () => {
+  test("that never reads its input ends normally", async () => {
     expect(await run("h.sh", "exec <&-; echo 1", { input: { text: "x".repeat(1024 * 1024) } })).toBe(1);
   });
 
@@ -487,7 +487,7 @@ describe("a handler that means harm", () => {
   });
 });
 
-describe("the child", () => {
+describe("the child process", () => {
   async function commandOf(file: string, call: Partial<ScriptCall> = {}, files = {}): Promise<ForeignCommand> {
     let seen: ForeignCommand | undefined;
     const host: Partial<LoaderHost> = {
@@ -501,7 +501,7 @@ describe("the child", () => {
     return seen;
   }
 
-  test.each(["no", "unknown"] as const)("that failed says as its sandbox does whether it acted: %s", async (acted) => {
+  test.each(["no", "unknown"] as const)("that failed reports like its sandbox whether it acted: %s", async (acted) => {
     const failing = new SkillflowError("sandbox.failed", "processes cannot be ended", { acted });
     const host: Partial<LoaderHost> = { runForeign: () => Promise.reject(failing) };
     const error: unknown = await run("h.sh", "", { host }).catch((thrown: unknown) => thrown);
@@ -521,7 +521,7 @@ describe("the child", () => {
     for (const { source, target } of mounts) expect(source).toBe(target);
   });
 
-  test("may write to the work directory where the operator lets it, but for a skill inside or around it", async () => {
+  test("may write to the work directory if the operator allows it, except to a skill inside or around it", async () => {
     const outer = makeFolder({ "skills/x/h.sh": "", "skills/x/work/.keep": "" });
     const skill = join(outer, "skills/x");
     let mounts: ForeignCommand["mounts"] = [];
@@ -557,13 +557,13 @@ describe("the child", () => {
     ]);
   });
 
-  test("has the network only where its skill says so", async () => {
+  test("has the network only if its skill declares it", async () => {
     expect((await commandOf("h.js")).network).toBe(false);
     expect((await commandOf("h.js", { network: true })).network).toBe(true);
     expect((await commandOf("h.js", { network: ["a.com"] })).network).toEqual(["a.com"]);
   });
 
-  test("says in its error what the network refused it", async () => {
+  test("names in its error what the network refused it", async () => {
     const refused = "skillflow: evil.test:443 was refused: it is not declared";
     const host: Partial<LoaderHost> = {
       runForeign: async ({ argv }) => {
@@ -594,7 +594,7 @@ describe("the child", () => {
       },
     };
 
-    test("is interpreted, without anything of the system", async () => {
+    test("is interpreted, without access to the system", async () => {
       const code =
         "export default async ({ a }) => ({ twice: 2 * a, system: [typeof process, typeof require, typeof fetch] });";
       expect(await run("h.js", code, { host, input: { a: 21 } })).toEqual({
@@ -608,12 +608,12 @@ describe("the child", () => {
       expect(await failure(run("h.mjs", code, { host }))).toContain("no such order");
     });
 
-    test("is refused where its language would have to be translated", async () => {
+    test("is refused if its language would have to be translated", async () => {
       expect(await failure(run("h.ts", "export default () => 1;", { host }))).toContain("install bubblewrap");
     });
   });
 
-  test("on a machine without a sandbox says what the machine lacks", async () => {
+  test("on a machine without a sandbox reports what the machine lacks", async () => {
     const host: Partial<LoaderHost> = {
       runForeign: async () => {
         throw new SkillflowError("sandbox.missing", "python3 was not run", { hint: "install bubblewrap" });
@@ -629,7 +629,7 @@ describe("the child", () => {
     ["memory", "needed more than 1024 MB of memory and was ended"],
     ["processes", "started more than 128 processes and was ended"],
     ["output", "printed more than 10 MB"],
-  ] as const)("ended for its %s is told so", async (ended, message) => {
+  ] as const)("stopped for its %s reports that", async (ended, message) => {
     const host: Partial<LoaderHost> = {
       runForeign: async () => ({ ended, code: undefined, stdout: "", stderr: "", truncated: false }),
     };
@@ -637,7 +637,7 @@ describe("the child", () => {
   });
 });
 
-test("variables are named by the fields, else by their keys (D51)", () => {
+test("variables are named by the fields, otherwise by their keys", () => {
   const config = { token: { description: "t", env: "SERVICE_TOKEN" }, REGION: { description: "r" } };
   const context = { config: { token: "t", REGION: "eu", HANDED: "h" } };
   expect(declaredEnv({ config }, context)).toEqual({ SERVICE_TOKEN: "t", REGION: "eu", HANDED: "h" });

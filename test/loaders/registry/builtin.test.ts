@@ -35,17 +35,17 @@ const TOLD = `{"id":"pager","name":"Pager","description":"Pages.","category":"ta
    "audience":true,"handler":true,"effect":"write"}]}`;
 
 describe("a built-in skill", () => {
-  it("is told as data, but for what its code carries out", async () => {
+  it("is described as data, except for parts that its code implements", async () => {
     const { directory } = builtPager();
     expect(JSON.parse(await tellBuiltinSkill(directory))).toEqual(JSON.parse(TOLD));
   });
 
-  it("that its build told is known without its code, which is loaded when something of it is carried out", async () => {
+  it("that its build described is known without its code, which is loaded when one of its functions is called", async () => {
     const { directory, wasLoaded } = builtPager();
     writeFileSync(join(directory, "skill.json"), TOLD);
     const { tools, probe, lacks, ...rest } = await loadBuiltinSkill(directory);
     const [look, page] = tools;
-    if (!look || !page) throw new Error("its tools are told");
+    if (!look || !page) throw new Error("its tools are missing");
     expect(rest).toMatchObject({ id: "pager", instruction: "Page wisely." });
     expect([look.live, page.needs, typeof page.audience, look.audience]).toEqual([
       true,
@@ -64,8 +64,11 @@ describe("a built-in skill", () => {
     expect(await lacks?.({ ...outlook, texts: ["page"] })).toBeUndefined();
   });
 
-  it.each(readdirSync(join(ROOT, "skills")))("%s is told by the build as its code and its document are", async (id) => {
-    const told = readFileSync(join(installation().directory, "dist/skills", id, "skill.json"), "utf8");
-    expect(JSON.parse(told)).toEqual(JSON.parse(await tellBuiltinSkill(join(ROOT, "skills", id))));
-  });
+  it.each(readdirSync(join(ROOT, "skills")))(
+    "%s is described by the build as its code and its document are",
+    async (id) => {
+      const told = readFileSync(join(installation().directory, "dist/skills", id, "skill.json"), "utf8");
+      expect(JSON.parse(told)).toEqual(JSON.parse(await tellBuiltinSkill(join(ROOT, "skills", id))));
+    },
+  );
 });

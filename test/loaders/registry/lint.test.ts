@@ -8,7 +8,7 @@ import { type Format, FORMATS as LABELS } from "../../../src/core/skill/skill.ts
 import { foldersAt, lintSkills } from "../../../src/loaders/registry/lint.ts";
 import { FORMATS } from "../../../src/loaders/registry/open.ts";
 
-/** Each row changes one thing of a skill that `skills new` writes, and tells what the lint says of it. */
+/** Each row changes one thing in a skill that `skills new` writes, and lists the findings of the lint. */
 
 const root = mkdtempSync(join(tmpdir(), "lint-"));
 let directory = "";
@@ -54,8 +54,8 @@ const told = ({ severity, code, file, line }: Diagnostic) => {
 };
 const problems = (path?: string) => lint(path).flatMap((skill) => skill.problems.map(told));
 
-describe("what skills new writes", () => {
-  test.each(LABELS)("lints clean: %s", (format) => {
+describe("the output of skills new", () => {
+  test.each(LABELS)("passes lint: %s", (format) => {
     writeSkill(format);
     expect(lint()).toEqual([expect.objectContaining({ format, problems: [] })]);
   });
@@ -63,7 +63,7 @@ describe("what skills new writes", () => {
 
 type Change = readonly [file: string, from: string | RegExp, to: string, ...says: string[]];
 
-/** The file with the change, of a template that has what is changed. */
+/** The file with the change, if the template has the text to change. */
 const change = (format: Format, [file, from, to]: Change) => {
   const before = filesOf(format)[file] ?? "";
   const after = before.replace(from, to);
@@ -158,12 +158,12 @@ describe("an Agent Skill", () => {
     expect(problems(join(directory, ID))).toEqual(["error SKILL_MISSING SKILL.md"]);
   });
 
-  test("that is no UTF-8 is told", () => {
+  test("that is not UTF-8 is reported", () => {
     write(`${ID}/SKILL.md`, new Uint8Array([0x2d, 0x2d, 0x2d, 0x0a, 0xff]));
     expect(problems()).toEqual(["error SKILL_UNREADABLE SKILL.md"]);
   });
 
-  test("may hold no link that leads out", () => {
+  test("may not have a link that leads out", () => {
     writeSkill("agent-skills");
     symlinkSync("/etc/hostname", join(directory, ID, "references", "host"));
     symlinkSync("checklist.md", join(directory, ID, "references", "inside.md"));
@@ -175,7 +175,7 @@ describe("an Agent Skill", () => {
     ["references/keys.md", `a\nghp_${"a".repeat(36)}`, "error SKILL_SECRET references/keys.md:2"],
     ["key.pem", `-----BEGIN RSA PRIVATE KEY-----\n${"MIIEow".repeat(10)}\n`, "error SKILL_SECRET key.pem:1"],
     ["key.json", `{"key": "-----BEGIN PRIVATE KEY-----\\n${"MIIEow".repeat(10)}"}`, "error SKILL_SECRET key.json:1"],
-  ])("may not carry secrets: %s", (path, text, says) => {
+  ])("may not contain secrets: %s", (path, text, says) => {
     writeSkill("agent-skills", { [path]: text });
     expect(problems()).toEqual([says]);
   });
@@ -197,13 +197,13 @@ describe("an Agent Skill", () => {
     ["See [none](../other/../../secret.md)", ["error SKILL_LINK_OUTSIDE SKILL.md:7"]],
     ["Checks assets/code and references/citations", []],
     ["Such as scripts/rotate.py, which would turn a page", []],
-  ])("whose text says %j: %j", (text, says) => {
+  ])("whose text contains %j: %j", (text, says) => {
     writeSkill("agent-skills", change("agent-skills", ["SKILL.md", "Count the words", text]));
     write("other/SKILL.md", "---\nname: other\ndescription: Another\n---\nText.");
     expect(problems(join(directory, ID))).toEqual(says);
   });
 
-  test("may carry an example of its variables", () => {
+  test("may have an example of its variables", () => {
     writeSkill("agent-skills", { ".env.example": "TOKEN=" });
     expect(problems()).toEqual([]);
   });
@@ -271,7 +271,7 @@ describe("a skill of Skill Tools", () => {
     ],
   ]);
 
-  test("may have a handler that is a program of its own", () => {
+  test("may have a handler that is a program", () => {
     const tools = (filesOf("skill-tools")["tools.json"] ?? "").replace("count_words.js", "count");
     writeSkill("skill-tools", { "tools.json": tools, "scripts/count": "#!/bin/sh\necho '{}'\n" });
     expect(problems()).toEqual(["error TOOL_SCRIPT tools.json:5"]);
@@ -279,13 +279,13 @@ describe("a skill of Skill Tools", () => {
     expect(problems()).toEqual([]);
   });
 
-  test("should keep its handlers in scripts/", () => {
+  test("should have its handlers in scripts/", () => {
     const tools = (filesOf("skill-tools")["tools.json"] ?? "").replace("scripts/count_words.js", "count.py");
     writeSkill("skill-tools", { "tools.json": tools, "count.py": "def handler(args):\n    return {}\n" });
     expect(problems()).toEqual(["warning TOOL_SCRIPT_PLACE tools.json:5"]);
   });
 
-  test("without a SKILL.md is told", () => {
+  test("without a SKILL.md is reported", () => {
     write(`${ID}/tools.json`, "[]");
     expect(problems(join(directory, ID))).toEqual(["error SKILL_MISSING SKILL.md"]);
   });
@@ -414,12 +414,12 @@ describe("a contract", () => {
     ],
   ]);
 
-  test("whose SKILL.md cannot be parsed is told, with the place", () => {
+  test("whose SKILL.md cannot be parsed is reported, with the place", () => {
     writeSkill("contract", { "SKILL.md": "---\nconfig:\n  A: [\n---\nText\n" });
     expect(problems()).toEqual(["error SKILL_DOCUMENT SKILL.md:3"]);
   });
 
-  test("that nothing carries out is told", () => {
+  test("without an implementation is reported", () => {
     write(`${ID}/contract.yml`, filesOf("contract")["contract.yml"] ?? "");
     expect(problems()).toEqual(["warning BINDING_MISSING contract.yml:1"]);
   });
@@ -478,7 +478,7 @@ describe("a skill as code", () => {
     [`[{ ...${tool("a")}, name: prefix + "a" }, ${tool("a")}]`, []],
     ["tools.map(build)", []],
     [`[...more, ${tool("a", ", output_schema: { type: 'object', $ref: '#/nowhere' }")}]`, [/is not a JSON Schema/]],
-  ])("tells what the loader refuses of the tools %s", (tools, says) => {
+  ])("reports what the loader refuses of the tools %s", (tools, says) => {
     const code = `export default { id: "${ID}", name: "n", description: "d", category: "general", config: {}, tools: ${tools} };`;
     write(`${ID}/skill.mjs`, code);
     const found = lint().flatMap((skill) => skill.problems.map(({ message }) => message));

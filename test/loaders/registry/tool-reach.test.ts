@@ -13,7 +13,7 @@ import type { InlineSkills, ServerChoice, SkillSetOptions } from "../../../src/l
 import { toolContext } from "../../../src/testing.ts";
 import { foreignHost, makeFolder } from "../foreign.ts";
 
-/** Whose word about a tool counts: what it gives, who reads what it writes, what its source is (extensions.md 7). */
+/** Which statement about a tool applies: its origin, its audience and its reads. */
 
 type Files = Readonly<Record<string, unknown>>;
 type Options = Partial<SkillSetOptions> & { readonly areUsers?: boolean };
@@ -45,7 +45,7 @@ async function reachOf(id: string, files: Files, options?: Options): Promise<Too
 const trusting = (...ids: string[]) => ({ trust: { ids: new Set(ids), remembered: [] } });
 
 const SAID = { origin: "team", audience: "team", reads: "open" } as const;
-/** A tool that writes says of a source only where it is private. */
+/** A tool that writes declares a source only if it is private. */
 const WRITES = { origin: "team", audience: "team" };
 const STRICT = { origin: "stranger", audience: "public", reads: "private" };
 const maps = (tool: string) =>
@@ -72,7 +72,7 @@ const FORMATS: Readonly<Record<string, Files>> = {
     "tools.json": [{ ...SCRIPT, ...SAID }],
     "scripts/see.js": "export default () => 1",
   },
-  "SKILL.md beside tools.json": {
+  "SKILL.md next to tools.json": {
     "SKILL.md": document(maps("see")),
     "tools.json": [SCRIPT],
     "scripts/see.js": "export default () => 1",
@@ -97,23 +97,23 @@ const FORMATS: Readonly<Record<string, Files>> = {
 const inFolder = (files: Files, folder = "skills/board"): Files =>
   Object.fromEntries(Object.entries(files).map(([name, content]) => [`${folder}/${name}`, content]));
 
-describe.each(Object.entries(FORMATS))("what %s says of a tool", (name, files) => {
-  test("counts where the operator trusts the skill", async () => {
+describe.each(Object.entries(FORMATS))("the statement of %s about a tool", (name, files) => {
+  test("applies if the operator trusts the skill", async () => {
     expect(await reachOf("board", inFolder(files), trusting("board"))).toEqual(WRITES);
   });
 
-  test("counts in the user's own folder", async () => {
+  test("applies in the user's own folder", async () => {
     expect(await reachOf("board", inFolder(files), { areUsers: true })).toEqual(WRITES);
   });
 
-  test("counts for nothing in a checkout", async () => {
+  test("does not apply in a checkout", async () => {
     const found = await reachOf("board", inFolder(files), trusting("other"));
     // The code of a module is not run, so nothing is known of its tools.
     expect(found).toEqual(name === "a module" ? undefined : STRICT);
   });
 });
 
-test("a tool of a checkout that runs nothing is a stranger's, private and public, whatever it says", async () => {
+test("a tool of a checkout that runs nothing is untrusted, private and public, whatever it declares", async () => {
   const files = inFolder({ "SKILL.md": document(), "tools.json": [{ name: "see", description: "d", ...SAID }] });
   const entry = await open(files).find("board");
   expect(entry?.unavailable).toBeUndefined();
@@ -124,7 +124,7 @@ test("a tool of a checkout that runs nothing is a stranger's, private and public
   expect(await reachOf("board", files, trusting("board"))).toEqual({ origin: "team", reads: "open" });
 });
 
-test("a function that tells the audience is not asked where nobody vouches for its tool", async () => {
+test("a function for the audience is not called if its tool is untrusted", async () => {
   const tell = () => "team" as const;
   const skill = {
     id: "board",
@@ -148,7 +148,7 @@ test("a function that tells the audience is not asked where nobody vouches for i
   }
 });
 
-test("a function that tells the audience runs no more once the skill's files are others", async () => {
+test("a function for the audience is not called once the skill's files have changed", async () => {
   const module = `export default { id: "board", name: "b", description: "d", category: "general", config: {}, tools:
     [{ name: "put", description: "d", input_schema: { type: "object" }, audience: () => "team", handler: () => 1 }] };`;
   const files = inFolder({ "skill.mjs": module, "note.txt": "a" });
@@ -216,7 +216,7 @@ describe("a contract that passes its calls on", () => {
   });
 });
 
-describe("what is said of a server's tools", () => {
+describe("a statement about a server's tools", () => {
   const LOOSE: McpServerConfig = { command: "serve", effects: { see: "read", put: "write" }, ...SAID };
   const STRICTER: McpServerConfig = { ...LOOSE, origin: "stranger", audience: "public", reads: "private" };
   const choice = (config: McpServerConfig, trusted: boolean): ReadonlyMap<string, ServerChoice> =>
@@ -235,7 +235,7 @@ describe("what is said of a server's tools", () => {
   };
   const trusted = trusting("board");
 
-  test("counts both ways in the user's file", async () => {
+  test("applies both ways in the user's file", async () => {
     expect((await found({}, { servers: choice(LOOSE, true) })).mcp).toEqual(LOOSE);
   });
 
@@ -245,12 +245,12 @@ describe("what is said of a server's tools", () => {
     ["a SKILL.md at home", (mcp) => found(skillMd(mcp), { areUsers: true })],
     ["a workflow", (mcp) => found({}, trusted, inline(mcp, false))],
     ["a workflow of the user's own", (mcp) => found({}, {}, inline(mcp, true))],
-  ])("counts only where it is the stricter in %s, though its server is trusted", async (_, find) => {
+  ])("applies only if it is stricter in %s, even if its server is trusted", async (_, find) => {
     expect((await find(LOOSE)).mcp).toEqual({ command: "serve", effects: { put: "write" } });
     expect((await find(STRICTER)).mcp).toEqual({ ...STRICTER, effects: { put: "write" } });
   });
 
-  test("is told of a SKILL.md and a workflow where it does not count", async () => {
+  test("in a SKILL.md and a workflow is reported if it does not apply", async () => {
     const keys = ["mcp.effects.see", "mcp.origin", "mcp.audience", "mcp.reads"];
     for (const { told } of [await found(skillMd(LOOSE), trusted), await found({}, trusted, inline(LOOSE, false))]) {
       expect(told.map(({ message }) => /: (\S+) is ignored/.exec(message)?.[1])).toEqual(keys);
@@ -258,7 +258,7 @@ describe("what is said of a server's tools", () => {
     expect((await found({}, { servers: choice(LOOSE, true) })).told).toEqual([]);
   });
 
-  test("counts both ways by flag, over all that files say, and for the one skill that it names", async () => {
+  test("applies both ways as a flag, over all files, and for the one skill that it names", async () => {
     const effects = new Map([
       ["board.put", "read"],
       ["board.a.b", "write"],
@@ -270,7 +270,7 @@ describe("what is said of a server's tools", () => {
     expect(mcp?.effects).toEqual({ put: "read", "a.b": "write" });
   });
 
-  test("by the maps of its SKILL.md counts where the skill is trusted", async () => {
+  test("in the maps of its SKILL.md applies if the skill is trusted", async () => {
     const files = inFolder({ "SKILL.md": document(`origins:\n  see: team\nmcp: { command: serve }`) });
     const said = async (options: Options) => Object.fromEntries((await open(files, options).find("board"))?.said ?? []);
     expect(await said(trusted)).toEqual({ see: { origin: "team" } });
@@ -280,7 +280,7 @@ describe("what is said of a server's tools", () => {
   });
 });
 
-test("values that nobody knows say nothing, and that is told", async () => {
+test("unknown values have no effect, and are reported", async () => {
   const files = inFolder({
     "SKILL.md": document("origins: { see: mine }\naudiences: [see]"),
     "tools.json": [{ name: "see", description: "d", reads: "secret" }],
@@ -328,7 +328,7 @@ describe("the host of a skill that publishes", () => {
   };
   const files = { "skills/board/skill.mjs": code("board") };
 
-  test("counts where its code is trusted", async () => {
+  test("applies if its code is trusted", async () => {
     expect(await hostOf(files, trusting("board"))).toBe("board.test");
     expect(await hostOf(files)).toBeUndefined();
   });

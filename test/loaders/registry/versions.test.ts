@@ -36,7 +36,7 @@ describe("of the versions of one id", () => {
     ["a pre-release is taken when it is named", levels(["1.0.0", "2.0.0-beta.1"]), "2.0.0-beta.1", "2.0.0-beta.1"],
     ["a range passes over pre-releases", levels(["1.0.0", "1.1.0-rc.1"]), "^1", "1.0.0"],
     ["what fits nothing is nothing", levels(["1.0.0"]), "^9", undefined],
-    ["what is no range fits nothing", levels(["1.0.0"]), "newest please", undefined],
+    ["an invalid range matches nothing", levels(["1.0.0"]), "newest please", undefined],
   ])("%s", (_, layers, range, version) => {
     expect(chooseVersion(layers, range).winner?.loaded.skill.version).toBe(version);
   });
@@ -64,23 +64,23 @@ describe("a set with versions", () => {
     expect([...set.ids]).toEqual(["notes.read"]);
   });
 
-  it("says nothing of versions that stand side by side at one level", () => {
+  it("reports nothing about versions that are side by side at one level", () => {
     expect(open({ high: ["1.0.0", "2.0.0"] }).diagnostics).toEqual([]);
   });
 
-  it("says which of two equal versions wins, and that a higher level does", () => {
+  it("reports which of two equal versions is used, and that a higher level overrides", () => {
     const set = open({ high: ["1.0.0", "1.0.0"], low: ["1.5.0"] });
     expect(set.diagnostics.map(({ code }) => code)).toEqual(["SKILL_SHADOWED", "SKILL_SHADOWED"]);
     expect(set.diagnostics[0]?.message).toMatch(/high\/0.* shadows .*high\/1/);
     expect(set.diagnostics[1]?.message).toMatch(/high\/0.* shadows .*low\/0/);
   });
 
-  it("tells which lower skills a skill stands in front of, not its other versions", async () => {
+  it("lists the lower skills that a skill shadows, not its other versions", async () => {
     const entry = await open({ high: ["1.0.0", "2.0.0"], low: ["1.5.0"] }).find("notes.read");
     expect(entry?.shadows.map((path) => path.split("/").slice(-2).join("/"))).toEqual(["low/0"]);
   });
 
-  it("keeps in a record what the node wrote, so that its tools are found by it", async () => {
+  it("records the reference of the node, so that its tools are found by it", async () => {
     const set = open({ high: ["1.0.0", "2.0.0"] });
     const record = recordSkill("notes.read@^1", await set.find("notes.read@^1"));
     expect(record).toMatchObject({ id: "notes.read@^1", available: true });
@@ -91,20 +91,20 @@ describe("a set with versions", () => {
     });
   });
 
-  it("knows references that something fits, and no others", () => {
+  it("knows references that match a version, and no others", () => {
     const known = knownSkills(open({ high: ["1.0.0"] }));
     const has = ["notes.read", "notes.read@1", "notes.read@^2", "other", "other@1"].map((name) => known.has(name));
     expect(has).toEqual([true, true, false, false, false]);
     expect([...known]).toEqual(["notes.read"]);
   });
 
-  it("invokes the version that is asked for", async () => {
+  it("calls the requested version", async () => {
     const set = open({ high: ["1.0.0", "2.0.0"] });
     const answers = await Promise.all(["notes.read@1", "notes.read"].map((name) => callOnly(set, name)));
     expect(answers).toEqual([{ from: "1.0.0" }, { from: "2.0.0" }]);
   });
 
-  it("gives each version a digest of its own", () => {
+  it("has a digest for each version", () => {
     const set = open({ high: ["1.0.0", "2.0.0"] }, false);
     const references = ["notes.read@1", "notes.read@2", "notes.read"];
     const digests = references.map((name) => set.withheld(name)?.parts[0]?.digest());

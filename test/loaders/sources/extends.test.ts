@@ -35,7 +35,7 @@ function write(path: string, text: string): void {
   writeFileSync(path, text);
 }
 
-/** Loads the config of a new project, below whose folder nothing else is. */
+/** Loads the config of a new project, in an otherwise empty folder. */
 function load(own: string, files: Readonly<Record<string, string>> = {}, means: object = {}, origin?: string) {
   const project = join(root, `project-${++next}`);
   mkdirSync(join(project, ".git"), { recursive: true });
@@ -129,12 +129,12 @@ describe("a config file that extends others", () => {
     ["the origin's host by ssh", "git@127.0.0.1:y", HERE, [], true],
     ["a host that the user allows", HERE, "https://git.invalid/x", ["127.0.0.1:9"], true],
     ["another port of such a host", "http://127.0.0.1:6379/x", undefined, ["127.0.0.1"], false],
-  ])("contacts %s only as it may", (_, url, origin, hosts, isContacted) => {
+  ])("contacts %s only if permitted", (_, url, origin, hosts, isContacted) => {
     const expected = isContacted ? /cannot be reached/ : /may contact only the host of its own origin/;
     expect(() => load(far(`${url}@${commit}:a`, "contacted"), {}, { hosts }, origin)).toThrow(expected);
   });
 
-  it("asks no other machine offline", () => {
+  it("contacts no other machine offline", () => {
     const own = far(`https://host.invalid/x.git@${commit}:a`, "x");
     expect(() => load(own, {}, { offline: true })).toThrow(/offline/);
   });

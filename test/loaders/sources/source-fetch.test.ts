@@ -9,7 +9,7 @@ import { type Loopback, type LoopbackHandler, startLoopback } from "../../../src
 const PUBLIC = "93.184.216.34";
 const OTHER_PUBLIC = "2606:2800:220:1::1";
 
-/** A loopback service under public names, and what it was asked to resolve and connect to. */
+/** A loopback service under public names, with the names and addresses that it had to resolve and connect to. */
 interface Web {
   readonly service: Loopback;
   readonly network: Network;
@@ -22,7 +22,7 @@ afterEach(async () => {
   await Promise.all(opened.splice(0).map((service) => service.close()));
 });
 
-/** Names lead where `answers` says, one list per look-up; every connection, TLS or not, ends at the loopback service. */
+/** Names resolve as in `answers`, one list per look-up. Every connection, TLS or not, ends at the loopback service. */
 async function openWeb(handler: LoopbackHandler, answers: Record<string, string[][]> = {}): Promise<Web> {
   const service = await startLoopback(handler);
   opened.push(service);
@@ -59,7 +59,7 @@ async function problemOf(address: string, given: EgressOptions) {
 }
 
 describe("an address that may be fetched", () => {
-  test("is resolved once, connected by its address and asked for by its name", async () => {
+  test("is resolved once, connected by its address and requested by its name", async () => {
     const { service, network, lookups, connections } = await openWeb(say("hello"));
     const fetched = await fetchText("http://example.test:8080/a%20b?c=d#e", options(network));
     expect(fetched).toEqual({ content: "hello" });
@@ -82,7 +82,7 @@ describe("an address that may be fetched", () => {
     expect(connections).toEqual([`${OTHER_PUBLIC} 80`]);
   });
 
-  test("gives its text without a byte-order mark", async () => {
+  test("returns its text without a byte-order mark", async () => {
     const { network } = await openWeb(say("\uFEFFhé"));
     expect(await fetchText("http://example.test/", options(network))).toEqual({ content: "hé" });
   });
@@ -129,8 +129,8 @@ describe("refused before any request", () => {
     ["one private address among public ones", [PUBLIC, "10.0.0.1", OTHER_PUBLIC]],
     ["a mapped loopback address", ["::ffff:127.0.0.1"]],
     ["an address with a zone", ["fe80::1%eth0"]],
-    ["something that is no address", ["example.test"]],
-  ])("a name that leads to %s", async (_what, addresses) => {
+    ["something that is not an address", ["example.test"]],
+  ])("a name that resolves to %s", async (_what, addresses) => {
     const { network, connections } = await openWeb(say("secret"), { "example.test": [addresses] });
     expect(await problemOf("http://example.test/", options(network))).toMatchObject({ code: "SOURCE_URL_BLOCKED" });
     expect(connections).toEqual([]);
@@ -155,7 +155,7 @@ describe("redirects", () => {
     expect(service.requests.map(({ url }) => url)).toEqual(["/5", "/4", "/3", "/2", "/1", "/0"]);
   });
 
-  test("beyond five are given up", async () => {
+  test("beyond five are refused", async () => {
     const { service, network } = await openWeb(countdown());
     const { code, message } = await problemOf("http://example.test/6", options(network));
     expect([code, message]).toEqual([
@@ -182,7 +182,7 @@ describe("redirects", () => {
     expect(service.requests).toHaveLength(1);
   });
 
-  test("are resolved again, so that a name which has turned private is refused", async () => {
+  test("are resolved again, so that a name which has become private is refused", async () => {
     const { service, network, lookups } = await openWeb(redirect("/again"), {
       "example.test": [[PUBLIC], ["192.168.0.1"]],
     });
@@ -226,7 +226,7 @@ describe("tokens", () => {
     expect(authorizations(web)).toEqual([expected]);
   });
 
-  test("are decided anew at every redirect", async () => {
+  test("are chosen again at every redirect", async () => {
     const steps = ["https://evil.test/", "http://example.test/", "https://other.test/", "https://example.test/"];
     const web = await openWeb((_request, response) => {
       const location = steps.shift();
@@ -237,7 +237,7 @@ describe("tokens", () => {
     expect(authorizations(web)).toEqual(["Bearer token-1", undefined, undefined, "Bearer fallback", "Bearer token-1"]);
   });
 
-  test.each([401, 403])("are asked for when the answer is %d", async (status) => {
+  test.each([401, 403])("are suggested when the answer is %d", async (status) => {
     const { network } = await openWeb(answer(status));
     const { code, message, hint } = await problemOf("https://private.test/x", options(network));
     expect([code, message]).toEqual(["SOURCE_URL_AUTH_REQUIRED", `https://private.test/x answered ${status}`]);
@@ -245,7 +245,7 @@ describe("tokens", () => {
     expect(hint).toContain("private.test");
   });
 
-  test("that cannot stand in a header are not sent, white space around one is left out", async () => {
+  test("that are not valid in a header are not sent, and white space around one is removed", async () => {
     const web = await openWeb(say("hello"));
     const broken = { "example.test": "token\r\nx-other: 1", "other.test": " token-1\n" };
     const { code, message } = await problemOf("https://example.test/", options(web.network, { auth: broken }));
@@ -257,7 +257,7 @@ describe("tokens", () => {
     expect(authorizations(web)).toEqual(["Bearer token-1"]);
   });
 
-  test("that are not accepted are named by their host, never shown", async () => {
+  test("that are not accepted are reported by their host, never shown", async () => {
     const { network } = await openWeb(answer(401));
     const { message, hint } = await problemOf("https://example.test/", options(network, { auth }));
     expect(hint).toContain("The token of example.test was not accepted");
@@ -265,7 +265,7 @@ describe("tokens", () => {
   });
 });
 
-describe("answers that are none", () => {
+describe("invalid answers", () => {
   test.each([404, 410, 500, 503, 304])("status %d is an error", async (status) => {
     const { network } = await openWeb(answer(status));
     expect(await problemOf("http://example.test/", options(network))).toMatchObject({
@@ -282,7 +282,7 @@ describe("answers that are none", () => {
     expect(await problemOf("http://example.test/", options(network))).toMatchObject({ code: "SOURCE_URL_TOO_LARGE" });
   });
 
-  test("a body that grows too large is cut off, though it never ends", async () => {
+  test("a body that grows too large is cut off, even if it never ends", async () => {
     const { network } = await openWeb((_request, response) => {
       const chunk = Buffer.alloc(256 * 1024, "x");
       const more = () => {
@@ -384,7 +384,7 @@ describe("the real network", () => {
     }
   });
 
-  test("a name that nobody knows is unreachable", async () => {
+  test("an unknown name is unreachable", async () => {
     const unknown: Network = {
       lookup: async (host) => {
         throw Object.assign(new Error(`getaddrinfo ENOTFOUND ${host}`), { code: "ENOTFOUND" });
@@ -399,7 +399,7 @@ describe("the real network", () => {
     expect(await problemOf("http://example.test/", options(empty))).toMatchObject({ code: "SOURCE_URL_UNREACHABLE" });
   });
 
-  test("a connection goes to the address given, whatever any name means", async () => {
+  test("a connection goes to the given address, whatever the name resolves to", async () => {
     const service = await startLoopback(say("hello"));
     opened.push(service);
     const network: Network = {
@@ -410,7 +410,7 @@ describe("the real network", () => {
     expect(await fetchText("http://example.test/", options(network))).toEqual({ content: "hello" });
   });
 
-  test("TLS asks for the holder by name and ends when the other side speaks none", async () => {
+  test("TLS asks for the holder by name and fails if the other side does not support it", async () => {
     const greetings: Buffer[] = [];
     const server = createServer((socket) => {
       socket.once("data", (bytes: Buffer) => {

@@ -55,7 +55,7 @@ async function codesOf(loaded: ReturnType<typeof load>) {
 }
 
 describe("an instruction", () => {
-  test("that turns out to be blank is refused, other Sources may be", async () => {
+  test("that is blank is refused, other Sources may be blank", async () => {
     const { diagnostics } = await load({
       nodes: { a: { name: "A", instruction: "./blank.md" } },
       context: ["./blank.md"],
@@ -90,7 +90,7 @@ describe("inline", () => {
 });
 
 describe("files", () => {
-  test("of the document start in its folder and lose their byte-order mark", async () => {
+  test("of the document are relative to its folder and lose their byte-order mark", async () => {
     const { sources } = await load({ context: ["./prompts/collect.md", { file: "near.md" }, "../work/notes.md"] });
     const { hash, ...rest } = sources["context[0]"] ?? {};
     expect(hash).toMatch(/^[0-9a-f]{16}$/);
@@ -105,7 +105,7 @@ describe("files", () => {
     expect(sources["context[2]"]).toMatchObject({ content: "notes" });
   });
 
-  test("of the input start in the working directory", async () => {
+  test("of the input are relative to the working directory", async () => {
     const { sources } = await load({}, { rules: "./notes.md", context: [join(dir, "work/notes.md")] });
     expect(sources["input.rules[0]"]).toMatchObject({ content: "notes", sourcePath: join(dir, "work/notes.md") });
     expect(sources["input.context[0]"]).toMatchObject({ content: "notes" });
@@ -136,7 +136,7 @@ describe("files", () => {
     ["./near.md\0.txt", "its name contains a NUL character"],
     ["./loop", "ELOOP"],
     [`./${"x".repeat(300)}`, "ENAMETOOLONG"],
-  ])("that cannot be read say why: %j", async (file, reason) => {
+  ])("that cannot be read have the reason in the error: %j", async (file, reason) => {
     const { diagnostics } = await load({ rules: [file] });
     expect(diagnostics).toMatchObject([
       { code: "SOURCE_FILE_READ_FAILED", path: ["rules", 0], message: expect.stringContaining(reason) },
@@ -160,11 +160,11 @@ describe("confinement", () => {
     expect(diagnostics).toMatchObject([{ code: "SOURCE_FILE_OUTSIDE_ROOT", path: ["input", "context", 0] }]);
   });
 
-  test("a working directory named by a link holds its files", async () => {
+  test("a working directory that is a link contains its files", async () => {
     expect(await codesOf(load({}, { rules: "./notes.md" }, { workDir: join(dir, "alias") }))).toEqual([]);
   });
 
-  test("another root may hold the input's files", async () => {
+  test("another root may contain the input's files", async () => {
     const lifted = await load({}, { rules: join(dir, "flows/near.md") }, { inputRoot: dir });
     expect(lifted.sources["input.rules[0]"]?.content).toBe("near");
   });
@@ -177,12 +177,12 @@ describe("confinement", () => {
     },
   );
 
-  test("nor does a root that holds everything open hidden files to the input", async () => {
+  test("nor does a root that contains everything open hidden files to the input", async () => {
     const { diagnostics } = await load({}, { rules: join(dir, "work/.env") }, { inputRoot: "/" });
     expect(diagnostics).toMatchObject([{ code: "SOURCE_FILE_OUTSIDE_ROOT" }]);
   });
 
-  test("rules and context of the input are data where it has no root", async () => {
+  test("rules and context of the input are data if it has no root", async () => {
     const input = { rules: ["./notes.md", { url: "https://rules.example/x" }, 7], context: "/etc/passwd" };
     const { sources, diagnostics } = await load({}, input, { inputRoot: undefined });
     expect([Object.keys(sources), diagnostics]).toEqual([["nodes.a.instruction"], []]);
@@ -198,12 +198,12 @@ describe("confinement", () => {
     );
   });
 
-  test("a folder whose name begins like the root's is outside", async () => {
+  test("a folder whose name starts like the root's is outside", async () => {
     const { diagnostics } = await load({ rules: ["../work-other/secret.md"] }, {}, { documentRoot: join(dir, "work") });
     expect(diagnostics).toMatchObject([{ code: "SOURCE_FILE_OUTSIDE_ROOT" }]);
   });
 
-  test("the same file may be open to the document and closed to the input", async () => {
+  test("the same file may be readable for the document and not for the input", async () => {
     const { sources, diagnostics } = await load({ rules: ["./near.md"] }, { rules: join(dir, "flows/near.md") });
     expect(sources["rules[0]"]?.content).toBe("near");
     expect(diagnostics).toMatchObject([{ path: ["input", "rules", 0] }]);

@@ -19,7 +19,7 @@ cases:
 const at = (...keys: (string | number)[]) => ["cases", 0, "expect", ...keys];
 
 describe("an edited document", () => {
-  it("is as it was but for the value", () => {
+  it("is unchanged except for the value", () => {
     expect(editYaml(TEXT, [{ path: at("status"), value: "failed" }])).toBe(
       TEXT.replace("status: succeeded", "status: failed"),
     );
@@ -30,7 +30,7 @@ describe("an edited document", () => {
     expect(editYaml(TEXT, [])).toBe(TEXT);
   });
 
-  it("keeps the comments beside what keeps its place, and those beside what goes", () => {
+  it("keeps the comments next to entries that remain, and next to removed ones", () => {
     expect(editYaml(TEXT, [{ path: at("called"), value: ["one", "three"] }])).toBe(TEXT.replace("- two", "- three"));
     const shorter = editYaml(TEXT, [{ path: at("called"), value: ["two"] }]);
     expect(shorter).toContain("# first");
@@ -48,7 +48,7 @@ describe("an edited document", () => {
   });
 
   it.each([["a: b"], ["@file"], ["- x"], ["two\nlines"], ["#"], [" "], ["yes"], ["'\""], ["* &x"]])(
-    "says the text %j as it is",
+    "quotes the text %j correctly",
     (value) => {
       const edited = editYaml(TEXT, [
         { path: at("status"), value },

@@ -19,11 +19,11 @@ describe("JSON text", () => {
     ["[01]", ", or ] is expected before 1]", 1, 3],
     ["[NaN]", "a value or ] is expected before NaN]", 1, 2],
     ["]", "a value is expected before ]", 1, 1],
-  ])("%j is told: %s", (text, message, line, column) => {
+  ])("%j is reported: %s", (text, message, line, column) => {
     expect(parseJsonText(text).problem).toEqual({ message, line, column });
   });
 
-  test("is refused where it is nested too deep, in little time", () => {
+  test("is refused quickly if it is nested too deeply", () => {
     for (const text of ["[".repeat(1_000_000), '{"a":'.repeat(200_000), "[[".repeat(60) + "]]".repeat(60)]) {
       expect(parseJsonText(text).problem).toMatchObject({ message: "nested more than 100 levels deep", line: 1 });
     }
@@ -33,14 +33,14 @@ describe("JSON text", () => {
     expect(parseJsonText("\uFEFF[1]").value).toEqual([1]);
   });
 
-  test("knows where its parts are", () => {
+  test("has the places of its parts", () => {
     const { position } = parseJsonText('[\n  { "a": 1 },\n  { "b": [2] }\n]');
     expect(position([1])).toEqual({ line: 3, column: 3 });
     expect(position([1, "b"])).toEqual({ line: 3, column: 5 });
     expect(position([0, "none"])).toEqual({ line: 2, column: 3 });
   });
 
-  test("is what the engine's own parser takes, and nothing else", () => {
+  test("is accepted exactly if the engine's own parser accepts it", () => {
     const mutated = fc
       .tuple(
         fc.json(),

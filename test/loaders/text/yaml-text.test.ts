@@ -11,13 +11,13 @@ test.each([
   ["a: @b\n", "1:4 a value without quotes cannot begin with this character"],
   ["a: !b c\n", "1:4 this tag is unknown"],
   ["{ a: 1 b: 2 }\n", "1:6 a comma or a closing bracket is missing before this"],
-])("%j has one finding, in the author's words", (text, finding) => {
+])("%j has one finding, in plain words", (text, finding) => {
   const { problems } = parseYaml(text);
   expect(problems).toHaveLength(1);
   const [{ line, column, message } = { message: "" }] = problems;
   expect(`${line}:${column} ${message}`).toContain(finding);
 });
 
-test("keys that stand twice are all found, where nothing else is wrong", () => {
+test("duplicate keys are all found, if nothing else is wrong", () => {
   expect(parseYaml("a: 1\na: 2\nb: 1\nb: 2\n").problems).toHaveLength(2);
 });

@@ -9,7 +9,7 @@ import { declaredNetwork } from "../../../../src/loaders/programs/skill-script.t
 import { discoverSkills } from "../../../../src/loaders/registry/discover.ts";
 import { splitFrontmatter } from "../../../../src/loaders/text/frontmatter.ts";
 
-/** What other programs refuse and this one reads, and what it refuses too. */
+/** Documents that other programs refuse and this one accepts, and documents that it refuses too. */
 
 const root = mkdtempSync(join(tmpdir(), "skills-"));
 let directory = "";
@@ -47,13 +47,13 @@ describe("a SKILL.md, read leniently", () => {
 
   test.each([
     ["flow YAML", "metadata: { tags: [a, b] }", { metadata: { tags: ["a", "b"] } }],
-    ["keys that nobody knows", "owner: me\nhomepage: https://x", { owner: "me", homepage: "https://x" }],
+    ["unknown keys", "owner: me\nhomepage: https://x", { owner: "me", homepage: "https://x" }],
     ["an alias", "a: &a [1]\nb: *a", { a: [1], b: [1] }],
   ])("keeps %s", (_, yaml, fields) => {
     expect(read(`name: x\n${yaml}`)).toMatchObject({ frontmatter: { name: "x", ...fields }, diagnostics: [] });
   });
 
-  test.each(["''", '"  "', "7", "[a]"])("a description %s is none", (description) => {
+  test.each(["''", '"  "', "7", "[a]"])("a description %s counts as missing", (description) => {
     expect(read(`name: x\ndescription: ${description}`)).toMatchObject({ description: "Custom skill: x" });
   });
 
@@ -61,14 +61,14 @@ describe("a SKILL.md, read leniently", () => {
     ["description: Use when: the build is red", "Use when: the build is red"],
     ["description: It's for: you\r", "It's for: you"],
     ["description: ends with:", "ends with:"],
-  ])("%j is read once its value is quoted, with a warning at its place", (line, description) => {
+  ])("%j is read as if its value were quoted, with a warning at its place", (line, description) => {
     expect(read(`name: x\n${line}`)).toMatchObject({
       description,
       diagnostics: [{ severity: "warning", code: "SKILL_YAML_REPAIRED", line: 3 }],
     });
   });
 
-  test("of metadata keeps the spelling: it is a map of texts", () => {
+  test("of metadata keeps its spelling, as it is a map of texts", () => {
     const yaml =
       "metadata:\n  version: 1.10\n  on: true\n  none: null\n  big: 0x1F\n  text: '007'\n  deep: { a: [1.50] }";
     expect(read(`name: x\nother: 1.10\n${yaml}`)).toMatchObject({
@@ -79,7 +79,7 @@ describe("a SKILL.md, read leniently", () => {
     });
   });
 
-  test("quoting does not help what is broken otherwise, and the first problem is told", () => {
+  test("quoting does not help if there is another error, and the first problem is reported", () => {
     expect(read("name: x\ndescription: a: b\nother: [")).toMatchObject({ code: "SKILL_SKIPPED", line: 3 });
   });
 
@@ -88,11 +88,11 @@ describe("a SKILL.md, read leniently", () => {
     ["a tag", "---\nname: !!js/function 'function () {}'\n---\n", /tag is unknown/],
     ["an open block", "---\nname: x\n", /no closing ---/],
     ["an empty block", "---\n---\n", /must be a YAML mapping/],
-  ])("frontmatter that is %s is refused, and says so", (_, text, message) => {
+  ])("frontmatter that is %s is refused with the reason", (_, text, message) => {
     expect(readText(text)).toMatchObject({ code: "SKILL_SKIPPED", message: expect.stringMatching(message) });
   });
 
-  test("bytes that are no UTF-8 are refused", () => {
+  test("bytes that are not UTF-8 are refused", () => {
     const bytes = new Uint8Array([...new TextEncoder().encode("---\nname: x\ndescription: "), 0xff, 0x0a]);
     expect(readText(bytes)).toMatchObject({ message: "skipped: SKILL.md is not UTF-8 text" });
   });
@@ -113,7 +113,7 @@ describe("a SKILL.md, read leniently", () => {
     expect(read(yaml)).toMatchObject({ line, column: column ?? expect.any(Number) });
   });
 
-  test("config that is no map is left out, with a diagnostic at its place", () => {
+  test("config that is not a map is left out, with a diagnostic at its place", () => {
     expect(read("name: x\nconfig:\n  A: { description: a }\n  B: text")).toMatchObject({
       config: { A: { env: "A" } },
       diagnostics: [{ code: "SKILL_CONFIG", path: ["config", "B"], line: 5, column: 3 }],
@@ -125,7 +125,7 @@ describe("a SKILL.md, read leniently", () => {
     ["api.test https://b.test/x  *.c.test", ["api.test", "*.c.test"]],
     ['"*"', false],
     ["{ a: b }", false],
-  ])("hosts of metadata.network that are none (%s) are left out, with a diagnostic at their place", (network, left) => {
+  ])("invalid hosts in metadata.network (%s) are left out, with a diagnostic at their place", (network, left) => {
     const document = read(`name: x\nmetadata:\n  network: ${network}`);
     const place = { code: "SKILL_NETWORK", severity: "warning", path: ["metadata", "network"], line: 4, column: 3 };
     expect(document).toMatchObject({ diagnostics: [place] });
@@ -137,7 +137,7 @@ describe("a folder that is a SKILL.md", () => {
   const load = (frontmatter: string) =>
     skillDocument.read(folderOf(skill("folder", frontmatter)), undefined as unknown as LoaderHost).loaded;
 
-  test("whose name is another than its folder's is used, with a warning at the name", () => {
+  test("whose name differs from its folder's is used, with a warning at the name", () => {
     expect(load("name: other")).toMatchObject({
       skill: { id: "other" },
       diagnostics: [{ severity: "warning", code: "SKILL_FOLDER_NAME", line: 2, column: 1 }],
@@ -149,7 +149,7 @@ describe("a folder that is a SKILL.md", () => {
     ["name: 7", /no name/, 2],
     ["description: d\nname: UPPER", /"UPPER" is not a skill id/, 3],
     ["description: d", /no name/, undefined],
-  ])("whose frontmatter is %j is known by its folder's name, with a warning at the name", (yaml, message, line) => {
+  ])("whose frontmatter is %j gets its folder's name, with a warning at the name", (yaml, message, line) => {
     expect(load(yaml)).toMatchObject({
       skill: { id: "folder" },
       diagnostics: [
@@ -158,7 +158,7 @@ describe("a folder that is a SKILL.md", () => {
     });
   });
 
-  test("is skipped where neither its name nor its folder's is an id", () => {
+  test("is skipped if neither its name nor its folder's is a valid id", () => {
     const { loaded } = skillDocument.read(
       folderOf(skill("My Folder", "name: A Title")),
       undefined as unknown as LoaderHost,
@@ -171,7 +171,7 @@ describe("a folder that is a SKILL.md", () => {
     [".sweny/skills", []],
     [".claude/skills", ["titled"]],
     ["skills", ["titled"]],
-  ])("whose name is a title is skipped in our own places alone: %s", (place, ids) => {
+  ])("whose name is a title is skipped in skillflow's own folders alone: %s", (place, ids) => {
     write(`${place}/titled/SKILL.md`, "---\nname: A Title\n---\nText.");
     const level = { kind: "project", path: join(directory, place), trusted: false } as const;
     const { found, diagnostics } = discoverSkills(level, [skillDocument], undefined as unknown as LoaderHost);

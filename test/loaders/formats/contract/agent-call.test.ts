@@ -10,7 +10,7 @@ import { type Loopback, toolContext } from "../../../../src/testing.ts";
 import { type AgentRequest, startAgent, task } from "../../../services/a2a.ts";
 import { foreignHost, makeFolder } from "../../foreign.ts";
 
-/** Contracts that an A2A agent carries out. */
+/** Contracts that an A2A agent implements. */
 
 const open: Loopback[] = [];
 afterEach(async () => {
@@ -47,8 +47,8 @@ const data = (value: object) => ({ kind: "data", data: value });
 const text = (value: string) => ({ kind: "text", text: value });
 const message = (...parts: object[]) => ({ result: { kind: "message", messageId: "m1", role: "agent", parts } });
 
-describe("a contract that an agent carries out", () => {
-  it("sends one message whose data is the envelope, defaults applied, under the same id when made again", async () => {
+describe("a contract that an agent implements", () => {
+  it("sends one message whose data is the envelope, defaults applied, with the same id when it is sent again", async () => {
     const asked: AgentRequest[] = [];
     const { url } = await agent((request) => {
       asked.push(request);
@@ -68,7 +68,7 @@ describe("a contract that an agent carries out", () => {
     ["data before text", task("completed", [text('{"words":1}'), data({ words: 4 })]), { words: 4 }],
     ["the data of a message", message(text("Here:"), data({ words: 5 })), { words: 5 }],
     ["what a completed task says", task("completed", [], '{"words":6}'), { words: 6 }],
-  ])("takes %s", async (_, answer, value) => {
+  ])("accepts %s", async (_, answer, value) => {
     const { url } = await agent(() => answer);
     expect(await call(url)).toEqual(value);
   });
@@ -81,7 +81,7 @@ describe("a contract that an agent carries out", () => {
     ["text that is no JSON", message(text("two")), "neither data nor text that is JSON"],
     ["nothing", message(), "neither data nor text that is JSON"],
     ["no result", {}, "did not answer with JSON-RPC"],
-  ])("fails by %s", async (_, answer, said) => {
+  ])("fails because of %s", async (_, answer, said) => {
     const { url } = await agent(() => answer);
     await expect(call(url)).rejects.toThrow(said);
   });
@@ -97,7 +97,7 @@ describe("a contract that an agent carries out", () => {
     expect(actedOf(error)).toBe(acted);
   });
 
-  it("follows a redirect within its place, and none that leads elsewhere or changes what is asked", async () => {
+  it("follows a redirect within its place, and none that leads elsewhere or changes the request", async () => {
     const away = await agent(() => task("completed", [data({ words: 9 })]));
     const here = await agent(
       () => task("completed", [data({ words: 2 })]),
@@ -114,7 +114,7 @@ describe("a contract that an agent carries out", () => {
     expect(away.requests).toEqual([]);
   });
 
-  it("fails by an answer that is too large, by a page and by silence", async () => {
+  it("fails because of an answer that is too large, a web page and silence", async () => {
     const { url } = await agent(
       () => ({}),
       ({ url: path }, response) => {
@@ -128,14 +128,14 @@ describe("a contract that an agent carries out", () => {
     await expect(call(`${url}/silent`, { signal: AbortSignal.timeout(50) })).rejects.toThrow(/timeout/);
   });
 
-  it("asks nobody offline, and is not there where none may be asked", async () => {
+  it("makes no request offline, and is unavailable if agents may not be called", async () => {
     await expect(call("http://agent.test/", { fetch: await openFetch({}, true) })).rejects.toThrow(
       "the run is offline",
     );
     expect(load({ a2a: { url: "http://agent.test/" } }, {}).unavailable?.reason).toBe("a dry run does not call agents");
   });
 
-  it("waits for trust, and says whom it would ask", () => {
+  it("needs trust, and names the agent that it would call", () => {
     const loaded = load({ a2a: { url: "http://agent.test/" } });
     expect(loaded).toMatchObject({ runsCode: true, code: ["agent http://agent.test/"] });
   });
@@ -146,7 +146,7 @@ describe("a contract that an agent carries out", () => {
     ["of another scheme", { url: "file:///etc/passwd" }, "needs an a2a agent with a url"],
     ["with a password in its address", { url: "http://me:pass@agent.test" }, "needs an a2a agent with a url"],
     ["with more than an address", { url: "http://agent.test", headers: {} }, "a2a accepts only url"],
-  ])("is unavailable where its agent is one %s", (_, a2a, said) => {
+  ])("is unavailable if its agent has %s", (_, a2a, said) => {
     const loaded = load({ a2a });
     expect(loaded.unavailable?.reason).toContain(said);
     expect(loaded.diagnostics).toMatchObject([{ severity: "error" }]);

@@ -1,4 +1,4 @@
-/** A contract of the declarative format (skill-formats 4), whole. */
+/** A complete contract of the declarative format. */
 export const CONTRACT = `id: filesystem.search
 version: "1.0.0"
 description: >

@@ -68,7 +68,7 @@ describe("a contract", () => {
     expect(loadSound({ ...FILES, "contract.yml": CONTRACT.replace("filesystem.search", id) }).skill.id).toBe(id);
   });
 
-  it("takes instruction and config from its SKILL.md, whatever that is named", () => {
+  it("uses instruction and config of its SKILL.md, in any spelling of its name", () => {
     const document =
       "---\nname: Anything goes\nconfig:\n  TOKEN: { description: t, required: true, env: FS_TOKEN }\n---\nUse it well.\n";
     const { skill } = loadSound({ ...FILES, "SKILL.md": document });
@@ -76,7 +76,7 @@ describe("a contract", () => {
     expect(skill.config).toEqual({ TOKEN: { description: "t", required: true, env: "FS_TOKEN" } });
   });
 
-  it("without a binding is there, and unavailable", () => {
+  it("without a binding exists, and is unavailable", () => {
     const loaded = loadSound({ "contract.yml": CONTRACT });
     expect(loaded.unavailable?.reason).toBe("it has no implementation: binding.yml is missing");
     expect(loaded.skill.tools).toEqual([]);
@@ -116,12 +116,12 @@ describe("a contract", () => {
     expect(loaded.diagnostics[0]?.file).toMatch(/contract\.yml$/);
   });
 
-  it("tells all that is wrong with it", () => {
+  it("reports everything that is wrong with it", () => {
     const { diagnostics } = loadSound({ "contract.yml": "id: a\nversion: 1\ninput: { type: string }\n" });
     expect(diagnostics).toHaveLength(4);
   });
 
-  it("with a hint that is no plain yes or no counts as writing, and says so", () => {
+  it("with a hint that is neither true nor false counts as a write, with a warning", () => {
     const { skill, diagnostics } = loadSound({ ...FILES, "contract.yml": CONTRACT.replace("false", '"no"') });
     expect(skill.tools[0]?.effect).toBe("write");
     expect(diagnostics).toMatchObject([{ severity: "warning", path: ["metadata", "side_effects"], line: 33 }]);
@@ -141,12 +141,12 @@ describe("a binding", () => {
     ["to a command that is a path", "command: { binary: ./run.sh }\n", "is a path"],
     ["to a command without a binary", "command: { args: [x] }\n", "needs a command"],
     ["to a command as one text", "command: jq .x\n", "needs a command"],
-    ["to arguments that are no texts", "command: { binary: jq, args: [1] }\n", "args as a list of strings"],
-    ["to a tool that is no name", "tool: 7\n", "needs a tool"],
+    ["to arguments that are not strings", "command: { binary: jq, args: [1] }\n", "args as a list of strings"],
+    ["to a tool that is not a name", "tool: 7\n", "needs a tool"],
     ["to a server without an address", "mcp: { tool: x }\n", "needs an mcp server"],
     ["to a server without a tool", "mcp: { command: x }\n", "needs the tool"],
     ["that is broken", "function: [", "skipped"],
-  ])("%s leaves the contract unavailable, at its place", (_, text, message) => {
+  ])("%s makes the contract unavailable, at its place", (_, text, message) => {
     const loaded = loadSound({ ...FILES, "binding.yml": text });
     expect(loaded.unavailable?.reason).toContain(message);
     expect(loaded.diagnostics).toMatchObject([{ severity: "error", line: expect.any(Number) }]);
@@ -163,7 +163,7 @@ describe("a binding", () => {
     ["network: [a.com, '*.b.com']", ["a.com", "*.b.com"], ", with the network (a.com, *.b.com)"],
     ["network: false", false, ""],
     ["", false, ""],
-  ])("to a function with '%s' asks for no more of the network, and people are told", async (text, network, told) => {
+  ])("to a function with '%s' gets no wider network, and the user sees its network", async (text, network, told) => {
     const asked: unknown[] = [];
     const runForeign: LoaderHost["runForeign"] = (command) => {
       asked.push(command.network);
@@ -175,7 +175,7 @@ describe("a binding", () => {
     expect(asked).toEqual([network]);
   });
 
-  it("to a function hands it the declared variables and no others", async () => {
+  it("to a function passes it the declared variables and no others", async () => {
     const loaded = loadSound({
       ...FILES,
       "SKILL.md": "---\nconfig: { TOKEN: { env: FS_TOKEN } }\n---\n",
@@ -185,7 +185,7 @@ describe("a binding", () => {
     expect(await call(loaded, { query: "a" }, { TOKEN: "t" })).toMatchObject({ got: "t" });
   });
 
-  it("refuses input that does not fit, with the path, before anything is carried out", async () => {
+  it("refuses input that does not fit, with the path, before anything runs", async () => {
     const loaded = loadSound({
       ...FILES,
       "search.mjs": 'import { writeFileSync } from "node:fs"; export const search = () => writeFileSync("ran", "");',
@@ -196,11 +196,11 @@ describe("a binding", () => {
     await expect(call(loaded, { limit: 5 })).rejects.toThrow("query");
   });
 
-  it("requires what has a default after all when it is given as something else", async () => {
+  it("checks a field with a default if a value of another type is given", async () => {
     await expect(call(loadSound(FILES), { query: "a", recursive: "yes" })).rejects.toThrow("recursive must be boolean");
   });
 
-  it("to a command gives arguments on stdin and takes the result from stdout", async () => {
+  it("to a command passes arguments on stdin and reads the result from stdout", async () => {
     const script =
       "let text = ''; for await (const part of process.stdin) text += part; console.log(JSON.stringify({ matches: [], got: JSON.parse(text) }));";
     const binding = { command: { binary: "node", args: ["./run.mjs", "--", "; touch pwned"] } };
@@ -213,7 +213,7 @@ describe("a binding", () => {
     ["a file by ./", ["./run.mjs"], "run.mjs"],
     ["a file by its name", ["run.mjs"], "run.mjs"],
     ["a file that is not there yet", ["./out/new.json"], "out/new.json"],
-  ])("to a command starts paths in its folder: %s", async (_, args, path) => {
+  ])("to a command resolves paths in its folder: %s", async (_, args, path) => {
     const print = "#!/usr/bin/env node\nconsole.log(JSON.stringify({ matches: [], got: process.argv[2] }));";
     const binding = { command: { binary: "./bin/print", args } };
     const directory = makeFolder({
@@ -229,7 +229,7 @@ describe("a binding", () => {
     expect(await call(loaded, { query: "x" })).toMatchObject({ got: join(directory, path) });
   });
 
-  it("to a command takes no path that leads out of its folder", async () => {
+  it("to a command accepts no path that leads out of its folder", async () => {
     const binding = { command: { binary: "node", args: ["../secret.json"] } };
     await expect(
       call(loadSound({ "contract.yml": CONTRACT, "binding.json": binding }), { query: "x" }),
@@ -343,13 +343,13 @@ describe("contracts that are bound to others", () => {
     "inner/f.mjs": `export default ${code};`,
   });
 
-  it("pass arguments in and results out", async () => {
+  it("pass on arguments and results", async () => {
     expect(await callSkill(open({ ...outer, ...inner("({ n }) => ({ n: n * 2 })") }), "outer", { n: 4 })).toEqual({
       n: 8,
     });
   });
 
-  it("hold the inner one to its own guarantee", async () => {
+  it("check the inner one against its own guarantee", async () => {
     const set = open({ ...outer, ...inner("() => ({ m: 1 })") });
     await expect(callSkill(set, "outer", {})).rejects.toThrow(/does not fit the output schema.*"path":"n"/s);
   });
@@ -357,7 +357,7 @@ describe("contracts that are bound to others", () => {
   it.each([
     [{ side_effects: false }, "read"],
     [{}, "write"],
-  ])("have the effect of what they are bound to, whatever they say: %j is %s", async (metadata, effect) => {
+  ])("have the effect of their binding, whatever they declare: %j is %s", async (metadata, effect) => {
     const set = open({ ...outer, ...inner("() => ({ n: 1 })", { metadata }) });
     expect((await set.find("outer"))?.skill.tools).toMatchObject([{ effect }]);
     expect(await callSkill(set, "outer", {})).toEqual({ n: 1 });
@@ -369,7 +369,7 @@ describe("contracts that are bound to others", () => {
       (error: Error) => error.message,
     );
 
-  it("are judged by the tool that is called: the first whose needs are met", async () => {
+  it("depend on the called tool: the first whose needs are met", async () => {
     const twoFaced: Skill = {
       id: "inner",
       name: "Inner",
@@ -392,7 +392,7 @@ describe("contracts that are bound to others", () => {
     }
   });
 
-  it("may only read where they were found to read, although what they call writes by now", async () => {
+  it("may only read if they were readers when found, even if their tool writes now", async () => {
     const effects = ["read", "write"] as const;
     let looked = 0;
     const turncoat: Skill = {
@@ -416,7 +416,7 @@ describe("contracts that are bound to others", () => {
   it.each([
     [{ side_effects: false }, { effects: "read" }],
     [{}, {}],
-  ])("pass on to MCP servers what they may do, over another contract too: %j", async (metadata, ceiling) => {
+  ])("pass their permissions on to MCP servers, through another contract too: %j", async (metadata, ceiling) => {
     const asked: McpInvocation[] = [];
     const callMcp = async (call: McpInvocation) => {
       asked.push(call);
@@ -433,7 +433,7 @@ describe("contracts that are bound to others", () => {
     expect(asked.map(({ effects }) => (effects ? { effects } : {}))).toEqual([ceiling, ceiling]);
   });
 
-  it("may not go in a circle", async () => {
+  it("may not form a cycle", async () => {
     const set = open({
       "a/contract.json": contract("a"),
       "a/binding.yml": "tool: b/b\n",
@@ -443,7 +443,7 @@ describe("contracts that are bound to others", () => {
     await expect(callSkill(set, "a", {})).rejects.toThrow("skills call each other in a circle: b/b -> a/a -> b/b");
   });
 
-  it("say what is not there", async () => {
+  it("report what is missing", async () => {
     await expect(callSkill(open(outer), "outer", {})).rejects.toThrow(
       "skill inner cannot be called: no skill has this id",
     );

@@ -92,11 +92,11 @@ describe("the id of a module, read without running it", () => {
     ["objects within objects", `defineSkill({ a: ${"{ a: ".repeat(100_000)}`],
     ["templates within templates", "`${".repeat(100_000)],
     ["comments without an end", "/*".repeat(100_000)],
-  ])("unsound code is scanned to its end: %s", (_, source) => {
+  ])("invalid code is scanned to its end: %s", (_, source) => {
     expect(readModuleId(source)).toBeUndefined();
   });
 
-  test("any text at all is scanned to its end", () => {
+  test("any text is scanned to its end", () => {
     const piece = fc.constantFrom(
       "defineSkill(",
       "defineSkill({ a:",
@@ -126,7 +126,7 @@ describe("the id of a module, read without running it", () => {
   });
 });
 
-describe("where a module is", () => {
+describe("the place of a module", () => {
   const find = (specifier: string) =>
     findModule(specifier.startsWith("/") ? join(directory, specifier) : specifier, directory);
   const entry = (path: string) => join(directory, path);
@@ -173,16 +173,16 @@ describe("where a module is", () => {
       "/pager",
       /no skill\.ts/,
     ],
-    ["a file that is no code", { "pager.md": "" }, "/pager.md", /is not code/],
+    ["a file that is not code", { "pager.md": "" }, "/pager.md", /is not code/],
     ["a broken package.json", { "pager/package.json": "{" }, "/pager", /cannot be read/],
     ["a package's name that is a path", {}, "../../etc", /neither a path/],
     ["a package's name with an address", {}, "https://x.test/a.js", /neither a path/],
-  ])("%s is none", (_, files, specifier, says) => {
+  ])("%s is refused", (_, files, specifier, says) => {
     for (const [name, text] of Object.entries(files)) write(name, text);
     expect(find(specifier)).toMatchObject({ missing: expect.stringMatching(says) });
   });
 
-  test("a missing file tells the nearest one", () => {
+  test("a missing file gets the nearest one as a hint", () => {
     write("skills/pager.ts", "");
     expect(find("/skills/pagr.ts")).toEqual({
       missing: `there is no ${entry("skills/pagr.ts")}`,
@@ -200,7 +200,7 @@ describe("where a module is", () => {
     });
   });
 
-  test("a package that is not installed tells the nearest one", () => {
+  test("a package that is not installed gets the nearest one as a hint", () => {
     write("node_modules/@acme/skillflow-pager/index.js", "");
     expect(find("@acme/skilflow-pager")).toMatchObject({
       missing: `the package @acme/skilflow-pager is not installed for ${directory}`,
@@ -219,13 +219,13 @@ describe("a module", () => {
     ["TypeScript by its ending", "a.mts", `export default defineSkill(${skill("a")});`],
     ["JavaScript", "a.js", `export default defineSkill(${skill("a")});`],
     ["an ES module", "a.mjs", `export default defineSkill(${skill("a")});`],
-  ])("of %s sees this program's entries and zod, installed nowhere", async (_, file, text) => {
+  ])("of %s can import this program's entries and zod, installed nowhere", async (_, file, text) => {
     const imports =
       'import { defineSkill, resolveInside } from "skillflow"; import { startLoopback } from "skillflow/testing";\nimport { z } from "zod"; import * as z3 from "zod/v3";\nif (!resolveInside || !startLoopback || !z.object || !z3.z.object) throw new Error("missing");\n';
     expect(await importSkill(write(file, imports + text), "a")).toMatchObject({ id: "a", tools: [] });
   });
 
-  test("of CommonJS does too, also where the package says so", async () => {
+  test("of CommonJS can too, also if the package declares it", async () => {
     write("package.json", '{"type": "commonjs"}');
     const text = `const { defineSkill } = require("skillflow"); module.exports = defineSkill(${skill("a")});`;
     expect(await importSkill(write("a.cjs", text), "a")).toMatchObject({ id: "a" });
@@ -238,14 +238,14 @@ describe("a module", () => {
     expect(await importSkill(write("a.cjs", text), "a")).toMatchObject({ id: "a" });
   });
 
-  test("takes the zod of its own project first", async () => {
+  test("prefers the zod of its own project", async () => {
     write("node_modules/zod/package.json", '{"type": "module", "exports": "./own.js"}');
     write("node_modules/zod/own.js", "export const z = 'own zod';");
     const text = `import { z } from "zod"; export default { ...${skill("a")}, instruction: z };`;
     expect(await importSkill(write("a.ts", text), "a")).toMatchObject({ instruction: "own zod" });
   });
 
-  test("knows its own place, also where another one has the same text", async () => {
+  test("has its own URL, also if another one has the same text", async () => {
     const text = `export default { ...${skill("a")}, instruction: import.meta.url }`;
     for (const name of ["a.ts", "b.ts"]) {
       const file = write(name, text);
@@ -253,7 +253,7 @@ describe("a module", () => {
     }
   });
 
-  test("imports other files, and is read anew when they change", async () => {
+  test("imports other files, and is loaded again when they change", async () => {
     const file = write(
       "a.ts",
       `import { text } from "./text.js"; export default { ...${skill("a")}, instruction: text };`,
@@ -283,7 +283,7 @@ describe("a module", () => {
       /category must be one of git, .*, general/,
     ],
     ["has an id that is none", `export default { ...${skill("a")}, id: "a/b" };`, /id: must be letters/],
-    ["has tools that are no list", `export default ${skill("a", "{}")};`, /tools: .*expected array/],
+    ["has tools that are not a list", `export default ${skill("a", "{}")};`, /tools: .*expected array/],
     [
       "has a tool without a name",
       `export default ${skill("a", '[{ name: "", description: "", input_schema: {}, handler() {} }]')};`,
@@ -310,7 +310,7 @@ describe("a module", () => {
       /input_schema\.type must be one of/,
     ],
     [
-      "has a schema that is no object's",
+      "has a schema that is not an object's",
       `export default ${skill("a", tool('{ type: "string" }'))};`,
       /input_schema must be of type object/,
     ],
@@ -325,7 +325,7 @@ describe("a module", () => {
       /config\.KEY\.description is missing/,
     ],
     ["is another one than announced", `export default ${skill("b")};`, /defines the skill "b", but is known as "a"/],
-  ])("that %s is refused, saying so", async (_, text, says) => {
+  ])("that %s is refused with the reason", async (_, text, says) => {
     await expect(importSkill(write("a.mjs", text), "a")).rejects.toThrow(
       expect.objectContaining({ code: "skill.invalid", message: expect.stringMatching(says) }),
     );
@@ -350,7 +350,7 @@ describe.each([
     return tools[0]?.handler(input as never, toolContext());
   };
 
-  test("is told as JSON Schema, as callers fill it in", async () => {
+  test("is converted to JSON Schema, for input without defaults", async () => {
     const { tools } = await load(
       'z.object({ n: z.number().default(3), s: z.string().transform((s) => s.length).describe("text") })',
     );
@@ -361,12 +361,12 @@ describe.each([
     });
   });
 
-  test("makes the handler's input: defaults, conversions", async () => {
+  test("produces the handler's input: defaults, conversions", async () => {
     const schema = "z.object({ n: z.number().default(3), s: z.string().transform((s) => s.length) })";
     expect(await call(schema, { s: "four" })).toEqual({ n: 3, s: 4 });
   });
 
-  test("says what it does not take, where JSON Schema cannot", async () => {
+  test("reports invalid input that JSON Schema cannot describe", async () => {
     const schema = 'z.object({ s: z.string().refine((s) => s !== "no", "is not yes") })';
     await expect(call(schema, { s: "no" })).rejects.toThrow("invalid input: s: is not yes");
   });
@@ -376,7 +376,7 @@ describe.each([
     "z.object({ big: z.bigint() })",
     "z.object({ m: z.map(z.string(), z.string()) })",
     "z.string()",
-  ])("%s fits no JSON object: refused, saying so", async (schema) => {
+  ])("%s does not accept a JSON object: refused with the reason", async (schema) => {
     await expect(load(schema)).rejects.toThrow(
       /a\.ts: skill a: the input_schema of tool t cannot be written as JSON Schema: /,
     );
@@ -412,21 +412,21 @@ describe("a skill that a module defines, before it runs", () => {
     expect(existsSync(marker())).toBe(true);
   });
 
-  test("is known by the document's name, or the folder's, where its code does not say it", () => {
+  test("gets the document's name, or the folder's, if its code has none", () => {
     write("pager/skill.js", "export default make();");
     expect(discover(join(directory, "pager")).found[0]?.loaded.skill.id).toBe("pager");
     write("pager/SKILL.md", "---\nname: paging\n---\nx");
     expect(discover(join(directory, "pager")).found[0]?.loaded.skill.id).toBe("paging");
   });
 
-  test("keeps its code where its SKILL.md is broken, and says so", () => {
+  test("keeps its code if its SKILL.md is invalid, with a diagnostic", () => {
     write("pager/skill.js", noisy("pager"));
     write("pager/SKILL.md", "no frontmatter");
     const [found] = discover(join(directory, "pager")).found;
     expect(found?.loaded).toMatchObject({ skill: { id: "pager" }, diagnostics: [{ code: "SKILL_SKIPPED" }] });
   });
 
-  test("is a diagnostic where it is missing, at its place in the file that names it", () => {
+  test("that is missing is a diagnostic at its place in the file that names it", () => {
     const file = write(".skillflow.yml", "skills:\n  modules:\n    - ./a.ts\n    - ./nope.ts\n");
     const path = join(directory, "nope.ts");
     const named = { file, index: 1 };
@@ -447,7 +447,7 @@ describe("a skill that a module defines, before it runs", () => {
     });
   });
 
-  test("does not run where its file became a link that leads out after it was read", async () => {
+  test("does not run if its file became a link that leads out after it was read", async () => {
     write("pager/skill.ts", skill("pager"));
     const outside = write("outside.ts", noisy("pager"));
     const [found] = discover(join(directory, "pager")).found;
@@ -457,7 +457,7 @@ describe("a skill that a module defines, before it runs", () => {
     expect(existsSync(marker())).toBe(false);
   });
 
-  test("is bound to all of its files: those it imports elsewhere, and what it brought along", () => {
+  test("is bound to all of its files: those it imports elsewhere, and its packages", () => {
     const file = write("plugins/pager.ts", `import "../lib/shared.js"; export default ${skill("pager")};`);
     write("lib/shared.ts", 'export * from "./deeper.ts";');
     write("lib/deeper.ts", "export const a = 1;");
@@ -518,7 +518,7 @@ describe("a skill definition", () => {
     });
   });
 
-  test("may have tools of a class that tell their audience by a method", async () => {
+  test("may have tools of a class whose audience is a method", async () => {
     class Post {
       readonly name = "post";
       readonly description = "Posts.";

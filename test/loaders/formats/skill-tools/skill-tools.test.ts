@@ -65,7 +65,7 @@ describe("a folder with SKILL.md and tools.json", () => {
   test.each([
     ["one without tools.json", { "a/SKILL.md": document("a") }],
     ["one without SKILL.md", { "a/tools.json": [] }],
-  ])("%s is not recognised", (_, files) => {
+  ])("%s is not recognized", (_, files) => {
     const folder = openSkillFolder(join(makeFolder(files), "a"));
     expect(folder && skillTools.recognises(folder)).toBe(false);
   });
@@ -76,7 +76,7 @@ describe("a folder with SKILL.md and tools.json", () => {
     ["a manifest that is an object", {}],
     ["a manifest with parameters as JSON Schema", [tool("go", { parameters: { type: "object" } })]],
     ["a manifest of one bad tool", [tool("Bad")]],
-  ])("with %s is its instructions", (_, manifest) => {
+  ])("with %s consists of its instructions", (_, manifest) => {
     const loaded = load(makeSkill(manifest));
     expect(loaded).toMatchObject({ kind: "instruction", runsCode: false, skill: { instruction: "Call the tools." } });
     expect(loaded.skill.tools).toEqual([]);
@@ -100,7 +100,7 @@ describe("a folder with SKILL.md and tools.json", () => {
       (directory) => writeFileSync(join(directory, "tools.json"), `[${" ".repeat(1024 * 1024)}]`),
       "more than 1 MB",
     ],
-  ])("whose tools.json %s stays as instructions", (_, make, message) => {
+  ])("whose tools.json %s remains as instructions", (_, make, message) => {
     const directory = makeSkill([]);
     rmSync(join(directory, "tools.json"));
     make(directory);
@@ -110,7 +110,7 @@ describe("a folder with SKILL.md and tools.json", () => {
     expect(diagnostics[0]?.message).toContain(message);
   });
 
-  test("whose SKILL.md is no skill is skipped whole", () => {
+  test("whose SKILL.md is invalid is skipped completely", () => {
     const folder = openSkillFolder(makeSkill([tool("go")], { "x/SKILL.md": "no frontmatter" }));
     expect(folder && skillTools.read(folder, foreignHost).loaded).toMatchObject({ code: "SKILL_SKIPPED" });
   });
@@ -129,7 +129,7 @@ describe("a tool", () => {
     expect(await call(loaded, "go", { text: "a" })).toEqual({ text: "a", __workDir: workDir });
   });
 
-  test("without a script tells the model to read the instructions", async () => {
+  test("without a script refers the model to the instructions", async () => {
     const loaded = load(makeSkill([tool("stay", { script: undefined })]));
     expect(loaded.runsCode).toBe(false);
     expect(await call(loaded, "stay")).toContain('call read_skill with the skill_name "x"');
@@ -192,7 +192,7 @@ describe("a tool", () => {
     ["compatibility: No internet needed\n", false],
     ["compatibility: No database, but network access\n", true],
     ["compatibility: [network]\n", false],
-  ])("of a skill that says %j has the network: %s", async (frontmatter, network) => {
+  ])("of a skill with %j has the network: %s", async (frontmatter, network) => {
     let seen: ForeignCommand | undefined;
     const host: LoaderHost = {
       ...foreignHost,
@@ -206,12 +206,12 @@ describe("a tool", () => {
   });
 });
 
-test("people are told which hosts the scripts reach before they allow them", () => {
+test("the user sees the hosts that the scripts can reach before they are allowed", () => {
   const { code } = load(makeSkill([tool("go")], {}, "metadata: { network: a.com b.com }\n"));
   expect(code).toEqual(["its scripts with the network (a.com, b.com)"]);
 });
 
-describe("a tool that misses the network", () => {
+describe("a tool that lacks the network", () => {
   const failing = (stderr: string): LoaderHost => ({
     ...foreignHost,
     runForeign: async () => ({ ended: "exit", code: 1, stdout: "", stderr, truncated: false }),
@@ -221,13 +221,13 @@ describe("a tool that misses the network", () => {
     ["getaddrinfo EAI_AGAIN example.com"],
     ["<urlopen error [Errno -3] Temporary failure in name resolution>"],
     ["curl: (6) Could not resolve host: example.com"],
-  ])("is told how its skill asks for it: %s", async (stderr) => {
+  ])("gets an error with the line that its skill needs: %s", async (stderr) => {
     await expect(call(load(makeSkill([tool("go")]), failing(stderr)), "go")).rejects.toThrow(
       /compatibility: Requires network access/,
     );
   });
 
-  test("although its skill asks for it, or for another reason, is told what happened", async () => {
+  test("gets the original error if its skill declares it, or if the cause is another", async () => {
     const asking = load(makeSkill([tool("go")], {}, "compatibility: Requires network access\n"), failing("ENOTFOUND"));
     await expect(call(asking, "go")).rejects.toThrow(/ENOTFOUND$/);
     await expect(call(load(makeSkill([tool("go")]), failing("other")), "go")).rejects.toThrow(/other$/);
@@ -251,7 +251,7 @@ describe("in a set of skills", () => {
   const config = "config:\n  token: { description: Token, env: SERVICE_TOKEN }\n";
   const environment = { "x/scripts/go.js": "export default () => process.env;" };
 
-  test("its tools are there once it is trusted, and its instruction before", async () => {
+  test("its tools are offered once it is trusted, and its instruction before", async () => {
     const root = join(makeSkill([tool("go")]), "..");
     const before = await open(root).find("x");
     expect(before?.skill).toMatchObject({ tools: [], instruction: "Call the tools." });
@@ -266,7 +266,7 @@ describe("in a set of skills", () => {
     expect((await open(root).find("x"))?.skill.tools).toHaveLength(1);
   });
 
-  test("a handler sees declared and handed variables, nothing else (D51)", async () => {
+  test("a handler sees declared and passed variables, nothing else", async () => {
     const root = join(makeSkill([tool("go")], environment, config), "..");
     const entry = await open(root, { trust: ["x"], variables: [["x", ["HANDED"]]] }).find("x");
     if (!entry) throw new Error("no skill");

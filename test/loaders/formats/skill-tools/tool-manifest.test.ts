@@ -21,7 +21,7 @@ const tool = (parts: object = {}) => ({ name: "go", description: "Goes", script:
 const text = { type: "string", description: "Text" };
 
 describe("a manifest", () => {
-  test("gives the tools in their order", () => {
+  test("lists the tools in their order", () => {
     const { tools, diagnostics } = parse([
       tool(),
       { name: "stay", description: "Stays", parameters: { why: text, how: { ...text, optional: true } } },
@@ -45,7 +45,7 @@ describe("a manifest", () => {
     ]);
   });
 
-  test("says whose texts a tool gives and who reads what it writes, and a value that nobody knows is told", () => {
+  test("declares the origin and the audience of a tool, and an unknown value causes a warning", () => {
     const said = parse([tool({ origin: "team", audience: "public", reads: "open" })]);
     expect(said).toMatchObject({
       tools: [{ reach: { origin: "team", audience: "public", reads: "open" } }],
@@ -57,7 +57,7 @@ describe("a manifest", () => {
     });
   });
 
-  test("may be empty, and may have keys that nobody knows", () => {
+  test("may be empty, and may have unknown keys", () => {
     expect(parse([])).toEqual({ tools: [], diagnostics: [] });
     const odd = parse([tool({ version: 2, tags: ["a"] })]);
     expect([odd.tools.length, odd.diagnostics]).toEqual([1, []]);
@@ -71,14 +71,14 @@ describe("a manifest", () => {
     ["{}", "it must be an array of tools", 1, 1],
     ["null", "it must be an array of tools", 1, 1],
     ['\n "tools"', "it must be an array of tools", 2, 2],
-  ])("that reads %j has no tools, and its place is told", (manifest, message, line, column) => {
+  ])("that contains %j has no tools, and the place is reported", (manifest, message, line, column) => {
     const { tools, diagnostics } = parseManifest(manifest, anyScript);
     expect(tools).toEqual([]);
     expect(diagnostics).toMatchObject([{ severity: "error", code: "TOOLS_INVALID", line, column }]);
     expect(diagnostics[0]?.message).toContain(message);
   });
 
-  test("loses a tool whose parameters are a JSON Schema, and keeps the others (skill-formats 6.1)", () => {
+  test("loses a tool whose parameters are a JSON Schema, and keeps the others", () => {
     const parameters = { type: "object", properties: { q: text }, required: ["q"] };
     const manifest = `[\n ${JSON.stringify(tool())},\n ${JSON.stringify(tool({ name: "find", parameters }))}]`;
     const { tools, diagnostics } = parseManifest(manifest, anyScript);
@@ -101,17 +101,22 @@ describe("a manifest", () => {
   });
 
   test.each<[string, unknown, (string | number)[], string]>([
-    ["is no object", "go", [], "must be an object"],
+    ["is not an object", "go", [], "must be an object"],
     ["has no name", { description: "d" }, ["name"], "must have a name"],
-    ["has a name that is no text", tool({ name: 7 }), ["name"], "must have a name"],
+    ["has a name that is not a string", tool({ name: 7 }), ["name"], "must have a name"],
     ["has no description", { name: "go" }, ["description"], "must have a description"],
     ["has an empty description", tool({ description: " " }), ["description"], "must have a description"],
-    ["has a description that is no text", tool({ description: ["d"] }), ["description"], "must have a description"],
-    ["has a script that is no text", tool({ script: true }), ["script"], "must be a path"],
+    [
+      "has a description that is not a string",
+      tool({ description: ["d"] }),
+      ["description"],
+      "must have a description",
+    ],
+    ["has a script that is not a string", tool({ script: true }), ["script"], "must be a path"],
     ["has an empty script", tool({ script: "" }), ["script"], "must be a path"],
     ["has a list of parameters", tool({ parameters: [text] }), ["parameters"], "must be a map"],
     ["has null for parameters", tool({ parameters: null }), ["parameters"], "must be a map"],
-    ["has a parameter that is no object", tool({ parameters: { a: "string" } }), ["parameters", "a"], "an object"],
+    ["has a parameter that is not an object", tool({ parameters: { a: "string" } }), ["parameters", "a"], "an object"],
     ["has a parameter without a type", tool({ parameters: { a: {} } }), ["parameters", "a", "type"], "have a type"],
     [
       "has a list of types",
@@ -150,13 +155,13 @@ describe("a manifest", () => {
     },
   );
 
-  test("of two tools of one name keeps the first", () => {
+  test("keeps the first of two tools with one name", () => {
     const { tools, diagnostics } = parse([tool(), tool({ description: "again" })]);
     expect(tools).toMatchObject([{ description: "Goes" }]);
     expect(diagnostics).toMatchObject([{ code: "TOOL_SKIPPED", path: [1, "name"] }]);
   });
 
-  test("tells all that is wrong with a tool", () => {
+  test("reports everything that is wrong with a tool", () => {
     const bad = parse([{ name: "Go", script: 7, parameters: { a: { description: "a" }, b: 7 } }]);
     expect(bad.diagnostics.map(({ path }) => path.join("."))).toEqual([
       "0.name",
@@ -181,7 +186,7 @@ describe("a manifest", () => {
     ]);
   });
 
-  test("of any JSON never throws, and what it gives is sound", () => {
+  test("of any JSON never throws, and its tools are valid", () => {
     const parameter = fc.record(
       {
         type: fc.oneof(fc.constantFrom("string", "number", "array", "object", "integer", "str"), fc.jsonValue()),
@@ -278,7 +283,7 @@ describe("parameters", () => {
     expect(translateParameters(parameters)).toEqual({ schema, diagnostics: [] });
   });
 
-  test("leave more open than they name", () => {
+  test("accept further parameters", () => {
     const { schema } = translateParameters({ a: text });
     expect(compileSchema(schema ?? {})({ a: "x", __workDir: "/w" })).toEqual([]);
     expect(compileSchema(schema ?? {})({})).toEqual(["the value must have required property 'a'"]);
@@ -288,9 +293,9 @@ describe("parameters", () => {
     ["an unknown type", { type: "str", description: "d" }, { description: "d" }],
     ["a type of JSON Schema", { type: "integer", description: "d" }, { type: "integer", description: "d" }],
     ["no description", { type: "string" }, { type: "string" }],
-    ["an enum that is no list", { ...text, enum: "a" }, text],
+    ["an enum that is not a list", { ...text, enum: "a" }, text],
     ["an empty enum", { ...text, enum: [] }, text],
-    ["an optional that is no boolean", { ...text, optional: "true" }, text],
+    ["an optional that is not a boolean", { ...text, optional: "true" }, text],
     ["what is no JSON Schema", { ...text, required: true, maxLength: 3 }, { ...text, maxLength: 3 }],
     ["a reference", { ...text, $ref: "https://example.com/schema" }, text],
     ["what JSON Schema knows no more", { ...text, id: "a", maxLength: 3 }, { ...text, maxLength: 3 }],

@@ -68,7 +68,7 @@ function load(files: Readonly<Record<string, unknown>>, parts: Partial<LoaderHos
 }
 
 describe("a package", () => {
-  it("is read whole", () => {
+  it("is read completely", () => {
     expect(readSound(FILES)).toMatchObject({
       name: "text.count",
       namespace: "text",
@@ -79,7 +79,7 @@ describe("a package", () => {
     });
   });
 
-  it("has the hosts that it declares, and people are told them before they allow it", () => {
+  it("has the hosts that it declares, and the user sees them before it is allowed", () => {
     const toml = TOML.replace("network = false", 'network = ["api.example.com", "*.example.org"]');
     expect(readSound({ ...FILES, "skill.toml": toml }).network).toEqual(["api.example.com", "*.example.org"]);
     const { code } = load({ ...FILES, "skill.toml": toml });
@@ -87,7 +87,7 @@ describe("a package", () => {
     expect(readSound({ ...FILES, "skill.toml": TOML.replace("network = false", "network = []") }).network).toBe(false);
   });
 
-  it("of kind action is one tool named after it that writes for all we know", () => {
+  it("of kind action is one tool named after it that counts as a write", () => {
     const { skill, kind, format, runsCode, unavailable } = load(FILES);
     expect({ kind, format, runsCode, unavailable }).toEqual({
       kind: "action",
@@ -105,7 +105,7 @@ describe("a package", () => {
     expect(skill.config).toMatchObject({ COUNT_TOKEN: { env: "COUNT_TOKEN" } });
   });
 
-  it("of kind instruction is its document", () => {
+  it("of kind instruction consists of its document", () => {
     const toml = 'name = "text.guide"\nversion = "0.1.0"\ndescription = "How to."\nkind = "instruction"\n';
     const { skill, kind, runsCode } = load({ "skill.toml": toml, "SKILL.md": DOCUMENT });
     expect({ kind, runsCode, tools: skill.tools }).toEqual({ kind: "instruction", runsCode: false, tools: [] });
@@ -134,8 +134,8 @@ describe("a package", () => {
     ["an absolute entrypoint", ["code/main.py", "/etc/passwd"], "is not in the folder", 8],
     ["an entrypoint that is a folder", ["code/main.py", "code"], "is not a file", 8],
     ["an entrypoint of another language", ["code/main.py", "SKILL.md"], "not a python file", 8],
-    ["an export that is no name", ['"main"', '"main()"'], "needs an export", 9],
-    ["secrets that are no names", ['["COUNT_TOKEN"]', '["A B"]'], "secrets that are not a list", 12],
+    ["an export that is not a name", ['"main"', '"main()"'], "needs an export", 9],
+    ["secrets that are not names", ['["COUNT_TOKEN"]', '["A B"]'], "secrets that are not a list", 12],
     ["a network that is true", ["network = false", "network = true"], "neither a list of hosts nor false", 13],
     ["a network of all hosts", ["network = false", 'network = ["a.com", "*"]'], 'has the invalid host "*"', 13],
     ["a URL in its network", ["network = false", 'network = ["http://a.com/"]'], "write api.example.com", 13],
@@ -150,7 +150,7 @@ describe("a package", () => {
     expect(load({ "skill.toml": TOML, "code/main.py": MAIN }).unavailable?.reason).toBe("a package needs a SKILL.md");
   });
 
-  it("without a short_description says so", () => {
+  it("without a short_description causes a warning", () => {
     const { diagnostics, unavailable } = load({ ...FILES, "SKILL.md": "---\nname: X\n---\nBody" });
     expect(unavailable).toBeUndefined();
     expect(diagnostics).toMatchObject([{ severity: "warning", code: "SKILL_DOCUMENT" }]);
@@ -164,7 +164,7 @@ describe("a package", () => {
     });
   });
 
-  it("that Python cannot import says so, and stays", () => {
+  it("that Python cannot import remains, with a warning", () => {
     const { diagnostics, unavailable } = load({ ...FILES, "skill.toml": TOML.replace("text.count", "text.import.2x") });
     expect(unavailable).toBeUndefined();
     expect(diagnostics).toMatchObject([{ severity: "warning", code: "SKILL_NOT_IMPORTABLE", line: 1 }]);
@@ -200,7 +200,7 @@ describe.skipIf(!runsPython)("a Python package in the sandbox (needs a sandbox t
     expect(await call(skill.tools[0], { text: "a b c" }, { COUNT_TOKEN: "t" })).toEqual({ words: 3 });
   });
 
-  it("prints into the logs, and its result is what it returns", async () => {
+  it("prints into the logs, and its result is its return value", async () => {
     const code =
       "import os, sys\ndef main(args):\n    print('out')\n    print('err', file=sys.stderr)\n    os.system('echo child')\n    return [1, 'ä', None]\n";
     const outcome = await run(packageOf("a.b", code));
@@ -295,7 +295,7 @@ describe.skipIf(!runsPython)("a Python package in the sandbox (needs a sandbox t
     expect(JSON.stringify(output)).not.toContain("OTHER");
   });
 
-  it("reads blobs that it is handed, as files and by their handles", async () => {
+  it("reads blobs that it receives, as files and by their handles", async () => {
     const code =
       "from runtime import blobs\ndef main(args):\n    return [blobs.read_text(args['id']), open('/blobs/' + args['id']).read()]\n";
     const file = join(makeFolder({ data: "content" }), "data");
@@ -306,7 +306,7 @@ describe.skipIf(!runsPython)("a Python package in the sandbox (needs a sandbox t
     expect(await run(packageOf("a.b", code), { blobs: [{ id: "../x", file }] })).toMatchObject({ status: "failed" });
   });
 
-  it("hands blobs back under the handles that it gave them", async () => {
+  it("returns blobs under the handles that it received", async () => {
     const code = [
       "def main(args):",
       "    text = runtime.blobs.create('ä' * 3, 'text/csv')",
@@ -327,10 +327,10 @@ describe.skipIf(!runsPython)("a Python package in the sandbox (needs a sandbox t
     ["more blobs than are taken", "for n in range(65): runtime.blobs.create(str(n))", /at most 64 blobs, not 65/],
     ["more bytes than are taken", "runtime.blobs.create('x' * (64 * 1024 * 1024 + 1))", /at most 67108864 bytes/],
     ["a kind that is none", "runtime.blobs.create('x', 'no kind')", /must be a MIME type/],
-    ["a link in place of a blob", "plant(lambda file: os.symlink('/etc/passwd', file))", /bytes in files/],
-    ["a pipe in place of a blob", "plant(os.mkfifo)", /bytes in files/],
-    ["a folder in place of a blob", "plant(os.mkdir)", /bytes in files/],
-  ])("that hands back %s has failed", async (_, line, message) => {
+    ["a link instead of a blob", "plant(lambda file: os.symlink('/etc/passwd', file))", /bytes in files/],
+    ["a pipe instead of a blob", "plant(os.mkfifo)", /bytes in files/],
+    ["a folder instead of a blob", "plant(os.mkdir)", /bytes in files/],
+  ])("that returns %s has failed", async (_, line, message) => {
     const code = [
       "import os",
       "def plant(make):",
@@ -345,7 +345,7 @@ describe.skipIf(!runsPython)("a Python package in the sandbox (needs a sandbox t
     });
   });
 
-  it("that fails tells where, beginning at its author's own code", async () => {
+  it("that fails reports the place, starting at its author's own code", async () => {
     const code = "from . import part\ndef main(args):\n    return part.divide(1)\n";
     const outcome = await run(packageOf("a.b", code, { "code/part.py": "def divide(n):\n    return n / 0\n" }));
     expect(outcome.logs.split("\n").filter((line) => line.includes("File "))).toEqual([
@@ -361,7 +361,7 @@ describe.skipIf(!runsPython)("a Python package in the sandbox (needs a sandbox t
     expect((await runCode({ ...parts, code: "def main(:" })).logs).toMatch(/^ {2}File "<code>", line 1\n/);
   });
 
-  it("finds its runner under no path of this machine", async () => {
+  it("shows no path of this machine to its runner", async () => {
     const code =
       "import sys\ndef main(args):\n    return [sys.path[0], sys.modules['__main__'].__file__, open('/proc/self/cmdline').read()]\n";
     const outcome = await run(packageOf("a.b", code));
@@ -369,7 +369,7 @@ describe.skipIf(!runsPython)("a Python package in the sandbox (needs a sandbox t
     expect(JSON.stringify(outcome)).not.toContain(process.cwd());
   });
 
-  it("may give any JSON, however deep and large", async () => {
+  it("may return any JSON, however deep and large", async () => {
     const args = {
       deep: [[[{ a: null }]]],
       text: 'ä\u{1F600}\u2028"\\\n',
@@ -425,8 +425,8 @@ describe.skipIf(sandbox.name === "missing")("a JavaScript package in the sandbox
   });
 });
 
-describe("a package where there is no sandbox", () => {
-  it("has failed, and says what to install", async () => {
+describe("a package without a sandbox", () => {
+  it("has failed, and the error names what to install", async () => {
     const { run: runForeign } = await firstThatWorks([]);
     const target = packageOf("a.b", "def main(args):\n    return 1\n");
     expect(await run(target, { host: { ...host, runForeign } })).toMatchObject({
@@ -439,7 +439,7 @@ describe("a package where there is no sandbox", () => {
   });
 });
 
-describe("a package whose processes cannot be ended", () => {
+describe("a package whose processes cannot be stopped", () => {
   it("may have acted, and is not run again", async () => {
     let runs = 0;
     const runForeign: LoaderHost["runForeign"] = async () => {
@@ -458,13 +458,13 @@ describe("a package whose processes cannot be ended", () => {
   });
 });
 
-describe("a package that is no action", () => {
+describe("a package that is not an action", () => {
   it("is not run", async () => {
     const target = { ...readSound(FILES), runtime: undefined };
     expect(await run(target)).toMatchObject({ status: "failed", error: { type: "NotExecutableError" } });
   });
 
-  it("may have any files beside", () => {
+  it("may have any other files", () => {
     const directory = makeFolder(FILES);
     mkdirSync(join(directory, "resources"));
     writeFileSync(join(directory, "resources", "data.bin"), "x");

@@ -54,7 +54,7 @@ interface Started extends ForeignCommand {
   readonly as: "program" | "foreign";
 }
 
-/** Both ways to run are the process sandbox here; what was started is noted. */
+/** Runs everything in the process sandbox, and notes what was started. */
 function hostOf(options: Partial<FormatOptions> = {}) {
   const started: Started[] = [];
   const env = { ...process.env, PATH: pathHere() };
@@ -122,7 +122,7 @@ const skill = (
 const running = (change: object) => skill({ ...WHOLE, execution: [{ ...RUN, ...change }] });
 const mapping = (...args: readonly object[]) => running({ args });
 
-describe("which folders are descriptors", () => {
+describe("folders that are descriptors", () => {
   const recognised = () => {
     const folder = openSkillFolder(join(directory, "notes"));
     return folder !== undefined && toolDescriptor.recognises(folder);
@@ -143,18 +143,18 @@ describe("which folders are descriptors", () => {
     expect(recognised()).toBe(expected);
   });
 
-  test.each(["allowlist.json", "execution.json"])("a list beside %s is one", (name) => {
+  test.each(["allowlist.json", "execution.json"])("a list next to %s is one", (name) => {
     skill([]);
     write(`notes/${name}`, "{}");
     expect(recognised()).toBe(true);
   });
 
-  test("a folder without SKILL.md is none", () => {
+  test("a folder without SKILL.md is not one", () => {
     write("notes/tools.json", WHOLE);
     expect(recognised()).toBe(false);
   });
 
-  test("a folder without tools.json is none", () => {
+  test("a folder without tools.json is not one", () => {
     write("notes/SKILL.md", "Body");
     write("notes/allowlist.json", {});
     expect(recognised()).toBe(false);
@@ -180,19 +180,19 @@ describe("the skill of a descriptor", () => {
     ["a title", "---\nname: My Notes, all of them\n---\nBody", "notes", "notes"],
     ["no frontmatter", "Body", "notes", "notes"],
     ["frontmatter that is no YAML", "---\nname: [x\n---\nBody", "notes", "notes"],
-    ["frontmatter that is no map", "---\n- x\n---\nBody", "notes", "notes"],
-  ])("with %s is called by its folder today, by its name in the seed", (_, document, current, seed) => {
+    ["frontmatter that is not a map", "---\n- x\n---\nBody", "notes", "notes"],
+  ])("with %s has its folder's name today, its own name in the seed", (_, document, current, seed) => {
     skill(WHOLE, document);
     expect([load().skill.id, load({ descriptor: "seed" }).skill.id]).toEqual([current, seed]);
     expect(load().skill).toMatchObject({ instruction: "Body", tools: { length: 1 } });
   });
 
-  test("a rule in a text without frontmatter eats nothing", () => {
+  test("a rule in a text without frontmatter removes nothing", () => {
     skill(WHOLE, "Above.\n\n---\n\nBelow.");
     expect(load().skill.instruction).toBe("Above.\n\n---\n\nBelow.");
   });
 
-  test("a folder whose name cannot stand in a flag is skipped", () => {
+  test("a folder whose name cannot be used in a flag is skipped", () => {
     write("a,b/SKILL.md", "Body");
     write("a,b/tools.json", WHOLE);
     const folder = openSkillFolder(join(directory, "a,b"));
@@ -203,7 +203,7 @@ describe("the skill of a descriptor", () => {
     });
   });
 
-  test("may lie in three files", () => {
+  test("may consist of three files", () => {
     skill([TOOL]);
     write("notes/allowlist.json", WHOLE.allowlist);
     write("notes/execution.json", [{ ...RUN, tool: "other" }, RUN]);
@@ -240,7 +240,7 @@ describe("the skill of a descriptor", () => {
     ["a trailing comma", '{\n  "tools": [],\n}', 3, 1],
     ["a key without quotes", "{\n  tools: []\n}", 2, 3],
     ["nesting without end", `{"tools":${"[".repeat(5000)}`, 1, 109],
-  ])("with %s keeps its instruction, and says where", (_, text, line, column) => {
+  ])("with %s keeps its instruction, and reports the place", (_, text, line, column) => {
     skill(text);
     const loaded = load();
     expect(loaded.skill).toMatchObject({ id: "notes", tools: [], instruction: "Use them." });
@@ -265,7 +265,7 @@ describe("the skill of a descriptor", () => {
     },
   );
 
-  test("with a tools.json of another shape is instructions under its own name", () => {
+  test("with a tools.json of another shape consists of instructions under its own name", () => {
     skill('"x"');
     expect(load()).toMatchObject({
       skill: { id: "my-notes", tools: [] },
@@ -277,7 +277,7 @@ describe("the skill of a descriptor", () => {
     });
   });
 
-  test("an unknown key costs the tools in the seed alone", () => {
+  test("an unknown key invalidates the tools in the seed alone", () => {
     skill({ ...WHOLE, version: 1 });
     expect(load().skill.tools).toHaveLength(1);
     const seed = load({ descriptor: "seed" });
@@ -290,7 +290,7 @@ describe("the skill of a descriptor", () => {
     expect(load().diagnostics[0]).toMatchObject({ path: ["execution", 0, "subcommand"], line: 4, column: 35 });
   });
 
-  test("a byte-order mark is no part of it", () => {
+  test("a byte-order mark is ignored", () => {
     skill(`\uFEFF${JSON.stringify(WHOLE)}`);
     expect(load().skill.tools).toHaveLength(1);
   });
@@ -317,16 +317,16 @@ describe("the programs that a skill requires", () => {
     expect(lacks(requires)).toBe(reason);
   });
 
-  test("one with a path is looked for as a file", () => {
+  test("one with a path is looked up as a file", () => {
     expect(lacks(`requires: { bins: [${join(directory, "bin/plain")}] }`)).toBeUndefined();
   });
 
-  test("a requirement of another shape is told", () => {
+  test("a requirement of another shape is reported", () => {
     expect(lacks("requires: { bins: here }")).toBeUndefined();
     expect(load().diagnostics).toMatchObject([{ code: "DESCRIPTOR_INVALID", file: join(directory, "notes/SKILL.md") }]);
   });
 
-  test("the first group that is there chooses how a tool is run", async () => {
+  test("the first installed group chooses how a tool is run", async () => {
     program("wrap", 'shift; exec "$@"');
     program("notes", ECHO);
     const execution = [
@@ -359,7 +359,7 @@ describe("a call", () => {
     expect(await callTool({ query: "x" })).toEqual({ error, started: [] });
   });
 
-  test("with a subcommand of the model's choosing asks the allowlist for that one", async () => {
+  test("with a subcommand of the model's choice checks that one against the allowlist", async () => {
     mapping({ param: "other", kind: "flagifboolean", subcommandOverride: "delete" });
     expect(await callTool({ other: true })).toEqual({ error: "subcommand not allowlisted: notes delete", started: [] });
   });
@@ -371,13 +371,13 @@ describe("a call", () => {
     expect(started).toEqual([]);
   });
 
-  test("of a program that fails tells status and output", async () => {
+  test("of a program that fails returns status and output", async () => {
     program("notes", "echo out; echo err >&2; exit 3");
     skill();
     expect(await callTool({ query: "x" })).toMatchObject({ error: "exit 3: out\n\nerr\n" });
   });
 
-  test("of a program that is not there tells so", async () => {
+  test("of a program that is missing reports that", async () => {
     skill();
     const { error } = await callTool({ query: "x" });
     expect(error).toMatch(/^(exec failed: .*notes|exit 127: )/s);
@@ -394,7 +394,7 @@ describe("a call", () => {
     });
   });
 
-  test("of a program that prints much gets the beginning, and a mark", async () => {
+  test("of a program that prints much returns the beginning, and a mark", async () => {
     program("notes", "head -c 2000000 /dev/zero | tr '\\0' x");
     skill();
     const { output } = await callTool({ query: "x" });
@@ -403,13 +403,13 @@ describe("a call", () => {
     );
   });
 
-  test("gives the standard input", async () => {
+  test("passes the standard input", async () => {
     program("notes", "cat");
     mapping({ param: "query", kind: "stdin" });
     expect(await callTool({ query: "--a\nb" })).toMatchObject({ output: "--a\nb" });
   });
 
-  test("takes what an exit status means from the file", async () => {
+  test("interprets exit statuses as the file declares", async () => {
     program("notes", "printf out; echo err >&2; exit 1");
     running({ successExitCodes: [1] });
     expect(await callTool({ query: "x" })).toMatchObject({ output: "out\nerr\n" });
@@ -417,7 +417,7 @@ describe("a call", () => {
     expect(await callTool({ query: "x" })).toMatchObject({ error: "exit 1: out\nerr\n" });
   });
 
-  test("keeps as many lines as the file says", async () => {
+  test("keeps as many lines as the file declares", async () => {
     program("notes", "echo 1; echo 2; echo 3");
     running({ maxOutputLines: 2, truncationHint: "Narrow it." });
     expect(await callTool({ query: "x" })).toMatchObject({ output: "1\n2\n[… 1 of 3 lines left out]\nNarrow it." });
@@ -426,14 +426,14 @@ describe("a call", () => {
   });
 });
 
-describe("what version 0.5.0 adds to a call", () => {
-  test("a hint is a line behind the output, which errors are part of", async () => {
+describe("additions of version 0.5.0 to a call", () => {
+  test("a hint is a line after the output, which includes errors", async () => {
     program("notes", "echo out; echo warning: old >&2");
     running({ hintConditions: [{ match: "warning", hint: "renew {query}" }] });
     expect(await callTool({ query: "q" })).toMatchObject({ output: "out\nwarning: old\n\nhint: renew q\n" });
   });
 
-  test("a value comes in a file of its own, which is gone afterwards", async () => {
+  test("a value is passed in a separate file, which is deleted afterwards", async () => {
     program("notes", 'cat "$3"; printf "\\n%s %s" "$2" "$3"');
     mapping({ param: "query", kind: "tempfile", flag: "from" });
     const { output } = await callTool({ query: '-a\n"b" ' });
@@ -443,7 +443,7 @@ describe("what version 0.5.0 adds to a call", () => {
     expect((await callTool({})).error).toContain("query");
   });
 
-  describe("a file beside the output", () => {
+  describe("a file next to the output", () => {
     const beside = async (sideRead: object, query = "docs") => {
       running({ sideRead: { pathParam: "query", filename: "AGENTS.md", ...sideRead } });
       return (await callTool({ query })).output;
@@ -460,13 +460,13 @@ describe("what version 0.5.0 adds to a call", () => {
       expect(await beside({ label: "Rules" })).toContain("--- Rules (BOF) ---");
     });
 
-    test.each([["gone"], ["empty"]])("that is not there or holds nothing is passed over: %s", async (query) => {
+    test.each([["gone"], ["empty"]])("that is missing or empty is ignored: %s", async (query) => {
       program("notes", "echo out");
       folder("empty", " \n");
       expect(await beside({}, query)).toBe("out\n");
     });
 
-    test("that a link leads out to is passed over", async () => {
+    test("that a link leads to outside is ignored", async () => {
       program("notes", "echo out");
       const outside = write("outside/AGENTS.md", "secret");
       mkdirSync(join(directory, "work/linked"), { recursive: true });
@@ -474,7 +474,7 @@ describe("what version 0.5.0 adds to a call", () => {
       expect(await beside({}, "linked")).toBe("out\n");
     });
 
-    test("is shown once where the file says so", async () => {
+    test("is shown once if the file declares it so", async () => {
       program("notes", "echo out");
       folder("docs", "Be kind.");
       running({ sideRead: { pathParam: "query", filename: "AGENTS.md", oncePerSession: true } });
@@ -513,7 +513,7 @@ describe("a value that a command resolves", () => {
     expect(await callTool({ query: "x", other: 7 })).toMatchObject({ output: '["search","day:x/7"]' });
   });
 
-  test("is one that the allowlist names", async () => {
+  test("must be allowed by the allowlist", async () => {
     by({ ...COMMAND, subcommand: "delete" });
     expect(await callTool({ query: "x" })).toEqual({
       error: "parameter query was refused: subcommand not allowlisted: notes delete",
@@ -522,14 +522,14 @@ describe("a value that a command resolves", () => {
     expect(await callTool({ query: "x" }, { descriptor: "seed" })).toMatchObject({ output: '["search","x"]' });
   });
 
-  test("cannot become an option on the way", async () => {
+  test("cannot become an option during resolution", async () => {
     by(COMMAND);
     const { error, started } = await callTool({ query: "--delete" });
     expect(error).toContain("would be read as an option");
     expect(started).toEqual([]);
   });
 
-  test("cannot become an option afterwards", async () => {
+  test("cannot become an option after resolution", async () => {
     program("notes", "echo --delete");
     by(COMMAND);
     expect(await callTool({ query: "x" })).toMatchObject({ error: expect.stringContaining('begins with "-"') });
@@ -551,7 +551,7 @@ describe("a value that a script resolves", () => {
   };
   const allowed = (descriptor: FormatOptions["descriptor"] = "current") => ({ descriptor, allowScripts: true });
 
-  test.each(PROFILES)("runs isolated, when the operator lets it (%s)", async (descriptor) => {
+  test.each(PROFILES)("runs isolated, if the operator allows it (%s)", async (descriptor) => {
     script();
     const file = write("notes/scripts/daily.sh", SCRIPT);
     const { output, started } = await callTool({ query: "a b" }, allowed(descriptor));
@@ -560,7 +560,7 @@ describe("a value that a script resolves", () => {
     expect(started[0]?.mounts.some(({ writable }) => writable)).toBe(false);
   });
 
-  test("without that stays as it is, and is told when it is loaded", async () => {
+  test("remains unchanged without that, and is reported when it is loaded", async () => {
     script();
     write("notes/scripts/daily.sh", SCRIPT);
     expect(await callTool({ query: "x" })).toMatchObject({ output: '["search","x"]' });
@@ -571,7 +571,7 @@ describe("a value that a script resolves", () => {
     expect(load(allowed()).diagnostics).toEqual([]);
   });
 
-  test("may have a command in its place while scripts are off, not when the script fails", async () => {
+  test("may use a command instead while scripts are off, not when the script fails", async () => {
     script("daily", { binary: "notes", subcommand: "find" });
     write("notes/scripts/daily.sh", "exit 1");
     expect(await callTool({ query: "x" })).toMatchObject({ output: '["search","[\\"find\\",\\"x\\"]"]' });
@@ -623,14 +623,14 @@ describe("a value that a script resolves", () => {
     expect((await callTool({ query: "x" }, allowed())).error).toContain("leads out");
   });
 
-  test("that is missing refuses the call", async () => {
+  test("that is missing fails the call", async () => {
     script();
     mkdirSync(join(directory, "notes/scripts/daily"), { recursive: true });
     expect((await callTool({ query: "x" }, allowed())).error).toContain("the script daily does not exist in scripts/");
   });
 });
 
-describe("an output that goes through a script", () => {
+describe("an output that is piped through a script", () => {
   const through = (body: string, helper: object = { script: "trim", args: ["$query"] }) => {
     program("notes", "echo out; echo err >&2");
     write("notes/scripts/trim.sh", body);
@@ -638,21 +638,21 @@ describe("an output that goes through a script", () => {
     return callTool({ query: "q" }, { allowScripts: true });
   };
 
-  test("is what it makes of its standard input", async () => {
+  test("is the script's output for its standard input", async () => {
     expect(await through('echo "$1: $(cat)"')).toMatchObject({ output: "q: out\n" });
   });
 
-  test.each(["exit 1", "true"])("stays as it is after %s", async (body) => {
+  test.each(["exit 1", "true"])("remains unchanged after %s", async (body) => {
     expect(await through(body)).toMatchObject({ output: "out\n" });
   });
 
-  test("may go through an allowlisted command", async () => {
+  test("may be piped through an allowlisted command", async () => {
     const helper = { binary: "notes", subcommand: "find" };
     expect(await through("", helper)).toMatchObject({ output: "out\n" });
   });
 });
 
-describe("a value that the file does not mark as a path", () => {
+describe("a value that is not marked as a path", () => {
   beforeEach(() => {
     program("notes", ECHO);
     mkdirSync(join(directory, "work/sub"));
@@ -675,14 +675,14 @@ describe("a value that the file does not mark as a path", () => {
   );
 
   test.each(["in", "in/new", "plain words", "a\\b", "https://x.test/out/x", "", "x".repeat(300)])(
-    "is taken as it is otherwise: %s",
+    "is passed unchanged otherwise: %s",
     async (query) => {
       mapping({ param: "query" });
       expect(await callTool({ query })).toMatchObject({ output: JSON.stringify(["search", query]) });
     },
   );
 
-  test("is not looked at where the file vouches for it, or in the seed", async () => {
+  test("is not checked if the file declares it safe, or in the seed", async () => {
     const output = JSON.stringify(["search", "out/x"]);
     mapping({ param: "query", unsafePath: true });
     expect(await callTool({ query: "out/x" })).toMatchObject({ output });
@@ -691,7 +691,7 @@ describe("a value that the file does not mark as a path", () => {
   });
 });
 
-describe("a path that the file marks as one", () => {
+describe("a value that is marked as a path", () => {
   const marked = (mark: object) => {
     program("notes", `cd . ; ${ECHO}`);
     mapping({ param: "path", ...mark });
@@ -715,7 +715,7 @@ describe("a path that the file marks as one", () => {
     }
   });
 
-  test("an absolute one may lie in it", async () => {
+  test("an absolute one may be in it", async () => {
     marked({ readPath: true });
     expect(await callTool({ path: join(directory, "work/sub") })).toMatchObject({ output: inside("sub") });
   });
@@ -732,7 +732,7 @@ describe("a path that the file marks as one", () => {
     },
   );
 
-  test("several in one parameter are each a place", async () => {
+  test("several in one parameter are resolved separately", async () => {
     marked({ readPath: true, split: true });
     const places = ["sub", "new.md"].map((path) => join(directory, "work", path));
     expect(await callTool({ path: "sub new.md" })).toMatchObject({ output: JSON.stringify(["search", ...places]) });

@@ -10,7 +10,7 @@ import { followProcess } from "../../../../src/sandbox/processes.ts";
 import { toolContext } from "../../../../src/testing.ts";
 import { type OAuthOptions, type OAuthRig, oauthRig } from "../../../services/oauth.ts";
 
-/** Servers that want tokens: OAuth 2.1 as MCP takes it. */
+/** Servers that require tokens: OAuth 2.1 as MCP uses it. */
 
 const cleanups: (() => unknown)[] = [];
 afterEach(async () => {
@@ -36,7 +36,7 @@ interface Opening {
   readonly auth: McpAuth;
   readonly env?: Readonly<Record<string, string>>;
   readonly folder?: string;
-  /** What somebody at a terminal does with the address. */
+  /** The user's action with the address at the terminal. */
   readonly person?: (address: string) => unknown;
   readonly options?: Partial<McpOptions>;
 }
@@ -71,8 +71,8 @@ const robotAt = (rig: OAuthRig): McpAuth => ({
 });
 const ENV = { ROBOT_SECRET: SECRET };
 
-describe("a client by its secret", () => {
-  it("gets a token when the server asks for one, for this server, and a new one when that is over", async () => {
+describe("a client with a secret", () => {
+  it("gets a token when the server requires one, for this server, and a new one when it has expired", async () => {
     const rig = await rigOf({ clients: [CLIENT] });
     const connection = await open(rig, { auth: robotAt(rig), env: ENV });
     expect(await look(connection)).toBe("seen");
@@ -82,7 +82,7 @@ describe("a client by its secret", () => {
     expect(rig.mcp.requests.every(({ body }) => !body.includes(SECRET))).toBe(true);
   });
 
-  it("asks for its own scopes, else for those that the server wants", async () => {
+  it("requests its own scopes, otherwise those that the server requires", async () => {
     const wants = { clients: [CLIENT], challenge: (own: string) => `${own}, scope="files:all"` };
     const rig = await rigOf(wants);
     await open(rig, { auth: robotAt(rig), env: ENV });
@@ -93,7 +93,7 @@ describe("a client by its secret", () => {
     expect(asked).toEqual(["files:all", "files:read"]);
   });
 
-  it("gets a wider token where a call wants more", async () => {
+  it("gets a wider token if a call requires more", async () => {
     const challenge = (own: string) => `${own}, scope="files:read"`;
     const rig = await rigOf({ clients: [CLIENT], scope: "files:write", challenge });
     const connection = await open(rig, { auth: robotAt(rig), env: ENV });
@@ -103,14 +103,14 @@ describe("a client by its secret", () => {
     expect(scopes).toEqual(["files:read", "files:read files:write"]);
   });
 
-  it("shows its secret to the issuer alone, whichever server the MCP server names", async () => {
+  it("sends its secret to the issuer alone, whichever server the MCP server names", async () => {
     const [rig, other] = [await rigOf({ clients: [CLIENT] }), await rigOf({ clients: [CLIENT] })];
     const auth = { ...robotAt(rig), issuer: other.issuer } as McpAuth;
     await expect(open(rig, { auth, env: ENV })).rejects.toThrow(/authorization server|issuer/i);
     expect([...rig.as.requests, ...other.as.requests].filter(({ url }) => url === "/token")).toEqual([]);
   });
 
-  it("says what stands in the way, without secrets and without a word on the console", async () => {
+  it("reports errors without secrets and without output on the console", async () => {
     const said = vi.spyOn(console, "warn");
     const rig = await rigOf({ clients: [CLIENT] });
     await expect(open(rig, { auth: robotAt(rig) })).rejects.toThrow("its auth names ROBOT_SECRET, which is not set");
@@ -120,7 +120,7 @@ describe("a client by its secret", () => {
     said.mockRestore();
   });
 
-  it("is refused for a server by command, and where nobody vouches for its config", async () => {
+  it("is refused for a command server, and if its config is untrusted", async () => {
     const rig = await rigOf({ clients: [CLIENT] });
     const config = { command: "node", auth: robotAt(rig) };
     await expect(open(rig, { auth: robotAt(rig), env: ENV, options: { config } })).rejects.toThrow(
@@ -139,7 +139,7 @@ describe("a client by its secret", () => {
     expect(rig.mcp.requests).toEqual([]);
   });
 
-  it("keeps its tokens out of what the server says", async () => {
+  it("removes its tokens from the server's output", async () => {
     const tokens: string[] = [];
     const rig = await rigOf({
       clients: [CLIENT],
@@ -152,12 +152,12 @@ describe("a client by its secret", () => {
   });
 });
 
-describe("a client by its key", () => {
+describe("a client with a key", () => {
   it.each([
     ["ec", generateKeyPairSync("ec", { namedCurve: "P-256" })],
     ["rsa", generateKeyPairSync("rsa", { modulusLength: 2048 })],
     ["ed25519", generateKeyPairSync("ed25519")],
-  ] as const)("signs for itself: %s", async (_kind, { privateKey, publicKey }) => {
+  ] as const)("signs its own assertion: %s", async (_kind, { privateKey, publicKey }) => {
     const client = { id: "signer", publicKey: publicKey.export({ type: "spki", format: "pem" }).toString() };
     const rig = await rigOf({ clients: [client] });
     const auth = { type: "private_key_jwt", issuer: rig.issuer, clientId: "signer", key: "SIGNER_KEY" } as const;
@@ -170,11 +170,11 @@ describe("a client by its key", () => {
   });
 });
 
-describe("a person's login", () => {
+describe("a user's login", () => {
   const HUMAN: McpAuth = { type: "authorization_code", clientId: "desk" };
   const DESK = { clients: [{ id: "desk" }] };
 
-  it("goes by the browser, is kept for its owner alone, and is used and renewed without anybody", async () => {
+  it("uses the browser, is stored for its owner alone, and is used and renewed without a user", async () => {
     const rig = await rigOf(DESK);
     const folder = folderOf();
     const shown: string[] = [];
@@ -194,7 +194,7 @@ describe("a person's login", () => {
     expect(await look(await open(rig, { auth: HUMAN, folder }))).toBe("seen");
   });
 
-  it("registers a client where it has none, and keeps that with the login", async () => {
+  it("registers a client if there is none, and stores that with the login", async () => {
     const rig = await rigOf({ registers: true });
     const folder = folderOf();
     const auth: McpAuth = { type: "authorization_code" };
@@ -204,7 +204,7 @@ describe("a person's login", () => {
     expect([rig.grants, rig.refusals]).toEqual([["authorization_code", "refresh_token"], []]);
   });
 
-  it("is asked for on a terminal alone, and anew where it is over", async () => {
+  it("is requested on a terminal alone, and again after it has expired", async () => {
     const rig = await rigOf(DESK);
     const folder = folderOf();
     await expect(open(rig, { auth: HUMAN, folder })).rejects.toThrow(
@@ -217,7 +217,7 @@ describe("a person's login", () => {
     expect(rig.grants).toEqual(["authorization_code", "authorization_code"]);
   });
 
-  it("takes no answer but that to its own question", async () => {
+  it("accepts only the answer to its own request", async () => {
     const rig = await rigOf(DESK);
     const answers: number[] = [];
     const person = async (address: string) => {
@@ -233,7 +233,7 @@ describe("a person's login", () => {
     expect(rig.grants).toEqual(["authorization_code"]);
   });
 
-  it("ends where the person is refused, or another authorization server answers", async () => {
+  it("fails if the user is refused, or another authorization server answers", async () => {
     const rig = await rigOf(DESK);
     const refusing = (address: string) =>
       rig.browse(address, (back) => {
@@ -247,7 +247,7 @@ describe("a person's login", () => {
     expect(rig.grants).toEqual([]);
   });
 
-  it("is nobody's where codes are not checked, or the server is another than expected", async () => {
+  it("is refused if codes are not checked, or the server is not the expected one", async () => {
     const weak = await rigOf({ ...DESK, metadata: ({ code_challenge_methods_supported: _, ...rest }) => rest });
     await expect(open(weak, { auth: HUMAN, person: weak.browse })).rejects.toThrow("PKCE with S256");
     const rig = await rigOf(DESK);
@@ -283,7 +283,7 @@ describe("a person's login", () => {
   });
 });
 
-describe("what a server says of its authorization server", () => {
+describe("the authorization server that a server names", () => {
   const server = new URL("https://mcp.example.com/mcp");
   const issuer = "https://10.0.0.7:8443/tenant";
 
@@ -297,18 +297,18 @@ describe("what a server says of its authorization server", () => {
     ["https://10.0.0.8/token", "private address"],
     ["https://user:pass@auth.example.com/token", "user name or password"],
     ["file:///etc/passwd", "it is not https"],
-  ])("leads nowhere unsafe: %s", async (address, why) => {
+  ])("is refused at an unsafe place: %s", async (address, why) => {
     await expect(checkAuthAddress(new URL(address), { server, issuer })).rejects.toThrow(why);
   });
 
   it.each(["https://10.0.0.7:8443/token", "https://mcp.example.com/authorize", "https://93.184.216.34/token"])(
-    "leads where the operator or the open network is: %s",
+    "is accepted where the operator or the public network is: %s",
     async (address) => {
       await expect(checkAuthAddress(new URL(address), { server, issuer })).resolves.toBeUndefined();
     },
   );
 
-  it("is not read from elsewhere than itself", async () => {
+  it("is not read from another host", async () => {
     const [rig, other] = [await rigOf({ clients: [CLIENT] }), await rigOf()];
     const led = await rigOf({
       clients: [CLIENT],

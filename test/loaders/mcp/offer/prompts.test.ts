@@ -48,7 +48,7 @@ const openPrompting = (answers: Answers = {}, options: Partial<McpOptions> = {})
   openScript({ ...PROMPTING, ...answers }, { links: openLinks(), ...options });
 
 describe("a server with prompts", () => {
-  it("has them told by name in one tool that reads, cleanly, and none elsewhere", async () => {
+  it("lists them by name in one tool that reads, sanitized, and nowhere else", async () => {
     const { connection, warnings } = await openPrompting();
     const [reader, ...others] = connection.readers;
     expect(reader).toMatchObject({ name: "read_prompt", effect: "read" });
@@ -60,7 +60,7 @@ describe("a server with prompts", () => {
     expect((await openScript({}, { links: openLinks() })).connection.readers).toEqual([]);
   });
 
-  it("gives one as data that says whose words they are, whatever they order and whoever they say to be", async () => {
+  it("returns one as data with a note that the text is the server's, whatever it claims to be", async () => {
     const { call } = await openPrompting();
     expect(await call("read_prompt", { name: "triage", arguments: { issue: "API-1" } })).toEqual({
       prompt: "triage",
@@ -75,13 +75,13 @@ describe("a server with prompts", () => {
     });
   });
 
-  it("says itself what is wrong with a name or an argument", async () => {
+  it("returns its own errors for a wrong name or argument", async () => {
     const { call } = await openPrompting({ "prompts/list": () => ({ prompts: [] }) });
     await expect(call("read_prompt", { name: "nothing" })).rejects.toThrow("no prompt nothing");
     await expect(call("read_prompt", { name: "triage" })).rejects.toThrow("issue is missing");
   });
 
-  it("has its list read anew when a model asks for it", async () => {
+  it("reads its list again when a model asks for it", async () => {
     const { connection, call } = await openPrompting({
       "prompts/list": (_, io) => {
         io.notify("notifications/prompts/list_changed");
@@ -102,14 +102,14 @@ describe("a server with prompts", () => {
   });
 });
 
-describe("a server that is no help", () => {
-  it("and is held by a lock has nothing of its prompts told before somebody asks", async () => {
+describe("a server that misbehaves", () => {
+  it("and is locked does not list its prompts before a call", async () => {
     const { connection, call } = await openPrompting({}, { isLocked: true });
     expect(connection.readers[0]?.description).not.toContain("triage");
     expect(JSON.stringify(await call("read_prompt"))).toContain("triage");
   });
 
-  it("and does not answer when it is asked for its prompts costs those alone, with a warning", async () => {
+  it("and does not answer the request for its prompts loses those alone, with a warning", async () => {
     const silent = await httpServer(PROMPTING, ({ method, body }, response) => {
       if (method !== "POST" || JSON.parse(body).method !== "prompts/list") return false;
       response.writeHead(200, { "content-type": "text/event-stream" }).flushHeaders();
@@ -124,7 +124,7 @@ describe("a server that is no help", () => {
   it.each<[string, Answers]>([
     ["refuses", { "prompts/list": () => ({ error: { code: -32603, message: "broken" } }) }],
     ["gives no list", { "prompts/list": () => ({ prompts: "many" }) }],
-  ])("and %s when it is asked for its prompts costs those alone, with a warning", async (_what, answers) => {
+  ])("and %s when it is asked for its prompts loses those alone, with a warning", async (_what, answers) => {
     const { connection, call, warnings } = await openPrompting(answers);
     expect(warnings).toEqual([expect.stringMatching(/^does not list its prompts: /)]);
     expect(connection.readers).toMatchObject([{ name: "read_prompt", description: expect.not.stringContaining("\n") }]);
@@ -144,7 +144,7 @@ describe("a server that is no help", () => {
     expect(told.left_out).toContain("more");
   });
 
-  it("and answers with no messages, or with a flood of them, is not believed", async () => {
+  it("and answers with no messages, or with a flood of them, causes an error", async () => {
     const flood: Answers = {
       "prompts/get": ({ name }) =>
         name === "flood"

@@ -7,7 +7,7 @@ import { open, openScript } from "../open.ts";
 
 const it = oneOf(2);
 
-/** What results of servers link and hold, and how it is read on demand. */
+/** Resources that results of servers link and embed, and reading them on demand. */
 
 const EVERYTHING = join(
   import.meta.dirname,
@@ -45,7 +45,7 @@ const openLinking = (answers: Answers = {}, known: readonly string[] = []) =>
   openScript({ ...LINKING, ...answers }, { links: openLinks(known) });
 
 describe("a result that links resources", () => {
-  it("tells all that is said of them; texts are held as text, bytes are counted", async () => {
+  it("describes each link completely, includes texts as text, and counts bytes", async () => {
     const { call } = await openLinking();
     expect(await call("look")).toEqual([
       {
@@ -62,7 +62,7 @@ describe("a result that links resources", () => {
     ]);
   });
 
-  it("makes them readable, by a tool that reads and that only a server with resources has", async () => {
+  it("makes them readable, with a reading tool that only a server with resources has", async () => {
     const { connection, call } = await openLinking();
     expect(connection.readers).toMatchObject([{ name: "read_resource", effect: "read", idempotent: true }]);
     await call("look");
@@ -83,14 +83,14 @@ describe("a result that links resources", () => {
     expect(String(await call("read_resource", { uri: link?.uri }))).toMatch(/resource/i);
   });
 
-  it("of a run that went on elsewhere stays readable", async () => {
+  it("of a run that continues elsewhere remains readable", async () => {
     const { call } = await openLinking({}, ["log://pods/earlier"]);
     expect(await call("read_resource", { uri: "log://pods/earlier" })).toContain("log://pods/earlier");
   });
 });
 
-describe("a resource that is asked for", () => {
-  it("is none that the server did not link or list: the server is not asked for it", async () => {
+describe("a resource that is requested", () => {
+  it("must be one that the server linked or listed: no other is requested from the server", async () => {
     const { call } = await openLinking({
       "resources/read": () => ({ contents: [{ uri: "file:///etc/passwd", text: "root:x:0:0" }] }),
     });
@@ -100,7 +100,7 @@ describe("a resource that is asked for", () => {
     }
   });
 
-  it("that the server lists can be read, and without an address the list is told", async () => {
+  it("that the server lists can be read, and without an address the list is returned", async () => {
     const { call } = await openLinking();
     expect(await call("read_resource")).toEqual({
       resources: [{ type: "resource_link", uri: "log://listed", name: "listed" }],
@@ -121,7 +121,7 @@ describe("a resource that is asked for", () => {
     );
   });
 
-  it("with bytes is told by type and size", async () => {
+  it("with bytes is described by type and size", async () => {
     const { call } = await openLinking({
       "resources/read": ({ uri }) => ({
         contents: [
@@ -137,7 +137,7 @@ describe("a resource that is asked for", () => {
     ]);
   });
 
-  it("fails with the server's reason, or with ours where its answer is none", async () => {
+  it("fails with the server's reason, or with an own one if the answer is malformed", async () => {
     const { call } = await openLinking({
       "resources/read": ({ uri }) =>
         uri === "log://bin" ? { contents: "none" } : { error: { code: -32002, message: "it is gone" } },
@@ -148,8 +148,8 @@ describe("a resource that is asked for", () => {
   });
 });
 
-describe("a server that lists and links without measure", () => {
-  it("is read to an end, and says that there is more", async () => {
+describe("a server that lists and links without limit", () => {
+  it("is read up to a limit, with a note that there is more", async () => {
     const { call } = await openLinking({
       "resources/list": ({ cursor }) => ({
         resources: Array.from({ length: 500 }, (_, n) => ({ uri: `log://${cursor}/${n}`, name: `n${n}` })),
@@ -162,7 +162,7 @@ describe("a server that lists and links without measure", () => {
     await expect(call("read_resource", { uri: "log://nowhere" })).rejects.toThrow("neither linked nor listed");
   });
 
-  it("is read no further once its list is larger than anybody needs", async () => {
+  it("is not read further once its list is too large", async () => {
     const { call } = await openLinking({
       "resources/list": ({ cursor }) => {
         const page = Number(cursor ?? 0);
@@ -175,7 +175,7 @@ describe("a server that lists and links without measure", () => {
     expect(told.left_out).toContain("more");
   });
 
-  it("cuts endless names, and remembers no endless addresses", async () => {
+  it("has endless names cut, and endless addresses ignored", async () => {
     const { call } = await openLinking({
       "tools/call": () => ({
         content: [
@@ -199,7 +199,7 @@ describe("a server that lists and links without measure", () => {
     expect(connection.readers).toEqual([]);
   });
 
-  it("has what reads it told by the user's own config, as its other tools have", async () => {
+  it("has the reading tool's effects set by the user's own config, like its other tools", async () => {
     const config = { ...stdioServer(LINKING), effects: { read_resource: "write" }, reads: "private" } as const;
     const { connection } = await open(config, { links: openLinks() });
     expect(connection.readers).toMatchObject([{ name: "read_resource", effect: "write", reads: "private" }]);
