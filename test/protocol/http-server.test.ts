@@ -48,7 +48,7 @@ describe("the server", () => {
     ["answers a POST", {}, 200],
     ["answers a POST with a charset", { headers: { "content-type": "Application/JSON; charset=utf-8" } }, 200],
     ["answers nothing with 204", { body: "silent" }, 204],
-    ["tells that it lives", { method: "GET", path: "/health" }, 200],
+    ["reports that it is running", { method: "GET", path: "/health" }, 200],
     ["refuses a GET", { method: "GET" }, 405],
     ["refuses a preflight of a page", { method: "OPTIONS" }, 405],
     ["refuses a POST to the health", { path: "/health" }, 405],
@@ -69,7 +69,7 @@ describe("the server", () => {
     expect((await send(await open(), sent)).status).toBe(status);
   });
 
-  test("gives no page of another site leave to read", async () => {
+  test("does not let pages of other sites read answers", async () => {
     const { headers } = await send(await open(), { headers: { ...JSON_TYPE } });
     expect(Object.keys(headers).filter((name) => name.startsWith("access-control"))).toEqual([]);
   });
@@ -81,14 +81,14 @@ describe("the server", () => {
     ["a longer token", "Bearer secret-token-and-more", 401],
     ["the token", "Bearer secret-token", 200],
     ["the token, its scheme in small letters", "bearer secret-token", 200],
-  ])("that wants a token answers %s as it should", async (_, authorization, status) => {
+  ])("that requires a token answers %s correctly", async (_, authorization, status) => {
     const server = await open({ token: "secret-token" });
     const headers = { ...JSON_TYPE, ...(authorization ? { authorization } : {}) };
     expect((await send(server, { headers })).status).toBe(status);
     expect((await send(server, { method: "GET", path: "/health", headers: {} })).status).toBe(200);
   });
 
-  test("that closes answers what is under way and takes nothing new", async () => {
+  test("that closes answers running requests and accepts no new ones", async () => {
     let finish: (answer: string) => void = () => undefined;
     let begun: () => void = () => undefined;
     const started = new Promise<void>((resolve) => {
@@ -116,7 +116,7 @@ describe("the server", () => {
     await closed;
   });
 
-  test("that closes cuts off what takes too long, and whoever works on it hears of it", async () => {
+  test("that closes aborts requests that take too long, and their handlers get the signal", async () => {
     let heard: unknown;
     let begun: () => void = () => undefined;
     const started = new Promise<void>((resolve) => {
@@ -144,7 +144,7 @@ describe("the server", () => {
     expect(heard).toBeInstanceOf(Error);
   });
 
-  test("lets a handler answer every method at length, which hears when its caller is gone", async () => {
+  test("lets a handler answer every method with a long response, and aborts it when its caller is gone", async () => {
     let hear: (reason: unknown) => void = () => undefined;
     const gone = new Promise((resolve) => {
       hear = resolve;
@@ -172,7 +172,7 @@ describe("the server", () => {
     expect(await gone).toMatchObject({ message: "the client disconnected" });
   });
 
-  test("says in words when its port is taken", async () => {
+  test("reports that its port is taken", async () => {
     const { url } = await open();
     await expect(open({ port: Number(new URL(url).port) })).rejects.toMatchObject({
       code: "server.failed",

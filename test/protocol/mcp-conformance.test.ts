@@ -20,7 +20,10 @@ const PASSING = [
   "dns-rebinding-protection",
 ];
 
-/** They ask for tools, resources and prompts of a test server that no skill can be, or for what is not declared. */
+/**
+ * They require tools, resources and prompts of a test server that no skill can provide, or features that are not
+ * declared.
+ */
 const NOT_APPLICABLE = [
   "logging-set-level",
   "completion-complete",
@@ -46,7 +49,7 @@ const NOT_APPLICABLE = [
   "prompts-get-with-image",
 ];
 
-/** Skills whose tools bear the names that the suite calls. */
+/** Skills whose tools have the names that the suite calls. */
 const moduleOf = (id: string, ...tools: readonly object[]) =>
   `const fail = () => { throw new Error("This tool intentionally returns an error for testing"); };
 const say = () => "This is a simple text response for testing.";
@@ -88,7 +91,7 @@ function runSuite(url: string): Promise<{ readonly code: number | null; readonly
   });
 }
 
-it("passes the scenarios of the conformance suite that apply, and no other has begun to pass", async () => {
+it("passes the applicable scenarios of the conformance suite, and no other has started to pass", async () => {
   const trust = ["test", "json"].flatMap((id) => ["--trust-skill", id]);
   const { url } = await startHttp({ cwd: makeProject(FILES), args: trust });
   const { code, text } = await runSuite(url);

@@ -12,12 +12,12 @@ import { onTestFinished } from "vitest";
 import { runHere } from "../cli/in-process.ts";
 import { programCommand } from "../cli/program.ts";
 
-/** `skillflow mcp` as a process, and stock clients that speak with it. */
+/** `skillflow mcp` as a process, and stock clients that connect to it. */
 
 export interface Program {
-  /** What it said to people so far. */
+  /** Its output on stderr so far. */
   stderr(): string;
-  /** Resolves with what matches, once it was said. */
+  /** Resolves with the match, once it was printed. */
   said(pattern: RegExp): Promise<RegExpExecArray>;
 }
 
@@ -51,7 +51,7 @@ function listen(stream: Stream | null): Program {
   };
 }
 
-/** The newest revision where the client is told to look for it, the handshake of the older ones otherwise. */
+/** Connects with the newest revision if the client is configured for it, otherwise with the handshake of older ones. */
 export async function connectStdio({ cwd, args = [], env = {}, client: options }: Started) {
   const program = programCommand(["mcp", ...args]);
   const transport = new StdioClientTransport({ ...program, env: { ...program.env, ...env }, cwd, stderr: "pipe" });
@@ -62,7 +62,7 @@ export async function connectStdio({ cwd, args = [], env = {}, client: options }
   return { client, transport, ...told };
 }
 
-/** The same in this process, where nothing depends on the process itself. */
+/** Connects in this process, for tests that do not depend on the process itself. */
 export async function connectHere({ cwd, args = [], env = {}, client: options }: Started) {
   const [input, errors] = [new PassThrough(), new PassThrough()];
   const told = listen(errors);
@@ -94,7 +94,7 @@ export async function connectHere({ cwd, args = [], env = {}, client: options }:
   return { client, transport, ...told };
 }
 
-/** The server, started through a client's transport that never speaks with it. */
+/** The server, started through a client's transport that never sends a message. */
 export async function startHttp({ cwd, args = [], env = {} }: Started) {
   const program = programCommand(["mcp", "--http", "--port", "0", ...args]);
   const holder = new StdioClientTransport({ ...program, env: { ...program.env, ...env }, cwd, stderr: "pipe" });

@@ -4,7 +4,7 @@ interface PackageText {
   readonly name: string;
   readonly version?: string;
   readonly kind?: "action" | "instruction";
-  /** Of the manifest, verbatim. */
+  /** Further lines of the manifest, verbatim. */
   readonly more?: string;
   readonly code?: string;
 }
@@ -21,7 +21,7 @@ export function packageFiles({ name, version = "1.0.0", kind = "action", more = 
   };
 }
 
-/** What the guide's own example imports. */
+/** The package that the guide's own example imports. */
 export const COUNT = packageFiles({
   name: "acme.text.count",
   more: '[inputs.text]\ntype = "string"\nrequired = true\n',

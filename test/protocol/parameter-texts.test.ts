@@ -6,9 +6,9 @@ import { runHere } from "../cli/in-process.ts";
 import { makeProject } from "../cli/program.ts";
 import { VENDORS } from "../services/vendors.ts";
 
-/** Clients of `skillflow mcp` read no skill's text: the schemas of the tools say what each parameter is. */
+/** Clients of `skillflow mcp` read no skill's text: the schemas of the tools describe each parameter. */
 
-/** Config that settles a parameter, which clients then do not see. */
+/** Config that sets a parameter, which clients then do not see. */
 const SETTLING = /^(?:GITHUB_REPOSITORY|GITLAB_PROJECT|SENTRY_ORG)$/;
 const ENV = {
   ...Object.fromEntries(

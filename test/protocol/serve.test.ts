@@ -50,7 +50,7 @@ interface Service {
   readonly cwd: string;
   readonly child: ChildProcess;
   readonly ended: Promise<Ended>;
-  /** What it makes below the folder for temporary files. */
+  /** Its entries in the folder for temporary files. */
   leftovers(): readonly string[];
 }
 
@@ -88,7 +88,7 @@ const service = await startService();
 const { hostname, port } = new URL(service.url);
 const client = jayson.client.http({ host: hostname, port: Number(port), path: "/rpc" });
 
-/** Through the stock client; an error of the protocol is thrown. */
+/** Calls through the stock client. A protocol error is thrown. */
 async function call(method: string, params: object = {}): Promise<JsonObject> {
   const { result, error } = await client.request(method, params);
   if (error) throw Object.assign(new Error(error.message), error);
@@ -154,11 +154,11 @@ describe("a stock client", () => {
     expect(skill).toMatchObject({ manifest: { name: "acme.text.count", input_schema: { required: ["text"] } } });
   });
 
-  it("may say in either way that there are no parameters", async () => {
+  it("may omit parameters in both forms", async () => {
     expect(await call("load_skills_protocol_guide")).toEqual(await call("load_skills_protocol_guide", []));
   });
 
-  it("keeps and samples large data", async () => {
+  it("stores and samples large data", async () => {
     const { blob_id } = await call("create_blob", { content: "one two three", kind: "text/plain" });
     expect(await call("read_blob", { blob_id, max_bytes: 3 })).toMatchObject({ preview: "one", truncated: true });
   });
@@ -172,7 +172,7 @@ describe("a stock client", () => {
 });
 
 describe.skipIf(!runsPython)("an execution (needs a sandbox that isolates, and Python)", () => {
-  it("is asked for as the quickstart types it", async () => {
+  it("is requested as the quickstart describes", async () => {
     const { skills } = await call("list_skills", { namespace: "acme" });
     const [{ name }] = skills as [{ name: string }];
     const { skill } = (await call("describe_skill", { name })) as { skill: { manifest: { kind: string } } };
@@ -192,7 +192,7 @@ describe.skipIf(!runsPython)("an execution (needs a sandbox that isolates, and P
     expect(await call("run_code", run)).toMatchObject({ status: "completed", output: { words: 2 } });
   });
 
-  it("runs the version that is asked for, else the highest", async () => {
+  it("runs the requested version, otherwise the highest", async () => {
     const output = async (more: object) => (await call("execute_skill", { name: "test.versions", ...more })).output;
     expect(await output({})).toBe("1.10.0");
     expect(await output({ version: "1.9.0" })).toBe("1.9.0");
@@ -211,19 +211,19 @@ describe.skipIf(!runsPython)("an execution (needs a sandbox that isolates, and P
     expect(await call("run_code", loop)).toMatchObject({ status: "failed", error: { type: "TimeoutError" } });
   });
 
-  it("goes on after a tool that throws where nobody waits for it, which has failed", async () => {
+  it("fails when a tool throws an unhandled error, and the service continues", async () => {
     const burst = { name: "desk.burst", args: { text: "thrown" } };
     const failed = { status: "failed", error: { type: "SkillError", message: "thrown" } };
     expect(await call("execute_skill", burst)).toMatchObject(failed);
     expect(await call("execute_skill", burst)).toMatchObject(failed);
   });
 
-  it("calls the function that is named, with the arguments that are given", async () => {
+  it("calls the named function, with the given arguments", async () => {
     const run = { language: "python", code: "def other(a): return a", entrypoint: "other", args: { n: [1] } };
     expect((await call("run_code", run)).output).toEqual({ n: [1] });
   });
 
-  it("hands blobs back, and large output as blobs", async () => {
+  it("returns blobs, and large output as blobs", async () => {
     const code = "def main():\n    return [runtime.blobs.create('a,b', 'text/csv')]\n";
     const made = await call("run_code", { language: "python", code });
     expect(made.output).toEqual(made.output_blobs);
@@ -239,7 +239,7 @@ describe.skipIf(!runsPython)("an execution (needs a sandbox that isolates, and P
     expect(await call("read_blob", { blob_id: held, mode: "full" })).toMatchObject({ preview: "x".repeat(100_000) });
   });
 
-  it("tells no secret: neither in its result, nor in what it prints, nor in blobs", async () => {
+  it("reveals no secret: neither in its result, nor in its output, nor in blobs", async () => {
     const run = await call("execute_skill", { name: "test.tell" });
     const mark = "[redacted:TELL_TOKEN]";
     expect(run).toMatchObject({ status: "completed", output: { token: mark }, logs_preview: `print ${mark}\n` });
@@ -269,7 +269,7 @@ describe.skipIf(!runsPython)("an execution (needs a sandbox that isolates, and P
     );
   }, 60_000);
 
-  it("ends with all that it started when its caller is gone", async () => {
+  it("stops everything that it started when its caller is gone", async () => {
     const mark = "98765.25";
     const caller = new AbortController();
     const params = { name: "test.stuck", args: { mark } };
@@ -281,7 +281,7 @@ describe.skipIf(!runsPython)("an execution (needs a sandbox that isolates, and P
     expect(await call("execute_skill", { name: "test.versions" })).toMatchObject({ status: "completed" });
   }, 60_000);
 
-  it("that is under way when the service is told to stop is answered first", async () => {
+  it("that is in progress when the service is stopped is answered first", async () => {
     const other = await startService();
     const params = { name: "test.slow", args: { seconds: 1.5 } };
     const asked = post(request("execute_skill", params), { url: other.url });
@@ -293,7 +293,7 @@ describe.skipIf(!runsPython)("an execution (needs a sandbox that isolates, and P
   }, 60_000);
 
   it.each(["SIGTERM", "SIGKILL"] as const)(
-    "that was started ahead of the next call is gone with the service that is ended by %s",
+    "that was started ahead of the next call is stopped with the service that is stopped by %s",
     async (signal) => {
       const other = await startService();
       const asked = await post(request("execute_skill", { name: "test.versions" }), { url: other.url });
@@ -309,7 +309,7 @@ describe.skipIf(!runsPython)("an execution (needs a sandbox that isolates, and P
     60_000,
   );
 
-  it("is gone with the service that is killed", async () => {
+  it("is stopped with the service that is killed", async () => {
     const other = await startService();
     const mark = "98765.75";
     const asked = post(request("execute_skill", { name: "test.stuck", args: { mark } }), { url: other.url }).catch(
@@ -324,7 +324,7 @@ describe.skipIf(!runsPython)("an execution (needs a sandbox that isolates, and P
 
 describe("over HTTP", () => {
   it.each<[string, RequestInit & { path?: string }, number]>([
-    ["the health is told", { path: "/health" }, 200],
+    ["the health is reported", { path: "/health" }, 200],
     ["a GET is refused", {}, 405],
     ["another type is refused", { method: "POST", body: "{}", headers: { "content-type": "text/plain" } }, 415],
     [
@@ -342,7 +342,7 @@ describe("over HTTP", () => {
     expect((await fetch(service.url + path, init)).status).toBe(status);
   });
 
-  it("a notification is carried out and not answered", async () => {
+  it("a notification is executed and not answered", async () => {
     const content = "told by nobody";
     const answer = await post({ jsonrpc: "2.0", method: "create_blob", params: { content, kind: "text/plain" } });
     expect([answer.status, await answer.text()]).toEqual([204, ""]);
@@ -362,14 +362,14 @@ describe("over HTTP", () => {
     ]);
   });
 
-  it("what is no JSON is told so, with status 200", async () => {
+  it("invalid JSON gets an error with status 200", async () => {
     const answer = await post("{");
     expect([answer.status, await answer.json()]).toMatchObject([200, { id: null, error: { code: -32700 } }]);
   });
 });
 
 describe("discovery", () => {
-  it("lists the skills whose names follow the rules, with the digest of what their addresses answer", async () => {
+  it("lists the skills whose names follow the rules, with the digests of the content at their addresses", async () => {
     const index = new URL("/.well-known/agent-skills/index.json", service.url);
     const { skills } = (await (await fetch(index)).json()) as { skills: Record<string, string>[] };
     const plain = skills.find(({ name }) => name === "plain");
@@ -383,7 +383,7 @@ describe("discovery", () => {
 });
 
 describe("the command", () => {
-  it("asks for the token of --token-env", async () => {
+  it("requires the token of --token-env", async () => {
     const guarded = await startService(["--token-env", "SERVE_TOKEN"], { SERVE_TOKEN: "a-long-token" });
     const status = async (headers: object) =>
       (await post(request("list_skills"), { url: guarded.url, headers })).status;
@@ -397,7 +397,7 @@ describe("the command", () => {
     expect(guarded.leftovers()).toEqual([]);
   });
 
-  it("tells what of the project's files and flags does not count, and with --quiet nothing else", async () => {
+  it("reports ignored keys of the project's files and ignored flags, and with --quiet nothing else", async () => {
     const files = { ".skillflow.yml": "mcpServers: { board: { url: http://127.0.0.1:9/mcp } }\n" };
     const taking = packageFiles({ name: "git.log" });
     const flags = ["--quiet", "--trust-skill", "git-", "--skills", "elsewhere"];
@@ -424,7 +424,7 @@ describe("the command", () => {
   });
 });
 
-it("what a killed service leaves in the temporary folder is gone once another program starts", async () => {
+it("the temporary files of a killed service are deleted once another program starts", async () => {
   const other = await startService([]);
   const temporary = join(other.cwd, "tmp");
   mkdirSync(join(temporary, "skillflow-of-somebody"));
@@ -453,7 +453,7 @@ function readQuickstart() {
   };
 }
 
-it.skipIf(!runsPython)("the quickstart of the documentation answers as it says", async () => {
+it.skipIf(!runsPython)("the quickstart of the documentation has the documented answers", async () => {
   const { files, command, exchanges } = readQuickstart();
   expect([Object.keys(files).length, exchanges.length]).toEqual([3, 6]);
   const other = await startService(command.slice(1), {}, files);

@@ -53,7 +53,7 @@ const MODERN = { versionNegotiation: { mode: { pin: "2026-07-28" } } } as const;
 const textOf = (result: { readonly content: readonly unknown[] }) =>
   (result.content[0] as { readonly text?: string } | undefined)?.text ?? "";
 
-/** Leaves a file behind when it is imported, and prints where only messages may be. */
+/** Creates a file when it is imported, and prints to stdout, which is reserved for messages. */
 const PAGER = `
 import { writeFileSync } from "node:fs";
 
@@ -80,8 +80,8 @@ export default {
 const PAGER_FILES = { ...FILES, "pager.mjs": PAGER, ".skillflow.yml": { skills: { modules: ["./pager.mjs"] } } };
 const PAGER_ENV = { PAGER_TOKEN: "a-secret-of-the-pager" };
 
-describe("a tool that throws where nobody waits for it", () => {
-  it("has failed, and the server goes on", async () => {
+describe("a tool that throws an unhandled error", () => {
+  it("has failed, and the server continues", async () => {
     const { client } = await connectStdio({ cwd: makeProject() });
     const thrown = { name: "desk_burst", arguments: { text: "thrown" } };
     const failed = { isError: true, content: [{ type: "text", text: "thrown" }] };
@@ -96,7 +96,7 @@ describe.each<[string, Parameters<typeof connectStdio>[0]["client"]]>([
   ["a stock client", undefined],
   ["a client of the newest revision", MODERN],
 ])("over the standard streams, %s", (_, options) => {
-  it("lists the tools with what is known of their effect, and calls one that reads", async () => {
+  it("lists the tools with their known effects, and calls one that reads", async () => {
     const cwd = makeProject(FILES);
     const { client, stderr } = await connectStdio({ cwd, ...(options ? { client: options } : {}) });
     const { tools } = await client.listTools();
@@ -120,7 +120,7 @@ describe.each<[string, Parameters<typeof connectStdio>[0]["client"]]>([
     expect(stderr()).toMatch(/^(?:! (?:git|kubernetes|tool-maker|workspace): .*\n|! not offered, .*\n)*$/);
   });
 
-  it("runs a workflow, is told how it goes, and gets the gist of its result", async () => {
+  it("runs a workflow, reports progress, and returns a summary of its result", async () => {
     const cwd = makeProject(FILES);
     const { client } = await connectHere({ cwd, args: MODEL, ...(options ? { client: options } : {}) });
     const told: string[] = [];
@@ -189,7 +189,7 @@ describe("over the standard streams", () => {
     });
   });
 
-  it("cancels a run, which is recorded and can be carried on", async () => {
+  it("cancels a run, which is recorded and can be resumed", async () => {
     const cwd = makeProject(FILES);
     const { client, said } = await connectStdio({ cwd, args: MODEL });
     const cancel = new AbortController();
@@ -215,7 +215,7 @@ describe("over the standard streams", () => {
     expect(resultOf(resumed).status).toBe("succeeded");
   });
 
-  it("tells failures as results: of a tool, of arguments that do not fit, of a run, of an input", async () => {
+  it("returns failures as results: of a tool, of arguments that do not fit, of a run, of an input", async () => {
     const script = { "script.json": scriptOf({ node: "wait", text: "waited" }) };
     const { client } = await connectHere({ cwd: makeProject({ ...FILES, ...script }), args: MODEL });
     const call = (name: string, args?: Record<string, unknown>) =>
@@ -234,7 +234,7 @@ describe("over the standard streams", () => {
     expect(textOf(missing)).toContain('input "who" is missing');
   });
 
-  it("refuses what it does not have by name, and goes on", async () => {
+  it("refuses unknown methods and names, and continues", async () => {
     const { client } = await connectHere({ cwd: makeProject(FILES) });
     const refused = { code: -32602 };
     await expect(client.callTool({ name: "desk_lok" })).rejects.toMatchObject(refused);
@@ -257,7 +257,7 @@ describe("over the standard streams", () => {
     expect((await client.listTools()).tools.length).toBeGreaterThan(0);
   });
 
-  it("keeps a large result as a blob, which is read whole, in ranges and by tools", async () => {
+  it("stores a large result as a blob, which can be read in full, in ranges and with tools", async () => {
     const { client } = await connectHere({ cwd: makeProject(FILES) });
     const text = `${"a line of text\n".repeat(10_000)}the end`;
     const result = await client.callTool({ name: "desk_look", arguments: { text } });
@@ -275,7 +275,7 @@ describe("over the standard streams", () => {
     expect(misread.isError).toBe(true);
   });
 
-  it("imports code that is trusted and no other, and lets nothing that it prints between the messages", async () => {
+  it("imports only trusted code, and keeps its output out of the messages", async () => {
     const cwd = makeProject(PAGER_FILES);
     const without = await connectStdio({ cwd, env: PAGER_ENV });
     expect((await without.client.listTools()).tools.some(({ name }) => name.startsWith("pager"))).toBe(false);
@@ -297,7 +297,7 @@ describe("over the standard streams", () => {
     expect(large.structuredContent).toMatchObject({ paged: "A".repeat(100_000) });
   });
 
-  it("gives what a built-in tool tells as structured content, by the schema that the tool is listed with", async () => {
+  it("returns a built-in tool's result as structured content, with the listed schema", async () => {
     const cwd = makeProject({ ...FILES, "app.log": "2026-01-31T08:00:00Z level=error msg=down\n" });
     const { client } = await connectHere({ cwd });
     const { tools } = await client.listTools();
@@ -307,7 +307,7 @@ describe("over the standard streams", () => {
     expect(JSON.parse(textOf(listed))).toEqual(listed.structuredContent);
   });
 
-  it("offers the tools of a skill's MCP server, and says which server cannot be reached", async () => {
+  it("offers the tools of a skill's MCP server, and reports which server cannot be reached", async () => {
     const servers = { mcpServers: { tracker: stdioServer({}), gone: { command: "no-such-program-here" } } };
     const HOME = makeProject({ ".config/skillflow/config.yml": servers });
     const { client, said } = await connectHere({ cwd: makeProject(FILES), env: { HOME } });
@@ -320,7 +320,7 @@ describe("over the standard streams", () => {
     expect(textOf(seen)).toContain("seen");
   });
 
-  it("takes large arguments, refuses deep ones, and ends the connection at those beyond all measure", async () => {
+  it("accepts large arguments, refuses deep ones, and closes the connection for extremely large ones", async () => {
     const cwd = makeProject(FILES);
     const { client } = await connectStdio({ cwd });
     const result = await client.callTool({ name: "desk_look", arguments: { text: "x".repeat(5_000_000) } });
@@ -343,7 +343,7 @@ describe("over the standard streams", () => {
     expect(linesOf(cwd, "posts.txt")).toEqual([]);
   });
 
-  it("leaves out workflows that cannot be run, numbers names that are taken, and says both", async () => {
+  it("leaves out workflows that cannot be run, numbers names that are taken, and reports both", async () => {
     const other = GREET.replace("id: greet-all", "id: greet_all").replace("name: Greet\n", "name: Greet again\n");
     const files = {
       ...FILES,
@@ -362,7 +362,7 @@ describe("over the standard streams", () => {
     await said(/run_greet_all of workflow greet_all is offered as run_greet_all_2/);
   });
 
-  it("answers what was asked for before the input ended, and exits with 0", async () => {
+  it("answers requests that arrived before the input ended, and exits with 0", async () => {
     const cwd = makeProject(FILES);
     const clientInfo = { name: "test", version: "1" };
     const messages = [
@@ -384,7 +384,7 @@ describe("over the standard streams", () => {
     expect(ended.stderr).toContain("a line is not a message");
   });
 
-  it("records what runs when the client leaves, and exits with 0", async () => {
+  it("records running runs when the client disconnects, and exits with 0", async () => {
     const cwd = makeProject(FILES);
     const clientInfo = { name: "test", version: "1" };
     const messages = [
@@ -423,7 +423,7 @@ describe.each<[string, Parameters<typeof connectHttp>[1]]>([
   ["a stock client", undefined],
   ["a client of the newest revision", MODERN],
 ])("over HTTP, %s", (_, options) => {
-  it("lists and calls, is told how a run goes, and cancels it", async () => {
+  it("lists and calls, reports a run's progress, and cancels it", async () => {
     const cwd = makeProject(FILES);
     const { url, said } = await startHttp({ cwd, args: MODEL });
     const client = await connectHttp(url, options);
@@ -482,7 +482,7 @@ describe("over HTTP", () => {
   const JSON_TYPES = { "content-type": "application/json", accept: "application/json, text/event-stream" };
   const LIST = '{"jsonrpc":"2.0","id":1,"method":"tools/list"}';
 
-  it("lets no other page in, asks for the token, and answers nonsense without falling over", async () => {
+  it("accepts no other site, requires the token, and survives malformed requests", async () => {
     const env = { MCP_TOKEN: "a-token-for-callers" };
     const { url } = await startHttp({ cwd: makeProject(FILES), args: ["--token-env", "MCP_TOKEN"], env });
     const authorization = "Bearer a-token-for-callers";

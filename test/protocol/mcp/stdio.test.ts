@@ -8,7 +8,7 @@ const PINGS = LONG ? 5000 : 1500;
 it.each([
   ["ids of their own", (n: number) => n],
   ["one id", () => 1],
-])("a client that asks on and on, with %s, and reads no answer is not listened to for ever", async (_, idOf) => {
+])("a client that sends requests forever, with %s, and reads no answer is disconnected", async (_, idOf) => {
   const info = { name: "served", version: "1" };
   const service = {
     offer: Promise.resolve({} as never),

@@ -34,7 +34,7 @@ const failed = (id: unknown, code: number) => ({
 });
 
 describe("a call", () => {
-  test.each([1, 0, -1.5, "a", "", null])("of id %j is answered under it", async (id) => {
+  test.each([1, 0, -1.5, "a", "", null])("with the id %j is answered with it", async (id) => {
     expect(await answer(call({ id, params: { a: 1 } }))).toEqual({ jsonrpc: "2.0", id, result: { a: 1 } });
   });
 
@@ -42,7 +42,7 @@ describe("a call", () => {
     expect(await answer(call({}))).toMatchObject({ result: {} });
   });
 
-  test("without an id is carried out and not answered, whatever comes of it", async () => {
+  test("without an id is executed and not answered, whatever its result", async () => {
     expect(await answer({ jsonrpc: "2.0", method: "note", params: { text: "heard" } })).toBeUndefined();
     expect(seen).toContain("heard");
     for (const method of ["refuse", "break", "nowhere"]) {
@@ -57,9 +57,9 @@ describe("a call", () => {
     ["null", "null", -32600, null],
     ["another version", call({ jsonrpc: "1.0" }), -32600, 1],
     ["no version", { id: 1, method: "echo" }, -32600, 1],
-    ["a method that is no text", call({ method: 7 }), -32600, 1],
+    ["a method that is not a string", call({ method: 7 }), -32600, 1],
     ["no method", call({ method: undefined }), -32600, 1],
-    ["params that are no object", call({ params: 7 }), -32600, 1],
+    ["params that are not an object", call({ params: 7 }), -32600, 1],
     ["params that are null", call({ params: null }), -32600, 1],
     ["an id that is an object", call({ id: {} }), -32600, null],
     ["an id that is true", call({ id: true }), -32600, null],
@@ -76,14 +76,14 @@ describe("a call", () => {
     expect([answered.error.code, answered.id]).toEqual([code, id]);
   });
 
-  test("that breaks us tells its caller nothing of the inside, and us all", async () => {
+  test("that causes an internal error reveals no detail to its caller, and reports all details internally", async () => {
     expect(JSON.stringify(await answer(call({ method: "break" })))).not.toContain("secret");
     expect(String(faults.at(-1))).toContain("secret inside");
   });
 });
 
 describe("a batch", () => {
-  test("is answered call by call, faults among them", async () => {
+  test("is answered call by call, including errors", async () => {
     const answers = await answer([call({ id: 1 }), 7, call({ id: 2, method: "nowhere" })]);
     expect(answers).toEqual([{ jsonrpc: "2.0", id: 1, result: {} }, failed(null, -32600), failed(2, -32601)]);
   });
@@ -93,7 +93,7 @@ describe("a batch", () => {
   });
 });
 
-test("any JSON, and any text, is answered or not, and never breaks us", async () => {
+test("any JSON, and any text, is answered or not, without a crash", async () => {
   const before = faults.length;
   await fc.assert(
     fc.asyncProperty(fc.oneof(fc.json(), fc.string()), async (text) => {

@@ -19,7 +19,7 @@ import { runsPython } from "../../sandbox/python.ts";
 import { stdioServer } from "../../services/mcp.ts";
 import { COUNT, packageFiles } from "../packages.ts";
 
-/** The methods without a transport: over a project of their own, with blobs in memory. */
+/** The methods without a transport: in a separate project, with blobs in memory. */
 
 const NOTES = "---\nname: notes\ndescription: How to take notes.\n---\nTake notes.\n";
 const TALLY = "---\nname: tally\ndescription: Adds and negates.\n---\nAdd.\n";
@@ -117,7 +117,7 @@ async function page(params: object): Promise<Page> {
 const namesOf = ({ skills }: Page) => skills.map(({ name }) => name);
 
 describe("list_skills", () => {
-  it("gives names and versions in the order of the names, the latest version of each", async () => {
+  it("returns names and versions in the order of the names, the latest version of each", async () => {
     const all = await page({});
     const own = namesOf(all).filter((name) => /[.]|looker|notes|^tally/.test(name));
     expect(own).toEqual([
@@ -141,11 +141,11 @@ describe("list_skills", () => {
     ["notes", ["notes"]],
     ["", []],
     ["nobody", []],
-  ])("of the namespace %j gives whole segments only", async (namespace, expected) => {
+  ])("of the namespace %j matches complete segments only", async (namespace, expected) => {
     expect(namesOf(await page({ namespace }))).toEqual(expected);
   });
 
-  it("tells more with detail summary", async () => {
+  it("returns more with detail summary", async () => {
     expect((await page({ namespace: "crm", detail: "summary" })).skills).toEqual([
       {
         name: "sales.sync",
@@ -159,7 +159,7 @@ describe("list_skills", () => {
     ]);
   });
 
-  it("says what keeps each skill away in the words in which the project tells it", async () => {
+  it("gives the same reasons for unavailable skills as the project", async () => {
     const { skills } = await page({ detail: "summary", limit: 1000 });
     const told = (await skillStates(openHere())).filter(({ reason }) => reason !== null && reason !== HELD_SCRIPTS);
     const kept = skills.filter((skill) => "available" in skill);
@@ -167,13 +167,13 @@ describe("list_skills", () => {
     expect(kept.length).toBeGreaterThan(3);
   });
 
-  it("lists a disabled skill, and says that it is", async () => {
+  it("lists a disabled skill, and marks it as disabled", async () => {
     const { skills } = await page({ namespace: "off", detail: "summary" });
     expect(skills).toMatchObject([{ name: "off.limits", available: false, reason: "disabled in .skillflow.yml" }]);
     expect((await described({ name: "off.limits" })).skill.manifest).toMatchObject({ available: false });
   });
 
-  it("gives every skill once over pages of any size, whatever detail each page asks for", async () => {
+  it("returns every skill once over pages of any size, whatever detail each page requests", async () => {
     const all = namesOf(await page({}));
     await fc.assert(
       fc.asyncProperty(fc.integer({ min: 1, max: 30 }), fc.array(fc.boolean()), async (limit, details) => {
@@ -193,7 +193,7 @@ describe("list_skills", () => {
     );
   });
 
-  it("goes on in another namespace after the same name, and ends", async () => {
+  it("continues in another namespace after the same name, and ends", async () => {
     const first = await page({ limit: 2 });
     const cursor = first.next_cursor;
     expect(namesOf(await page({ namespace: "acme", cursor }))).toEqual(
@@ -213,7 +213,7 @@ type Described = {
 const described = async (params: object) => (await ask("describe_skill", params)).result as Described;
 
 describe("describe_skill", () => {
-  it("gives the manifest, then the frontmatter, then the document and the files", async () => {
+  it("returns the manifest, then the frontmatter, then the document and the files", async () => {
     const manifest = await described({ name: "acme.text.count", detail: "manifest" });
     expect(Object.keys(manifest.skill)).toEqual(["manifest"]);
     expect(manifest.skill.manifest).toMatchObject({
@@ -238,12 +238,12 @@ describe("describe_skill", () => {
     });
   });
 
-  it("describes the highest version unless told, and another one exactly", async () => {
+  it("describes the highest version by default, and another one exactly", async () => {
     expect((await described({ name: "acme.text" })).skill.manifest.version).toBe("0.10.0");
     expect((await described({ name: "acme.text", version: "0.9.0" })).skill.manifest.version).toBe("0.9.0");
   });
 
-  it("tells why a skill cannot run, which is listed all the same", async () => {
+  it("gives the reason why a skill cannot run, and lists it all the same", async () => {
     expect((await described({ name: "stranger.act" })).skill.manifest).toMatchObject({
       available: false,
       reason: expect.stringContaining("--trust-skill stranger.act"),
@@ -297,7 +297,7 @@ describe("read_skill_file", () => {
     expect((await ask("read_skill_file", { name: "notes", path: "large.md" })).error.code).toBe(-32006);
   });
 
-  it("reads the folder that was asked for and not one whose name begins the same", async () => {
+  it("reads the requested folder and not one whose name starts the same", async () => {
     const path = "../acme.textual-1.0.0/SKILL.md";
     expect((await ask("read_skill_file", { name: "acme.text", path })).error.code).toBe(-32004);
   });
@@ -378,7 +378,7 @@ describe("a wrong request", () => {
     expect(error).toMatchObject({ code, message: expect.any(String), data: { type } });
   });
 
-  it("about code that is not trusted says what lets it run", async () => {
+  it("about untrusted code names the option that trusts it", async () => {
     for (const [method, params] of [
       ["execute_skill", { name: "stranger.act" }],
       ["run_code", { language: "python", code: "x", mount_skills: ["stranger.act"] }],
@@ -388,14 +388,14 @@ describe("a wrong request", () => {
     expect((await ask("execute_skill", { name: "tally.add" })).error.message).toContain("--trust-skill tally");
   });
 
-  it("is never a fault of ours", () => expect(faults).toEqual([]));
+  it("is never reported as an internal error", () => expect(faults).toEqual([]));
 });
 
 describe("an execution", () => {
   it.each<[string, object]>([
     ["execute_skill", { name: "acme.text" }],
     ["run_code", { language: "python", code: "def main(args):\n    return 1\n" }],
-  ])("where there is no sandbox is refused, and says what to install: %s", async (method, params) => {
+  ])("without a sandbox is refused, and the error names what to install: %s", async (method, params) => {
     const { run: runForeign } = await firstThatWorks([]);
     const { error } = await ask(method, params, optionsOf(await openMethods(memoryBlobs(), { runForeign })));
     expect(error).toMatchObject({ code: -32005, message: expect.stringMatching(/bubblewrap/) });
@@ -412,7 +412,7 @@ describe("an execution", () => {
     expect(error).toMatchObject({ code: -32005, message: expect.stringContaining("SYNC_TOKEN is not set") });
   });
 
-  it("whose arguments do not fit has failed, and says where", async () => {
+  it("whose arguments do not fit has failed, and the error names the place", async () => {
     const { result } = await ask("execute_skill", { name: "acme.text.count", args: { text: 7 } });
     expect(result).toMatchObject({ status: "failed", error: { type: "ValidationError" } });
     expect(JSON.stringify(result)).toContain("text");
@@ -424,7 +424,7 @@ describe("an execution", () => {
   });
 });
 
-it("a skill that is an MCP server is described with the tools that it has, and each can be executed", async () => {
+it("a skill that is an MCP server is described with its tools, and each can be executed", async () => {
   expect((await ask("describe_skill", { name: "looker", detail: "all" })).error.code).toBe(-32602);
   expect(existsSync(starts)).toBe(false);
   expect((await described({ name: "looker" })).skill.manifest).toMatchObject({
@@ -449,7 +449,7 @@ describe("a blob", () => {
     (await ask("create_blob", { content, kind })).result as { blob_id: string; size_bytes: number };
   const read = async (params: object) => (await ask("read_blob", params)).result;
 
-  it("is counted in bytes and known by its content", async () => {
+  it("is counted in bytes and identified by its content", async () => {
     const { blob_id, size_bytes } = await create("äöü");
     expect(size_bytes).toBe(6);
     expect(blob_id).toMatch(/^blob:/);
@@ -468,7 +468,7 @@ describe("a blob", () => {
     });
   });
 
-  it("is read by its head, its tail or whole", async () => {
+  it("can be read by its head, its tail or in full", async () => {
     const { blob_id } = await create(`${"a".repeat(2000)}${"z".repeat(2000)}`);
     expect(await read({ blob_id })).toMatchObject({ preview: "a".repeat(2000), size_bytes: 4000, truncated: true });
     expect(await read({ blob_id, max_bytes: 3 })).toMatchObject({ preview: "aaa", truncated: true });
@@ -493,14 +493,14 @@ describe("a blob", () => {
     expect((await ask("create_blob", text(6), small)).error).toMatchObject({ code: -32006 });
   });
 
-  it("is sampled in bytes, and never gives half a character", async () => {
+  it("is sampled in bytes, and never cut inside a character", async () => {
     const { blob_id } = await create("ä\u{1F600}ö");
     expect(await read({ blob_id, max_bytes: 5 })).toMatchObject({ preview: "ä", truncated: true });
     expect(await read({ blob_id, mode: "sample_tail", max_bytes: 5 })).toMatchObject({ preview: "ö", truncated: true });
   });
 });
 
-it("the guide is the program's own, whatever a project calls so, and the same wherever it is read", async () => {
+it("the guide is the program's own, even if a project has one of that name, and the same in every place", async () => {
   const { content } = (await ask("load_skills_protocol_guide")).result;
   for (const method of options.methods.keys()) expect(content).toContain(`\`${method}\``);
   const about = await described({ name: "skills.protocol.guide", detail: "full" });

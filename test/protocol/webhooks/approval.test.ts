@@ -4,7 +4,7 @@ import { afterAll, afterEach, describe, expect, it } from "vitest";
 import { makeProject, readEvents, removeProjects } from "../../cli/program.ts";
 import { type Answered, type Listening, send, signed, startListening } from "./listening.ts";
 
-/** Asks before it says anything; what the question holds came from outside. */
+/** Asks before it prints anything. The content of the question comes from outside. */
 const workflow = (approval: object) => ({
   id: "asking",
   name: "Asking",
@@ -54,7 +54,7 @@ const say = ({ url }: Listening, token: string, body = "word=approve"): Promise<
 const wordsIn = (cwd: string, run: string) => readEvents(cwd, run).filter(({ type }) => type === "approval:given");
 
 describe("a one-time link", () => {
-  it("shows the question to whoever looks, as often as they like, and changes nothing", async () => {
+  it("shows the question to any visitor, any number of times, and changes nothing", async () => {
     const { cwd, listener, run } = await asking();
     const [token = ""] = listener.links.map((link) => link.token);
     for (const method of ["GET", "HEAD", "GET"]) expect((await look(listener, token, method)).status).toBe(200);
@@ -62,7 +62,7 @@ describe("a one-time link", () => {
     expect(text).toContain("Shall it be?");
     expect(text).not.toContain("<script");
     expect(text).toContain(run);
-    // Enter in the field is no word: it presses the first button.
+    // Enter in the field is not a decision: it presses the first button.
     expect(/<button[^>]*>/.exec(text)?.[0]).toContain("disabled");
     expect(headers).toMatchObject({
       "content-security-policy": expect.stringContaining("default-src 'none'"),
@@ -73,7 +73,7 @@ describe("a one-time link", () => {
     expect(wordsIn(cwd, run)).toEqual([]);
   });
 
-  it("decides once, as its addressee, and the run goes on", async () => {
+  it("decides once, as its addressee, and the run continues", async () => {
     const { cwd, listener, run } = await asking({ approvals: { to: ["kim@example.org", "lee@example.org"] } });
     const [kim, lee] = listener.links;
     expect(listener.links.map(({ by }) => by)).toEqual(["kim@example.org", "lee@example.org"]);
@@ -103,14 +103,14 @@ describe("a one-time link", () => {
     ["is another's kept digest", () => "0".repeat(64), "word=approve", 404],
     ["says neither yes nor no", (token) => token, "word=perhaps", 400],
     ["says nothing", (token) => token, "", 400],
-  ])("that %s changes nothing, and says so", async (_, forge, body, status) => {
+  ])("that %s changes nothing, and the page reports that", async (_, forge, body, status) => {
     const { cwd, listener, run } = await asking();
     const answer = await say(listener, forge(listener.links[0]?.token ?? ""), body);
     expect([answer.status, answer.text.includes("Nothing was changed")]).toEqual([status, true]);
     expect(wordsIn(cwd, run)).toEqual([]);
   });
 
-  it("is kept as its digest alone, and good after a restart", async () => {
+  it("is stored as its digest alone, and valid after a restart", async () => {
     const { cwd, listener, run } = await asking();
     const [{ token } = { token: "" }] = listener.links;
     await listener.stop();
@@ -127,7 +127,7 @@ describe("a one-time link", () => {
     expect(again.links).toEqual([]);
   });
 
-  it("is too late once the time is over, and the run has gone on by itself", async () => {
+  it("is too late once the time is over, and the run has continued by itself", async () => {
     const { cwd, listener, run } = await asking({ approval: { timeout: "1s", on_timeout: "deny" } });
     await listener.until(() => listener.ended.length === 2);
     const answer = await say(listener, listener.links[0]?.token ?? "");

@@ -19,7 +19,7 @@ const NOW = Date.parse("2026-01-01T00:00:00Z");
 const SECONDS = String(NOW / 1000);
 
 describe("a signature", () => {
-  it("is GitHub's, by the example of their documentation", () => {
+  it("is GitHub's, as in the example of their documentation", () => {
     const body = Buffer.from("Hello, World!");
     const given = "sha256=757107ea0eb2509fc211221cce984b8a37570b6d7586c22c46f4379c8b043e17";
     expect(isGenuine("github", { headers: headersOf({ "x-hub-signature-256": given }), body }, SECRET)).toBe(true);
@@ -36,11 +36,11 @@ describe("a signature", () => {
   } as const;
   const rows = Object.entries(good).map(([kind, headers]) => [kind as keyof typeof good, headers] as const);
 
-  it.each(rows)("of %s is over the bytes of the body", (kind, headers) => {
+  it.each(rows)("of %s covers the bytes of the body", (kind, headers) => {
     expect(isGenuine(kind, { headers: headersOf(headers), body: BODY }, SECRET)).toBe(true);
   });
 
-  it.each(rows)("of %s is refused over another body, with another secret, cut, or left out", (kind, headers) => {
+  it.each(rows)("of %s is refused for another body, with another secret, truncated, or missing", (kind, headers) => {
     const at = (given: Readonly<Record<string, string>>, body = BODY, secret = SECRET) =>
       isGenuine(kind, { headers: headersOf(given), body }, secret);
     const [name = ""] = Object.keys(headers).filter((key) => key.includes("signature"));
@@ -59,7 +59,7 @@ describe("a signature", () => {
     ]).toEqual(Array(9).fill(false));
   });
 
-  it("of PagerDuty may stand among others, while a secret is replaced", () => {
+  it("of PagerDuty may be one of several, while a secret is replaced", () => {
     const sent = (given: string) => ({ headers: headersOf({ "x-pagerduty-signature": given }), body: BODY });
     const mine = `v1=${hmac(SECRET, BODY)}`;
     const other = `v1=${hmac("old", BODY)}`;
@@ -110,7 +110,7 @@ describe("the time of a webhook", () => {
     expect(isRecent(KINDS.sentry, headersOf({ "sentry-hook-timestamp": said }), NOW)).toBe(true);
   });
 
-  it("is nothing where the vendor tells none", () => {
+  it("is not checked if the vendor sends none", () => {
     expect(isRecent(KINDS.github, headersOf({}), NOW)).toBe(true);
   });
 });

@@ -14,7 +14,7 @@ import { openWebhooks, type WebhookTold } from "../../../src/protocol/webhooks/s
 import { approvalPage, toldPage } from "../../../src/reports/site/approval.ts";
 import { sandboxHost } from "../../sandbox/host.ts";
 
-/** A listener in this process, with what it said. */
+/** A listener in this process, with its output. */
 
 export const SECRET = "hook-secret-0123456789";
 const CHOICES: RunChoices = { offline: false, requireSkills: false };
@@ -32,7 +32,7 @@ export interface Listening {
   readonly ended: readonly string[];
   readonly links: readonly Link[];
   readonly faults: readonly unknown[];
-  /** Resolves once `isSo` holds; looked at whenever a run ends or a link is made. */
+  /** Resolves once `isSo` returns true. Checked whenever a run ends or a link is made. */
   until(isSo: () => boolean): Promise<void>;
   drain(): void;
   /** Resolves once it has ended. */
@@ -138,7 +138,7 @@ export interface Answered {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   readonly text: string;
-  // What a test looks into.
+  // Results that a test inspects.
   readonly json: Readonly<Record<string, unknown>>;
 }
 
@@ -163,7 +163,7 @@ export function send(
 
 let deliveries = 0;
 
-/** As the generic kind signs; each a delivery of its own, unless it is named. */
+/** Signs as the generic kind does. Each call is a separate delivery, unless it is named. */
 export function signed(body: unknown, { delivery, path, at = Date.now(), secret = SECRET }: Signing = {}): Sent {
   const text = typeof body === "string" || Buffer.isBuffer(body) ? body : JSON.stringify(body);
   const timestamp = String(Math.floor(at / 1000));

@@ -1,4 +1,4 @@
-/** What vendors send, as their documentation shows it; long parts that no source here reads are left out. */
+/** Payloads of vendors, as in their documentation, without long parts that no source here reads. */
 
 interface Payload {
   readonly headers: Readonly<Record<string, string>>;

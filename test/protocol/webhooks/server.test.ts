@@ -44,7 +44,7 @@ async function listening(source: object = {}, more: object = {}) {
 const runOf = ({ json }: { readonly json: Readonly<Record<string, unknown>> }) => String(json.run);
 
 describe("an alert", () => {
-  it("is a run on disk before it is accepted, and is driven", async () => {
+  it("becomes a run on disk before it is accepted, and is driven", async () => {
     const { cwd, listener } = await listening();
     const answer = await send(listener.url, signed({ service: "api" }));
     expect(answer).toMatchObject({ status: 202, json: { run: expect.stringMatching(/^hook-[0-9a-f]{20}$/) } });
@@ -75,7 +75,7 @@ describe("an alert", () => {
     ["without a field that is mapped", {}, {}, 400],
     ["that does not fit `when`", { when: "body.state = firing" }, { service: "api", state: "ok" }, 200],
     ["that fits it", { when: "body.state = firing" }, { service: "api", state: "firing" }, 202],
-  ])("%s is answered, and starts what it may", async (_, source, body, status) => {
+  ])("%s is answered, and starts only what it may", async (_, source, body, status) => {
     const { listener } = await listening(source);
     const answer = await send(listener.url, signed(body));
     expect(answer.status).toBe(status);
@@ -83,7 +83,7 @@ describe("an alert", () => {
     if (status === 200) expect(answer.json).toMatchObject({ ignored: true, reason: expect.stringContaining("firing") });
   });
 
-  it("cannot make its text into a template, a source or a prototype", async () => {
+  it("cannot turn its text into a template, a source or a prototype", async () => {
     const { cwd, listener } = await listening();
     const body = '{"service": "{{body.secret}} ./etc/passwd", "secret": "s", "__proto__": {"polluted": 1}}';
     const run = runOf(await send(listener.url, signed(body)));
@@ -94,7 +94,7 @@ describe("an alert", () => {
   });
 });
 
-describe("what is refused starts nothing", () => {
+describe("a refused request starts nothing", () => {
   const good = () => signed({ service: "api" });
   it.each<[string, () => Parameters<typeof send>[1], number]>([
     ["no signature", () => ({ body: '{"service":"api"}' }), 401],
@@ -111,7 +111,7 @@ describe("what is refused starts nothing", () => {
     ["no body", () => signed(""), 400],
     ["no UTF-8", () => signed(Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x7d])), 400],
     ["JSON too deep", () => signed(`${"[".repeat(5000)}${"]".repeat(5000)}`), 400],
-    ["JSON that is no object", () => signed("3"), 400],
+    ["JSON that is not an object", () => signed("3"), 400],
     ["a form", () => signed("payload=%7B%7D"), 400],
     ["more than a mebibyte", () => signed({ service: "x".repeat(1024 * 1024) }), 413],
     ["another source", () => ({ ...good(), path: "/hok" }), 404],
@@ -129,7 +129,7 @@ describe("what is refused starts nothing", () => {
     expect(existsSync(join(cwd, ".skillflow"))).toBe(false);
   });
 
-  it("a body that never ends is cut off while it is read", async () => {
+  it("an endless body is cut off while it is read", async () => {
     const { listener } = await listening({}, { max_body: "10KB" });
     const { port } = new URL(listener.url);
     const socket = connect(Number(port), "127.0.0.1");
@@ -146,7 +146,7 @@ describe("what is refused starts nothing", () => {
     clearInterval(pump);
   });
 
-  it("headers too many are refused by the server", async () => {
+  it("too many headers are refused by the server", async () => {
     const { listener } = await listening();
     const answer = await send(listener.url, {
       ...good(),
@@ -158,7 +158,7 @@ describe("what is refused starts nothing", () => {
 
 describe("each vendor", () => {
   const hmac = (body: string) => createHmac("sha256", SECRET).update(body).digest("hex");
-  it("that bears a token is the same delivery for five minutes, by its body", async () => {
+  it("that uses a token is the same delivery for five minutes, by its body", async () => {
     const { listener } = await listening({ kind: "grafana" });
     const alert = { body: '{"service":"api"}', headers: { authorization: `Bearer ${SECRET}` } };
     expect((await send(listener.url, { ...alert, headers: { authorization: "Bearer no" } })).status).toBe(401);
@@ -171,7 +171,7 @@ describe("each vendor", () => {
     expect((await send(listener.url, { ...alert, body: '{"service":"api", "n":2}' })).status).toBe(202);
   });
 
-  it("that only says hello is greeted, if it is genuine", async () => {
+  it("that only sends a test event is answered, if it is genuine", async () => {
     const { listener } = await listening({ kind: "github" });
     const body = '{"zen":"Keep it logically awesome."}';
     const headers = {
@@ -183,7 +183,7 @@ describe("each vendor", () => {
     expect((await send(listener.url, { body: "{}", headers })).status).toBe(401);
   });
 
-  it("tells what happened by its header", async () => {
+  it("names the event in its header", async () => {
     const { cwd, listener } = await listening({ kind: "github", input: { service: "{{event}}" } });
     const body = "{}";
     const headers = {
@@ -196,8 +196,8 @@ describe("each vendor", () => {
   });
 });
 
-describe("alerts of one cause", () => {
-  it("are joined to one run, at once and for as long as it cools down", async () => {
+describe("alerts with one cause", () => {
+  it("are joined to one run, at once and during its cool-down", async () => {
     const { listener } = await listening({ fingerprint: "body.cause", cool_down: "1h" });
     const alert = () => signed({ service: "api", cause: "disk" });
     const [one, two] = await Promise.all([send(listener.url, alert()), send(listener.url, alert())]);
@@ -210,7 +210,7 @@ describe("alerts of one cause", () => {
     expect((await send(listener.url, signed({ service: "api" }))).status).toBe(202);
   });
 
-  it("are known if sent again after the run that they joined", async () => {
+  it("are recognized if sent again after the run that they joined", async () => {
     let release: () => void = () => undefined;
     const held = new Promise<void>((resolve) => {
       release = resolve;
@@ -235,7 +235,7 @@ describe("alerts of one cause", () => {
     for (const alert of alerts) expect((await send(listener.url, alert)).json).toEqual({ run, duplicate: true });
   });
 
-  it("start another run once the first is over, where nothing is said of a cool-down", async () => {
+  it("start another run once the first is over, without a cool-down", async () => {
     const { listener } = await listening({ fingerprint: "input.service" });
     expect((await send(listener.url, signed({ service: "api" }))).status).toBe(202);
     await listener.until(() => listener.ended.length === 1);
@@ -244,7 +244,7 @@ describe("alerts of one cause", () => {
 });
 
 describe("a flood", () => {
-  it("starts no more runs than the day allows, whatever is restarted", async () => {
+  it("starts no more runs than the day allows, also after restarts", async () => {
     const { cwd, listener } = await listening({}, { limits: { per_day: { max_runs: 3 } } });
     const flood = (url: string) => Promise.all(Array.from({ length: 12 }, () => send(url, signed({ service: "api" }))));
     const first = await flood(listener.url);
@@ -259,7 +259,7 @@ describe("a flood", () => {
     expect(new Set((await flood(again.url)).map(({ status }) => status))).toEqual(new Set([429]));
   });
 
-  it("costs no more a day than is said: no more is accepted, and what was accepted waits for the next", async () => {
+  it("costs no more per day than configured: further alerts are refused, and accepted ones wait for the next day", async () => {
     const paid: Model = {
       provider: "acme",
       reply: async () => ({
@@ -292,7 +292,7 @@ describe("a flood", () => {
     expect(again.ended[0]).not.toBe(listener.ended[0]);
   });
 
-  it("fills no queue beyond its bound", async () => {
+  it("does not fill the queue beyond its limit", async () => {
     const { listener } = await listening({}, { limits: { concurrency: 1, queue: 2, per_day: { max_runs: 1000 } } });
     const all = await Promise.all(Array.from({ length: 30 }, () => send(listener.url, signed({ service: "api" }))));
     const taken = all.filter(({ status }) => status === 202);
@@ -302,8 +302,8 @@ describe("a flood", () => {
   });
 });
 
-describe("one that is about to end", () => {
-  it("takes nothing new, says so to those who look, and lets its runs end", async () => {
+describe("a listener that is stopping", () => {
+  it("accepts nothing new, reports that to visitors, and lets its runs end", async () => {
     const { listener } = await listening();
     const run = runOf(await send(listener.url, signed({ service: "api" })));
     expect((await send(listener.url, { method: "GET", path: "/health" })).status).toBe(200);
@@ -315,8 +315,8 @@ describe("one that is about to end", () => {
   });
 });
 
-describe("what was accepted and not driven", () => {
-  it("goes on at the next start, from its record", async () => {
+describe("an accepted alert without a run", () => {
+  it("continues at the next start, from its record", async () => {
     const { cwd, listener } = await listening({}, { limits: { concurrency: 1 } });
     const all = await Promise.all([1, 2, 3, 4, 5].map(() => send(listener.url, signed({ service: "api" }))));
     await listener.stop();
@@ -342,7 +342,7 @@ describe("a file that is wrong", () => {
     return undefined;
   };
 
-  it("is told whole, each with its line", () => {
+  it("is reported completely, each error with its line", () => {
     const cwd = project({});
     writeFileSync(
       join(cwd, "listen.yml"),
@@ -365,7 +365,7 @@ describe("a file that is wrong", () => {
     ]);
   });
 
-  it("is right where only its variables are missing, and names them", () => {
+  it("is valid if only its variables are missing, and they are named", () => {
     const wrong = wrongsOf(project({ sources: { hook: SOURCE } }), {});
     expect(wrong).toMatchObject({ code: "config.missing", exitCode: 3 });
     expect(wrong?.message).toContain("HOOK");
@@ -374,7 +374,7 @@ describe("a file that is wrong", () => {
   it.each<[string, object, string]>([
     ["an unknown kind", { sources: { hook: { ...SOURCE, kind: "sentri" } } }, 'did you mean "sentry"?'],
     ["an unknown field", { sources: { hook: SOURCE }, limit: {} }, 'did you mean "limits"?'],
-  ])("suggests what was meant: %s", (_, listen, hint) => {
+  ])("suggests the similar name: %s", (_, listen, hint) => {
     const [found] = wrongsOf(project(listen))?.diagnostics ?? [];
     expect(`${found?.message} ${found?.hint}`).toContain(hint);
     expect(found).toMatchObject({ file: "listen.yml", line: expect.any(Number), column: expect.any(Number) });

@@ -22,7 +22,7 @@ import {
 } from "../../services/slack-workspace.ts";
 import { send, startListening, workspaceAt } from "./listening.ts";
 
-/** A conversation in Slack: what people write and press, what the thread shows, and what attackers try. */
+/** A conversation in Slack: what people write and click, what the thread shows, and what attackers try. */
 
 const EVIL = "pool <!channel> <@U777> @here *is* <https://evil.example|full> & done";
 const WORKFLOW = {
@@ -167,7 +167,7 @@ const inputOf = ({ cwd }: Conversation, run: string) =>
   JSON.parse(readFileSync(join(cwd, ".skillflow/runs", `${run}.jsonl`), "utf8").split("\n")[0] ?? "").input;
 
 describe("a conversation", () => {
-  it("shows one message, applies what an approver approves, and records what people say", async () => {
+  it("shows one message, applies what an approver approves, and records the decisions", async () => {
     const talk = await conversation();
     const { slack, written, listener } = talk;
     const mention = await mentioned(talk, "First step");
@@ -247,7 +247,7 @@ describe("a conversation", () => {
     expect([slack.messages.length, slack.faults, listener.faults]).toEqual([1, [], []]);
   });
 
-  it("decides an approval by its buttons: refusals are events, and members of a group may decide", async () => {
+  it("decides an approval with its buttons: refusals are events, and members of a group may decide", async () => {
     const slackSetting = { channels: { C123: { workflow: "w.yml", approvers: ["S42"] } } };
     const talk = await conversation({ workflow: ASKING, slack: slackSetting });
     const { slack, listener, cwd } = talk;
@@ -290,7 +290,7 @@ describe("a conversation", () => {
     expect([slack.faults, listener.faults]).toEqual([[], []]);
   });
 
-  it("asks the run of the thread once it has ended, and says so if it cannot", async () => {
+  it("asks the run of the thread once it has ended, and reports if it cannot", async () => {
     const asked: string[] = [];
     const talk = await conversation({
       ask: async (run, question) => {
@@ -312,7 +312,7 @@ describe("a conversation", () => {
   });
 });
 
-it("shows what is written to make its messages too long, and questions end with the day's budget", async () => {
+it("limits the length of its messages, and questions end with the day's budget", async () => {
   const long = "&<>".repeat(400);
   const reply = { type: "model:reply", usage: { costUsd: 2 } };
   const talk = await conversation({
@@ -347,7 +347,7 @@ function never(): never {
   throw new Error("it is missing");
 }
 
-describe("what Slack does", () => {
+describe("Slack's behavior", () => {
   it("sends events again, also with another attempt first, while the run is busy: each counts once", async () => {
     let release: () => void = () => undefined;
     const held = new Promise<void>((resolve) => {
@@ -358,7 +358,7 @@ describe("what Slack does", () => {
     const retry = { headers: { "x-slack-retry-num": "1", "x-slack-retry-reason": "http_timeout" } };
     const sent = (signing: object) => mentionOf("x", { id: "EvR", ts: "1795400009.000100" }, signing);
     for (const signing of [retry, {}, { at: Date.now() - 60_000 }]) await post(talk, sent(signing));
-    // The same message, for an app that also hears all messages of the channel.
+    // The event of the same message, for an app that also receives all messages of the channel.
     await post(talk, eventOf({ type: "message", text: "<@UBOT> x", ts: "1795400009.000100" }));
     await slack.until(() => slack.messages.length === 1);
     await post(talk, mentionOf("still?", { thread: "1795400009.000100" }));
@@ -369,7 +369,7 @@ describe("what Slack does", () => {
     expect([slack.messages.length, slack.faults]).toEqual([2, []]);
   });
 
-  it("limits and fails: the run does not notice, and the message comes late, once", async () => {
+  it("limits and fails: the run does not notice, and the message arrives late, once", async () => {
     const fault: Fault = (method, count, posted) => {
       if (method === "chat.getPermalink") return { status: 500, body: {} };
       if (method === "chat.postMessage" && count === 0)
@@ -389,7 +389,7 @@ describe("what Slack does", () => {
     expect([slack.messages.length, slack.faults, listener.faults]).toEqual([1, [], []]);
   });
 
-  it("verifies the address, and sends much that is not for us", async () => {
+  it("verifies the address, and sends many events that are not for the app", async () => {
     const talk = await conversation();
     const verify = JSON.stringify({ type: "url_verification", token: "old", challenge: "abc" });
     const answer = await send(talk.listener.url, signedBySlack("/slack/events", verify));
