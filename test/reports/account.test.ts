@@ -31,14 +31,14 @@ function numbered(bodies: readonly EventBody[]): RunEvent[] {
   });
 }
 
-describe("what a run found", () => {
+describe("the finding of a run", () => {
   const nodes = {
     gather: { summary: "Errors at 14:38.", cause: { summary: "a leak" }, severity: "low" },
     challenge: { cause: "no release", file: "src/pool.ts", line: 42, confidence: "high" },
     page: { headline: "Checkout fails", severity: "SEV1", first_step: "roll back" },
   };
 
-  it("is what the workflow's report names, with what stands beside the cause", () => {
+  it("consists of the fields that the workflow's report names, and of values next to the cause", () => {
     const report = {
       headline: "page.headline",
       severity: "page.severity",
@@ -53,10 +53,10 @@ describe("what a run found", () => {
       cause: { text: "no release", file: "src/pool.ts", line: "42", confidence: "high" },
       first_step: "roll back",
     });
-    expect(finding, "what resolves to nothing is left out").not.toHaveProperty("impact");
+    expect(finding, "an unresolved path is left out").not.toHaveProperty("impact");
   });
 
-  it("is told by the last nodes that gave data where the workflow names nothing", () => {
+  it("comes from the last nodes that returned data if the workflow names no fields", () => {
     const { finding } = accountOf(runOf(nodes));
     expect(finding).toMatchObject({
       headline: "Checkout fails",
@@ -66,7 +66,7 @@ describe("what a run found", () => {
     });
   });
 
-  it("is marked where its sentence is a claim that evidence does not show, although another claim is shown", () => {
+  it("is marked if its sentence is a claim without evidence, even if another claim is shown", () => {
     const report = { headline: "find.headline", cause: "find.cause" };
     const data = { headline: "Checkout fails", cause: "The disk is full." };
     const claim = (text: string, supported: boolean) => ({ claim: { claim: text }, supported, cites: [] });
@@ -106,14 +106,14 @@ describe("what a run found", () => {
     }
   });
 
-  it("is nothing where its nodes gave nothing, and the run's reason is the headline", () => {
+  it("is empty if its nodes returned nothing, and the run's reason is the headline", () => {
     const { finding, headline } = accountOf(runOf({ gather: {} }));
     expect([finding.headline, headline]).toEqual([undefined, "Incident triage: done"]);
   });
 });
 
-describe("how a run stands", () => {
-  it("is degraded where an edge took a failure, in every report", () => {
+describe("the state of a run", () => {
+  it("is degraded if an edge handled a failure, in every report", () => {
     const report = triageRun();
     expect(accountOf(report)).toMatchObject({
       state: "degraded",
@@ -126,7 +126,7 @@ describe("how a run stands", () => {
     expect(xml).not.toContain("<failure");
   });
 
-  it("tells the first failure, and what to do by its kind", () => {
+  it("includes the first failure, and the next command for its kind", () => {
     const { failure } = accountOf(triageRun({ fails: true }));
     expect(failure).toMatchObject({
       node: "page",
@@ -136,7 +136,7 @@ describe("how a run stands", () => {
     expect(failure?.next.map(({ command }) => command)).toContain("runs show 2026-11-20-checkout-7f3a page");
   });
 
-  it("says of a limit which flag raises it", () => {
+  it("names the flag that raises the limit that stopped it", () => {
     const { record: ran, events } = triageRun({ fails: true });
     const stopped = events.map((event): RunEvent => {
       if (event.type !== "workflow:end") return event;
@@ -150,7 +150,7 @@ describe("how a run stands", () => {
     ]);
   });
 
-  it("does not say of a node that had its skills that it lost them, although a later resume lacks them", () => {
+  it("does not report lost skills for a node that had them, although a later resume lacks them", () => {
     const [skill] = triageRun().record.skills;
     const workflow = { ...record.workflow, nodes: { a: { name: "A", skills: [skill?.id ?? ""] }, b: { name: "B" } } };
     const { events } = runOf({ a: { done: true }, b: {} });
@@ -168,7 +168,7 @@ describe("how a run stands", () => {
     expect(accountOf(report).deeds.undone).toEqual([]);
   });
 
-  it("says why what was wanted was not done, in plain words, and leaves out what was not wanted", () => {
+  it("explains in plain words why wanted writes were not done, and leaves out unwanted ones", () => {
     const { deeds } = accountOf(triageRun());
     expect(deeds.undone.map(({ text, why }) => `${text}: ${why}`)).toEqual([
       "Page the on-call engineer: failed: no tool to page with: slack is not available ",
@@ -177,7 +177,7 @@ describe("how a run stands", () => {
 });
 
 describe("the time and the cost of a run", () => {
-  it("put calls that are under way at once into different lanes", () => {
+  it("place calls that run concurrently in different lanes", () => {
     const at = (seconds: number) => new Date(Date.parse(record.at) + seconds * 1000).toISOString();
     const call = (id: string, ref: string) => ({ node: "gather", tool: "logs", id, ref });
     const bodies: [number, EventBody][] = [
@@ -202,7 +202,7 @@ describe("the time and the cost of a run", () => {
     expect(row?.lanes).toBe(2);
   });
 
-  it("stand still while nobody drives the run", () => {
+  it("do not count while no process drives the run", () => {
     const { events } = triageRun();
     const later = events.map((event, index): RunEvent => {
       if (index < 20) return event;
@@ -242,7 +242,7 @@ describe("a model's Markdown", () => {
     ["HTML as text", "<img src=x onerror=alert(1)>", "<p>&#60;img src=x onerror=alert(1)&#62;</p>"],
     ["a link as text", "[a](javascript:alert(1))", "<p>[a](javascript:alert(1))</p>"],
     ["an open fence to the end", "```\nx", "<pre><code>x</code></pre>"],
-  ])("shows %s", (_what, text, expected) => {
+  ])("renders %s", (_what, text, expected) => {
     expect(shown(text)).toBe(`<div class="prose" dir="auto">${expected}</div>`);
   });
 
@@ -250,7 +250,7 @@ describe("a model's Markdown", () => {
     expect(valueHtml(text, { cites: () => false, prose: true }).markup).toMatch(/^<div (?:class="prose" )?dir="auto">/);
   });
 
-  it("shows a table", () => {
+  it("renders a table", () => {
     expect(shown("| a | b |\n|---|---|\n| 1 | 2 |")).toContain('<td data-label="b"><div dir="auto">2</div></td>');
   });
 
@@ -260,13 +260,13 @@ describe("a model's Markdown", () => {
     "| ".repeat(5_000),
     `# ${" ".repeat(50_000)}x`,
     "- ".repeat(20_000),
-  ])("takes time in proportion to a text that means harm (%#)", (text) => {
+  ])("takes linear time for hostile text (%#)", (text) => {
     expect(shown(text).length).toBeLessThan(10 * text.length + 1000);
   });
 });
 
 describe("a post-mortem", () => {
-  it("tells what the record knows, and says what it does not", () => {
+  it("states what the record contains, and what it lacks", () => {
     const moments = [
       { at: "2026-11-20T15:38:05+01:00", what: "first error" },
       { at: "2026-11-20T14:37:26Z", what: "v1.14.0 is ready" },
@@ -295,7 +295,7 @@ describe("a post-mortem", () => {
     expect(text).toContain("- Not known: no traffic data");
   });
 
-  it("lists what is left to do, and what did not go well", () => {
+  it("lists remaining tasks, and what did not go well", () => {
     const text = postmortemMarkdown(triageRun());
     expect(text).toMatch(/- \[ \] Decide: Page the on-call engineer — failed/);
     expect(text).toMatch(/- `page` was degraded: /);

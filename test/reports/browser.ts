@@ -7,7 +7,7 @@ import { promisify } from "node:util";
 
 const execute = promisify(execFile);
 
-/** A Chromium of this machine; undefined where there is none. */
+/** A Chromium of this machine. Undefined if there is none. */
 export const CHROMIUM = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"].find((path) =>
   existsSync(path),
 );
@@ -16,11 +16,14 @@ interface Looking {
   /** `#r7` */
   readonly at?: string;
   readonly width?: number;
-  /** Runs in the page and tells what it found. */
+  /** Runs in the page and returns its result. */
   readonly script: string;
 }
 
-/** What a script says in a page that a browser has opened. Of the page's policy alone what forbids that script is taken out. */
+/**
+ * Opens a page in a browser, runs a script and returns its result. Removes only the part of the page's policy that
+ * blocks that script.
+ */
 export async function lookAt(page: string, { at = "", width = 1200, script }: Looking): Promise<unknown> {
   const folder = mkdtempSync(join(tmpdir(), "skillflow-page-"));
   const file = join(folder, "page.html");
@@ -39,14 +42,14 @@ export async function lookAt(page: string, { at = "", width = 1200, script }: Lo
       timeout: 60_000,
     });
     const told = /<pre id="told">([^<]*)<\/pre>/.exec(stdout)?.[1];
-    if (told === undefined) throw new Error("the page told nothing");
+    if (told === undefined) throw new Error("the page returned nothing");
     return JSON.parse(decodeURIComponent(told));
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
 }
 
-/** The source of axe, which looks for what keeps people out of a page. */
+/** The source of axe, which checks accessibility. */
 export function axeSource(): string {
   return createRequire(import.meta.url)("axe-core").source;
 }

@@ -17,7 +17,7 @@ const [record, ...events] = readFileSync(join(import.meta.dirname, "../../workfl
   .map((line) => JSON.parse(line) as unknown) as [RunRecord, ...RunEvent[]];
 const recorded = reportOf(record, events);
 
-/** The recorded triage, with other results of one call. */
+/** The recorded triage, with other results for one call. */
 function withOutput(ref: string, output: Json) {
   const call = events.find((event) => event.type === "tool:call" && event.ref === ref);
   const id = call?.type === "tool:call" ? call.id : "";
@@ -28,7 +28,7 @@ function withOutput(ref: string, output: Json) {
 }
 
 describe("the timeline of an incident", () => {
-  it("has the change at fault, the quoted records and the alert, in order and each once", () => {
+  it("has the faulty change, the quoted records and the alert, in order and each once", () => {
     const moments = momentsOf(accountOf(recorded)).map(({ kind, at, what }) => `${kind} ${at} ${what}`);
     expect(moments).toEqual([
       "change 2026-11-18 10:26:35 UTC Change: 04fa1ae1e6d7: Skip the order write when the payment is declined",
@@ -79,7 +79,7 @@ describe("the plots of a report", () => {
     expect(page).toContain("<strong>2026-11-20T14:37:56.710Z</strong>");
   });
 
-  it("separate the series of several instances, and read lists of points", () => {
+  it("separate the series of several instances, and parse lists of points", () => {
     const row = ["2026-11-20T14:37:56.710Z", "a", 10, 11, 9, 0];
     const rows = [0, 1, 2].flatMap((n) => [
       [`2026-11-20T14:3${n}:00Z`, "a", n, 0, 0, 0],
@@ -97,7 +97,7 @@ describe("the plots of a report", () => {
     expect(seriesOf(accountOf(listed))).toMatchObject([{ name: '{"pod":"x"}', points: { length: 4 } }]);
   });
 
-  it("stay inert, small and quick with hostile results", () => {
+  it("remain inert, small and quick with hostile results", () => {
     const columns = ["time", ...HOSTILE.slice(0, 10)];
     const rows = Array.from({ length: 400 }, (_, n): Json => {
       return [new Date(Date.UTC(2026, 10, 20) + n * 1000).toISOString(), ...HOSTILE.slice(0, 10).map(() => n)];
@@ -113,7 +113,7 @@ describe("the plots of a report", () => {
   });
 });
 
-/** The same report, in which the second claim quotes another text of `r4`. */
+/** The recorded report, in which the second claim quotes another text of `r4`. */
 function requoted(report: ReturnType<typeof reportOf>, quote: string) {
   const changed = report.events.map((event) => {
     if (event.type !== "evidence:checked") return event;

@@ -10,7 +10,7 @@ import { junitXml } from "../../src/reports/junit.ts";
 import { sarifOfRun } from "../../src/reports/sarif.ts";
 import { HOSTILE, triageRun } from "./triage-run.ts";
 
-/** What others make of a run's reports: their own readers and schemas take them. */
+/** The reports of a run are accepted by other programs' readers and schemas. */
 
 const RUNS = [
   ["that succeeded", triageRun()],
@@ -37,7 +37,7 @@ function sarifValidator(): ValidateFunction {
 }
 
 describe.each(RUNS)("a run %s", (_, run) => {
-  test("is HTML by the standard", async () => {
+  test("has an HTML report that follows the standard", async () => {
     const validator = new HtmlValidate({ extends: ["html-validate:standard"] });
     const { results } = await validator.validateString(reportHtml(run));
     expect(results.flatMap(({ messages }) => messages.map(({ ruleId, message }) => `${ruleId}: ${message}`))).toEqual(
@@ -45,13 +45,13 @@ describe.each(RUNS)("a run %s", (_, run) => {
     );
   });
 
-  test("is SARIF by its published schema", () => {
+  test("has a SARIF report that fits the published schema", () => {
     const validate = sarifValidator();
     validate(JSON.parse(sarifOfRun(run)));
     expect(validate.errors ?? []).toEqual([]);
   });
 
-  test("is JUnit to a reader of it", async () => {
+  test("has a JUnit report that a reader accepts", async () => {
     const read = await readJUnit(junitXml(run));
     const suites = read !== null && read !== undefined && "testsuite" in read ? (read.testsuite ?? []) : [];
     const [suite] = suites;

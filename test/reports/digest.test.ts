@@ -24,7 +24,7 @@ interface Parts {
   readonly plan?: readonly { readonly id: string; readonly key: string; readonly summary: string }[];
 }
 
-/** A run that went over a board of these, as its record tells it. */
+/** The report of a run over a board with these items. */
 function reportOf(
   items: readonly Item[],
   { verdict = "changed", status = "succeeded", left = 0, ...parts }: Parts = {},
@@ -89,7 +89,7 @@ const slackOf = (report: Report) =>
   };
 
 describe("a digest", () => {
-  test("counts what was judged now by its class, the urgent first, and says what was not", () => {
+  test("counts new judgements by class, urgent ones first, and states what was not judged", () => {
     const report = reportOf(
       [
         judged("a", "noise"),
@@ -117,13 +117,13 @@ describe("a digest", () => {
     ["the verdict is nothing_new", reportOf([judged("a", "noise")], { verdict: "nothing_new" })],
     ["the verdict is inconclusive", reportOf([judged("a", "watch")], { verdict: "inconclusive" })],
     ["the run ended as failed", reportOf([judged("a", "watch")], { status: "failed" })],
-  ])("is not to be sent where %s", (why, report) => {
+  ])("is not sent if %s", (why, report) => {
     expect(jsonOf(report)).toMatchObject({ send: false, why });
     expect(slackOf(report)).toMatchObject({ send: false, why });
     for (const name of ["digest.md", "digest.html"]) expect(digestFor(report, name)).toContain("Not to be sent");
   });
 
-  test("shows an item's evidence that holds, and what is planned for it", () => {
+  test("shows an item's valid evidence, and the operation that is planned for it", () => {
     const claims = [
       { claim: "It is thrown there.", evidence: [{ ref: "r4", quote: "at pay" }], supported: true },
       { claim: "It rained.", evidence: [{ ref: "r4", quote: "rain" }], supported: false },
@@ -161,7 +161,7 @@ describe("a digest", () => {
     }
   });
 
-  test("stays within what Slack takes, however many items and however long their texts", () => {
+  test("stays within Slack's limits, for any number of items and any length of text", () => {
     const long = "<&>".repeat(400_000);
     const many = Array.from({ length: 10_000 }, (_, n) => judged(`k${n}`, "actionable", { title: long }));
     const report = reportOf(many);
@@ -174,7 +174,7 @@ describe("a digest", () => {
     expect(digestFor(report, "digest.json").length).toBeLessThan(200_000);
   });
 
-  test("says so where a run went over no list", () => {
+  test("reports that a run went over no list", () => {
     const report = reportOf([]);
     const plain = { ...report, record: { ...report.record, workflow: { ...report.record.workflow, nodes: {} } } };
     expect(jsonOf(plain)).toMatchObject({ send: false, why: "no node of the run mapped over a list", items: [] });

@@ -13,7 +13,7 @@ import {
 } from "../harness/harness.ts";
 import { reportOf } from "./triage-run.ts";
 
-/** The advice for a node that failed, which goes by the recorded cause and never by the words of an error. */
+/** The advice for a node that failed, which depends on the recorded cause and never on the words of an error. */
 
 type Nodes = Parameters<typeof workflowOf>[0];
 type Edges = Parameters<typeof workflowOf>[1];

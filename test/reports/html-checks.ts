@@ -1,6 +1,6 @@
 import { expect } from "vitest";
 
-/** Nothing in it loads, runs or leads elsewhere. */
+/** Checks that the page loads nothing, runs nothing and links nowhere else. */
 export function expectInert(page: string): void {
   const body = page.replace(/<style>[\s\S]*?<\/style>/, "");
   const known =
@@ -18,7 +18,7 @@ export function expectInert(page: string): void {
 
 const VOID = new Set(["meta", "!doctype", "path", "polyline"]);
 
-/** Its elements open and close in pairs. */
+/** Checks that elements open and close in pairs. */
 export function expectBalanced(page: string): void {
   const open: string[] = [];
   const faults: string[] = [];

@@ -26,7 +26,7 @@ describe("a workflow's graph", () => {
     expect(lines).toContain('  n2 -->|"no cause survives"| n7');
   });
 
-  it("is a Graphviz document of the same", () => {
+  it("is a Graphviz document of the same graph", () => {
     const dot = workflowDot(record.workflow);
     expect(dot).toContain('n2 [label="Challenge the cause" class="plain"');
     expect(dot).toContain('n2 -> n7 [label=" no cause survives " class="open"]');
@@ -51,7 +51,7 @@ describe("a workflow's graph", () => {
     expect(workflowDot(workflow)).toMatch(/label="judge".* style="rounded,filled/);
   });
 
-  it("says how often an edge may be followed", () => {
+  it("shows how often an edge may be followed", () => {
     expect(workflowMermaid(record.workflow)).toContain(
       "the evidence does not separate the hypotheses #40;at most 2×#41;",
     );
@@ -72,13 +72,13 @@ describe("a workflow's graph with its taint", () => {
     findings: [],
   });
 
-  it("is the same as without where there is none", () => {
+  it("is the same as without if there is none", () => {
     const none = taintOf(["a", {}], ["b", {}], ["c", {}]);
     expect(workflowMermaid(workflow, { taint: none })).toBe(workflowMermaid(workflow));
     expect(workflowDot(workflow, { taint: none })).toBe(workflowDot(workflow));
   });
 
-  it("says in words what its colours tell, and tells them apart by a legend of what is drawn", () => {
+  it("names what its colours mean, with a legend of the colours that are used", () => {
     const taint = taintOf(
       ["a", { tainted: true, found: ["taint.free_text_route"] }],
       ["b", { tainted: true, private: true, found: ["taint.write_held", "taint.private_to_public"] }],
@@ -101,7 +101,7 @@ describe("a workflow's graph with its taint", () => {
     for (const line of dot.split("\n").filter((each) => /^ {2}n\d/.test(each))) expect(line).toMatch(DOT);
   });
 
-  it("has in its legend what is drawn alone", () => {
+  it("has in its legend only what is drawn", () => {
     const drawn = workflowMermaid(workflow, { taint: taintOf(["a", { tainted: true }]) });
     expect(drawn.split("\n").filter((line) => /^ {2}l\d/.test(line))).toEqual([
       '  l0["tainted#58; untrusted text reaches it"]:::tainted',
@@ -122,7 +122,7 @@ describe("a run's graph", () => {
     expect(lines).toContain("  linkStyle 0,1,2,3,5,6,8 stroke-width:3px");
   });
 
-  it("tells edges between the same nodes apart by their conditions", () => {
+  it("distinguishes edges between the same nodes by their conditions", () => {
     const workflow = graphOf(["a", "b"], ["when it rains", "when it shines"]);
     const trace = { ...result.trace, steps: [], edges: [{ from: "a", to: "b", reason: "when it shines" }] };
     const lines = runDot({ workflow }, { ...result, trace })
@@ -154,7 +154,7 @@ describe("every graph", () => {
     );
   });
 
-  it("leaves out edges that lead nowhere", () => {
+  it("leaves out edges to missing nodes", () => {
     const workflow = { ...graphOf(["a"], []), edges: [{ from: "a", to: "gone" }] };
     expect(workflowMermaid(workflow)).not.toContain("-->");
   });

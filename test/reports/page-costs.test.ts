@@ -4,14 +4,14 @@ import { html } from "../../src/reports/html/markup/markup.ts";
 import { proseHtml } from "../../src/reports/html/markup/prose.ts";
 import { valueHtml } from "../../src/reports/html/markup/value.ts";
 
-/** What a stranger's text may cost a page: each of these took minutes, or more text than there is room for. */
+/** The cost of untrusted text in a page. Each of these once took minutes, or produced too much text. */
 
 const plain = (text: string) => html`${text}`;
 
 describe("quotes of claims", () => {
   const marked = (text: string, ...quotes: string[]) => markQuotes(text, new Set(quotes), plain).markup;
 
-  it("are marked wherever they stand, whatever the white space, and as one where they overlap", () => {
+  it("are marked everywhere, with any white space, and as one if they overlap", () => {
     expect(marked("x  foo \n bar, foobar & foo bar", " foo bar ")).toBe(
       "x  <mark>foo \n bar</mark>, foobar &#38; <mark>foo bar</mark>",
     );
@@ -21,7 +21,7 @@ describe("quotes of claims", () => {
     expect(marked("nothing of it", "elsewhere")).toBe("nothing of it");
   });
 
-  it("that nearly fit everywhere are looked for in no more time than others", () => {
+  it("that almost match everywhere are searched in no more time than others", () => {
     const quotes = Array.from({ length: 20 }, (_, index) => `${"a ".repeat(240)}b${index}`);
     expect(marked("a ".repeat(500_000), ...quotes)).not.toContain("<mark>");
     const known = new Set(quotes);
@@ -31,13 +31,13 @@ describe("quotes of claims", () => {
 });
 
 describe("a text of a model", () => {
-  it("is laid out in a time that grows with it alone, whichever marks end its lines", () => {
+  it("is laid out in linear time, whatever marks end its lines", () => {
     const page = proseHtml(`- ${" ".repeat(400_000)}one\u2028two`, plain).markup;
     expect(page).toContain("two");
     expect(page.length).toBeLessThan(1000);
   });
 
-  it("says the name of a long column once, and at its cells how it begins", () => {
+  it("shows the name of a long column once, and only its start at the cells", () => {
     const name = "N".repeat(9000);
     const prose = proseHtml(`|${name}|\n|-|\n${"|x|\n".repeat(100)}`, plain).markup;
     const table = valueHtml([{ [name]: 1 }, ...Array(100).fill({})], { cites: () => false }).markup;

@@ -26,7 +26,7 @@ describe.skipIf(CHROMIUM === undefined)(`the report in a browser${why}`, () => {
       ["unfinished", reportOf(record, events.slice(0, 49)), 1200],
       ["succeeded, and the screen small", recorded, 500],
     ] as const),
-  )("keeps nobody out and is no wider than the screen where the run is %s", async (_what, report, width) => {
+  )("is accessible and no wider than the screen if the run is %s", async (_what, report, width) => {
     const page = await renderReport("html", report);
     const script = `${axeSource()}; const fits = document.documentElement.scrollWidth <= innerWidth;
       for (const fold of document.querySelectorAll("details")) { fold.removeAttribute("name"); fold.open = true; }
@@ -44,7 +44,7 @@ describe.skipIf(CHROMIUM === undefined)(`the report in a browser${why}`, () => {
     expect(await lookAt(page, { at: `#${ref}`, script })).toEqual({ folds: [true, true], seen: true, marked: true });
   });
 
-  it("is there with all visits of a long run", async () => {
+  it("works with all visits of a long run", async () => {
     const visits = LONG ? 3333 : 333;
     const script = 'return document.querySelectorAll("details.visit").length;';
     expect(await lookAt(reportHtml(longRun(visits)), { script })).toBe(visits);

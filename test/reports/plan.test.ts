@@ -35,7 +35,7 @@ function operationOf(planned: Planned, index: number): Operation {
   };
 }
 
-/** The triage run, which planned these in its first visit; `after` came once it had ended. */
+/** The triage run, which planned these operations in its first visit. `after` has the events after its end. */
 function planning(planned: readonly Planned[], after: readonly EventBody[] = []): Report {
   const { record, events } = triageRun();
   const at = events.findIndex(({ type }) => type === "node:exit");
@@ -79,7 +79,7 @@ const pageOf = (report: Report) => planPage(viewReport(report));
 describe("a plan in Markdown", () => {
   const text = markdownOf(planning(TWO));
 
-  it("shows for each operation what would be written, where, who can read it, what had been read, and its digest", () => {
+  it("shows for each operation the text, the target, its readers, the earlier reads, and its digest", () => {
     expect(text).toContain("### op-1: tracker `create_issue`: “SEV1”");
     expect(text).toContain("**public**");
     expect(text).toContain("the run's input, `r1` `logs_search` in gather");
@@ -88,24 +88,24 @@ describe("a plan in Markdown", () => {
     expect(text).toContain(`--plan-digest ${viewReport(planning(TWO)).digest}`);
   });
 
-  it("warns of an input that lost a secret", () => {
+  it("warns about an input that lost a secret", () => {
     const [, first = "", second = ""] = text.split(/^### /m);
     expect(first).not.toContain("A secret in this input was redacted");
     expect(second).toContain("⚠️ A secret in this input was redacted");
   });
 
-  it("shows inputs in blocks that no run of backticks ends, and in which no command begins", () => {
+  it("shows inputs in blocks that no run of backticks ends, and in which no command starts", () => {
     expect(text).toContain(`\`\`\`\`\`text\n${ISSUE.body.replace("::set-output", ": :set-output")}\n\`\`\`\`\``);
     expect(text).toContain('```json\n{\n  "title": "SEV1"\n}\n```');
   });
 
-  it("names what hides or reorders text in its place", () => {
+  it("names characters that hide or reorder text, at their place", () => {
     const hidden = markdownOf(planning([{ input: { body: "a\u202eb\u200bc\nd\u0007", title: "x\u202ey" } }]));
     expect(hidden).toContain("a⟨U+202E⟩b⟨U+200B⟩c\nd⟨U+0007⟩");
     expect(hidden).toContain('"title": "x\\u202ey"');
   });
 
-  it("lists much that was read once, and names the operation where it is listed", () => {
+  it("lists a long list of reads once, and names the operation where it is listed", () => {
     const told = markdownOf(
       planning([
         { input: { n: 1 }, sources: sources(5) },
@@ -116,7 +116,7 @@ describe("a plan in Markdown", () => {
     expect(told).toContain("same as before `op-1`");
   });
 
-  it("is inert outside of its blocks, whatever an input says", () => {
+  it("is inert outside of its blocks, whatever an input contains", () => {
     fc.assert(
       fc.property(
         hostileText.map((words) => `x${words}`),
@@ -133,7 +133,7 @@ describe("a plan in Markdown", () => {
     );
   });
 
-  it("says who applied what, when, and what is in doubt; the link stays inert", () => {
+  it("shows who applied what and when, and what is in doubt, and the link is inert", () => {
     const applied = markdownOf(planning(TWO, APPLIED));
     expect(applied).toContain("2 planned writes, 1 applied, 1 in doubt");
     expect(applied).toMatch(
@@ -147,14 +147,14 @@ describe("a plan in Markdown", () => {
     ["a huge input", [{ input: { body: `\n${"x".repeat(200_000)}` } }], /\d{3},\d{3} more characters of this input/],
     ["a huge run of backticks", [{ input: { body: `\n${"`".repeat(60_000)}` } }], /1 operation without room here/],
     ["many names", [{ input: { title: "x" }, sources: sources(5000) }], /and 4,980 more/],
-  ])("stays below 65,536 characters with %s, and says what is beyond", (_, planned, told) => {
+  ])("stays below 65,536 characters with %s, and states what is left out", (_, planned, told) => {
     const long = markdownOf(planning(planned));
     expect(long.length).toBeLessThan(65_536);
     expect(long).toMatch(told);
     for (const [, digest = ""] of long.matchAll(/[Dd]igest(?::\*\*)? `(\w+)`/g)) expect(digest).toHaveLength(64);
   });
 
-  it("stays below it whatever the sizes of inputs are", () => {
+  it("stays below it for all sizes of inputs", () => {
     const sizes = fc.array(fc.integer({ min: 0, max: 80_000 }), { maxLength: 12 });
     fc.assert(
       fc.property(sizes, fc.constantFrom("x", "`", "\u202e", "😀"), (lengths, mark) => {
@@ -168,7 +168,7 @@ describe("a plan in Markdown", () => {
     );
   });
 
-  it("tells every operation's digest that it has room for in full", () => {
+  it("contains the full digest of every operation that fits", () => {
     const long = markdownOf(planning(many(200)));
     expect(long.match(/`[0-9a-f]{64}`/g)?.length).toBeGreaterThan(100);
   });
@@ -177,7 +177,7 @@ describe("a plan in Markdown", () => {
 describe("a plan as a page", () => {
   const page = pageOf(planning(TWO, APPLIED));
 
-  it("shows each operation whole: its input, who had written what was read, its digest and what came of it", () => {
+  it("shows each operation in full: its input, the authors of what was read, its digest and its result", () => {
     expect(page).toContain('<article class="operation" id="op-1">');
     expect(page).toContain(`<code>${DIGEST}</code>`);
     expect(page).toContain("kim@laptop, 2026-11-20 15:00:00 UTC");
@@ -187,11 +187,11 @@ describe("a plan as a page", () => {
     expect(page).toContain("A secret in this input was redacted");
   });
 
-  it("cuts no input, however long", () => {
+  it("cuts no input, of any length", () => {
     expect(pageOf(planning([{ input: { body: `\n${"x".repeat(200_000)}` } }]))).toContain("x".repeat(200_000));
   });
 
-  it("is inert and sound, whatever an input says", () => {
+  it("is inert and valid, whatever an input contains", () => {
     for (const words of [HOSTILE.join(" "), ...HOSTILE]) {
       const input = { title: words, body: `${words}\n${words}`, [words]: words };
       const told = pageOf(planning([{ input, sources: [{ ref: "r1", tool: words, node: words }] }]));
@@ -204,7 +204,7 @@ describe("a plan as a page", () => {
 describe("a run's reports", () => {
   const report = planning(TWO, APPLIED.slice(0, 2));
 
-  it("show the plan, with what was read linked to its call, and calls that were planned", () => {
+  it("show the plan, with reads linked to their calls, and calls that were planned", () => {
     const page = reportHtml(report);
     expect(page).toContain('<a href="#plan">Planned writes: 1 planned, 1 applied</a>');
     expect(page).toContain('<a class="cite" href="#r1">r1</a> logs_search in gather');
@@ -216,20 +216,20 @@ describe("a run's reports", () => {
     expect(summary).toContain("Review and apply what it planned: `skillflow apply");
   });
 
-  it("take no tool's own word for a plan", () => {
+  it("accept no tool's own claim that it planned", () => {
     const page = reportHtml(triageRun());
     expect(page).not.toContain("Planned writes");
     expect(page).not.toContain('<span class="badge active">planned');
   });
 
-  it("stay what they are in JUnit and SARIF", () => {
+  it("are unchanged in JUnit and SARIF", () => {
     expect(junitXml(report)).toContain('failures="0"');
     expect(JSON.parse(sarifOfRun(report))).toMatchObject({ version: "2.1.0" });
   });
 });
 
-describe("a text that is revealed", () => {
-  it("holds nothing that a terminal obeys or that hides, and keeps all that is seen", () => {
+describe("a revealed text", () => {
+  it("contains nothing that a terminal obeys or that hides, and keeps everything visible", () => {
     fc.assert(
       fc.property(hostileText, (text) => {
         const shown = revealText(text);
@@ -238,13 +238,13 @@ describe("a text that is revealed", () => {
       }),
     );
     expect(revealText("a\r\nb\rc")).toBe("a\nb⟨U+000D⟩c");
-    // The emoji stay as they are.
+    // Emoji remain unchanged.
     const blank = "\u3164\ufe00 a\u200d\ufe0f \u{e0101}";
     const marked = "⟨U+3164⟩⟨U+FE00⟩ a⟨U+200D⟩⟨U+FE0F⟩ ⟨U+E0101⟩";
     expect(revealText(`👩🏽\u200d💻 ❤\ufe0f${blank}`)).toBe(`👩🏽\u200d💻 ❤\ufe0f${marked}`);
   });
 
-  it("is the diff of a patch, which could otherwise show another order than it has", () => {
+  it("is used for the diff of a patch, which could otherwise show another order than it has", () => {
     const patch = {
       kind: "patch" as const,
       base: "0".repeat(40),

@@ -20,7 +20,7 @@ const hostile = triageRun({ text: ATTACK });
 const failed = triageRun({ fails: true });
 
 describe("the visits of a run", () => {
-  it("are told in order, with their iterations, calls, retries and routes", () => {
+  it("are listed in order, with their iterations, calls, retries and routes", () => {
     const { visits, remarks } = visitsOf(nice);
     expect(visits.map(({ node, iteration }) => `${node} ${iteration}`)).toEqual([
       "gather 1",
@@ -41,7 +41,7 @@ describe("the visits of a run", () => {
     expect(remarks).toEqual([{ kind: "warning", text: expect.stringContaining("slack is not available") }]);
   });
 
-  it("stay one visit when a run is resumed inside it", () => {
+  it("remain one visit when a run is resumed inside it", () => {
     const { record, events } = nice;
     const entered = events.findIndex((event) => event.type === "node:enter") + 1;
     const envelope = { time: "2026-11-20T15:00:00.000Z", epoch: 0, key: "k" };
@@ -71,7 +71,7 @@ describe("the visits of a run", () => {
 describe("the HTML report", () => {
   const page = reportHtml(nice);
 
-  it("shows the finding, what was done and what not, the way, every visit and call, the cost and what is for auditors", () => {
+  it("shows the finding, what was done and what not, the path, every visit and call, the cost and the audit data", () => {
     const ids = ["finding", "way", "visits", "cost", "audit"];
     const places = ids.map((id) => page.indexOf(`<section id="${id}"`));
     expect(places.every((place) => place > 0)).toBe(true);
@@ -83,7 +83,7 @@ describe("the HTML report", () => {
     for (const ref of ["r1", "r2", "r3", "r4", "r5", "r6", "r7", "r8"]) expect(page).toContain(`id="${ref}"`);
   });
 
-  it("opens the visits that failed or are degraded, and folds those that went well", () => {
+  it("opens the visits that failed or are degraded, and folds successful ones", () => {
     const visits = [...page.matchAll(/<details class="visit (\w+)"( open)?>/g)].map(([, status, open]) => [
       status,
       open !== undefined,
@@ -95,12 +95,12 @@ describe("the HTML report", () => {
     );
   });
 
-  it("says of a run that went on with less that it is degraded", () => {
+  it("reports a degraded run as degraded", () => {
     expect(page).toContain('<span class="badge degraded">');
     expect(page).toContain("succeeded, 1 node failed during the run");
   });
 
-  it("tells first why a run failed, and keeps what was found before", () => {
+  it("shows first why a run failed, and keeps the finding before that", () => {
     const text = reportHtml(failed);
     const head = text.slice(0, text.indexOf("<main>"));
     expect(head).toContain('<h1 dir="auto">Page the on-call engineer: no tool to page with');
@@ -109,7 +109,7 @@ describe("the HTML report", () => {
     expect(text).toContain("payments.js returns early on a declined card");
   });
 
-  it("marks what claims quote at the calls that they cite, and strikes out what no result shows", () => {
+  it("marks the quotes of claims at the cited calls, and strikes out what no result shows", () => {
     const { record, events } = nice;
     const exit = events.findIndex((event) => event.type === "node:exit");
     const cite = (ref: string, quote: string) => ({ ref, quote });
@@ -148,7 +148,7 @@ describe("the HTML report", () => {
     for (const target of targets) expect(page).toContain(`<div class="exchange" id="${target}">`);
   });
 
-  it("loads nothing, runs nothing and links only to itself, whatever a run's texts say", () => {
+  it("loads nothing, runs nothing and links only to itself, whatever a run's texts contain", () => {
     for (const text of [page, reportHtml(hostile), reportHtml(triageRun({ text: HUGE }))]) expectInert(text);
     fc.assert(
       fc.property(hostileText, (text) => expectInert(reportHtml(triageRun({ text })))),
@@ -162,7 +162,7 @@ describe("the HTML report", () => {
     expect(policy).not.toMatch(/script|img|connect|https?:|\*/);
   });
 
-  it("opens and closes its elements in pairs, whatever a run's texts say", () => {
+  it("opens and closes its elements in pairs, whatever a run's texts contain", () => {
     for (const report of [nice, hostile, failed]) expectBalanced(reportHtml(report));
   });
 
@@ -179,7 +179,7 @@ describe("the HTML report", () => {
     expectBalanced(text);
   });
 
-  it("holds wide and deep values whole", () => {
+  it("shows wide and deep values in full", () => {
     const wide = Object.fromEntries(
       Array.from({ length: 60 }, (_, i) => [`k${i}`, Array.from({ length: 10 }, () => Array(10).fill(`w${i}`))]),
     );
@@ -193,7 +193,7 @@ describe("the HTML report", () => {
     expect(text.match(/w59\b/g)?.length).toBeGreaterThanOrEqual(9 * 100);
   });
 
-  it("takes in a drawing of the run", () => {
+  it("includes a drawing of the run", () => {
     const drawn = reportHtml(nice, { graph: '<svg class="graph"></svg>' });
     expect(drawn).toMatch(/<figure class="drawing"><div [^>]*><svg class="graph"><\/svg><\/div><figcaption>/);
   });
@@ -205,7 +205,7 @@ describe("the HTML report", () => {
 });
 
 describe("the Markdown summary", () => {
-  it("gives the verdict, what was left out, claims with their evidence, the nodes and the next step", () => {
+  it("contains the verdict, what was left out, claims with their evidence, the nodes and the next step", () => {
     const summary = summaryMarkdown(nice);
     expect(summary.split("\n", 1)[0]).toBe("## ▲ Incident triage: degraded");
     expect(summary).toContain("- `slack`: `SLACK_WEBHOOK_URL` is not set (Page the on-call engineer)");
@@ -214,13 +214,13 @@ describe("the Markdown summary", () => {
     expect(summary).toContain("`skillflow doctor workflows/incident-triage.yml`");
   });
 
-  it("says how to go on with a run that failed", () => {
+  it("shows how to continue a run that failed", () => {
     const summary = summaryMarkdown(failed);
     expect(summary.split("\n", 1)[0]).toBe("## ❌ Incident triage: failed at `page`");
     expect(summary).toContain("`skillflow resume 2026-11-20-checkout-7f3a`");
   });
 
-  it("keeps its lines and its table whatever a run's texts say", () => {
+  it("keeps its lines and its table, whatever a run's texts contain", () => {
     const shape = (summary: string) =>
       summary.split("\n").map((line) => /^(?:#+ |- |\| |---$|\*\*|$)/.exec(line)?.[0] ?? "text");
     const columns = (summary: string) =>
@@ -249,7 +249,7 @@ describe("the Markdown summary", () => {
 });
 
 describe("JUnit XML", () => {
-  it("has a case for each visit, and a failure only where the workflow did not go on", () => {
+  it("has a case for each visit, and a failure only if the workflow did not continue", () => {
     const suite = parseXml(junitXml(failed)).find(({ name }) => name === "testsuite");
     expect(suite?.attributes).toMatchObject({ tests: "9", failures: "1", errors: "0", skipped: "1" });
     const names = (text: string) => parseXml(text).map(({ name }) => name);
@@ -273,7 +273,7 @@ describe("JUnit XML", () => {
     expect(elements.find(({ name }) => name === "testsuite")?.attributes).toMatchObject({ tests: "10", errors: "1" });
   });
 
-  it("is well-formed and counts right whatever a run's texts say", () => {
+  it("is well-formed and counts correctly, whatever a run's texts contain", () => {
     fc.assert(
       fc.property(hostileText, fc.boolean(), (text, fails) => {
         const elements = parseXml(junitXml(triageRun({ text, fails })));
@@ -309,7 +309,7 @@ describe("SARIF", () => {
     { severity: "note" as const, code: "taint.write_held" as const, message: "perhaps", path: ["nodes", "file"] },
   ];
 
-  it("says each finding with its rule, its level and its place", () => {
+  it("has each finding with its rule, its level and its place", () => {
     const { runs } = readSarif(sarifOfDiagnostics(diagnostics));
     const [run] = runs;
     expect(run?.results.map(({ ruleId, level }) => [ruleId, level])).toEqual([
@@ -324,13 +324,13 @@ describe("SARIF", () => {
     });
   });
 
-  it("keeps the structure rules of 2.1.0, for findings and for runs, whatever their texts say", () => {
+  it("keeps the structure rules of 2.1.0, for findings and for runs, whatever their texts contain", () => {
     expectSarif(sarifOfDiagnostics(diagnostics));
     expectSarif(sarifOfDiagnostics([]));
     for (const report of [nice, hostile, failed]) expectSarif(sarifOfRun(report));
   });
 
-  it("has the node that ended the run as an error, where it stands, and those that are degraded as warnings", () => {
+  it("has the node that ended the run as an error, at its place, and degraded nodes as warnings", () => {
     const placeOf = (node: string) => (node === "post-mortem/draft" ? { line: 40, column: 3 } : undefined);
     const text = sarifOfRun({ ...failed, placeOf });
     const results = readSarif(text).runs[0]?.results ?? [];
@@ -361,13 +361,15 @@ describe("amounts and previews", () => {
   });
 });
 
-/** No element but our own, no address outside of the page, no attribute that runs anything. */
+/**
+ * Checks that the page has only its own elements, no address outside of the page, and no attribute that runs anything.
+ */
 interface XmlElement {
   readonly name: string;
   readonly attributes: Readonly<Record<string, string>>;
 }
 
-/** The elements of a document, in order; throws where it is not well-formed. */
+/** The elements of a document, in order. Throws if it is not well-formed. */
 function parseXml(text: string): XmlElement[] {
   const elements: XmlElement[] = [];
   const open: string[] = [];

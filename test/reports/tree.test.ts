@@ -42,7 +42,7 @@ describe.each(HOSTILE.map((untrusted) => [untrusted]))("a report's text %j", (un
     expectBalanced(page);
   });
 
-  it("keeps the lines of Markdown, and becomes no link, mention, markup or command", () => {
+  it("keeps the lines of Markdown, and does not become a link, mention, markup or command", () => {
     const shape = (page: string) => page.split("\n").map((each) => /^[#|\s-]*/.exec(each)?.[0].trim());
     const page = markdownOf(blocksOf(`x${untrusted}`));
     expect(shape(page)).toEqual(shape(markdownOf(blocksOf("x"))));
@@ -64,7 +64,7 @@ describe("a link", () => {
     ["https://board.example/a?b=1", true],
     ["javascript:alert(1)", false],
     ["https://user@evil.example", false],
-  ])("to %s is one only if its address is safe", (address, isLink) => {
+  ])("to %s is active only if its address is safe", (address, isLink) => {
     const block = text([span("link", address)]);
     expect(blocksHtml([block]).markup.includes("<a href")).toBe(isLink);
     expect(markdownOf([block])).toBe(isLink ? `<${address}>` : `\`${address}\``);

@@ -8,7 +8,10 @@ import { begin, type State } from "../../src/core/engine/fold/state.ts";
 import { describeResult } from "../../src/core/engine/result/result.ts";
 import type { Report } from "../../src/reports/model/report.ts";
 
-/** What a stranger might write into an alert, a log or a commit message; each names itself, so that a leak is found. */
+/**
+ * Text that an attacker might write into an alert, a log or a commit message. Each contains its name, so that a leak is
+ * found.
+ */
 export const HOSTILE = [
   "<script>alert('leak')</script>",
   "<img src=x onerror=alert(1)>",
@@ -29,7 +32,7 @@ export const HOSTILE = [
 const HOUR = Date.parse("2026-11-20T14:40:00.000Z");
 
 interface Telling {
-  /** Put into every place where a stranger's text can arrive. */
+  /** Inserted in every place that untrusted text can reach. */
   readonly text?: string;
   /** The last node fails instead. */
   readonly fails?: boolean;
@@ -66,7 +69,7 @@ export function longRun(visits: number): Report {
   );
 }
 
-/** The same run, told from what its events say. */
+/** The report of a run, built from its events. */
 export function reportOf(record: RunRecord, events: readonly RunEvent[]): Report {
   const result = describeResult(record, events.reduce(fold, begin(record)));
   return { record, events, result };
@@ -461,7 +464,7 @@ function numbered(record: RunRecord, bodies: readonly EventBody[]): RunEvent[] {
   });
 }
 
-/** What the engine records with it of nodes that did less than they are for. */
+/** The engine's records about nodes that did less than intended. */
 function shortfallsAt(record: RunRecord, state: State, body: EventBody) {
   if (body.type === "workflow:end") return { degraded: degradedIn(state) };
   if (body.type === "route" && state.leaving?.failed)
