@@ -103,7 +103,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     rule: 2,
-    harm: "takes a result for a person's agreement where nobody was asked",
+    harm: "accepts a result as an approval although no user was asked",
     file: "src/cli/commands/run/apply.ts",
     before: "if (approved === undefined) return leaveUnapproved(io, flags, reviewed);",
     after: "",
@@ -235,7 +235,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     rule: 6,
-    harm: "contacts a server that nobody trusts",
+    harm: "contacts a server that is not trusted",
     file: "src/loaders/registry/withheld.ts",
     before: "server: server && isTrusted(id, server, trust) ? undefined : server,",
     after: "server: undefined as typeof server,",
@@ -342,7 +342,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     rule: 13,
-    harm: "hides text from whoever reviews it",
+    harm: "hides text from the reviewer",
     file: "src/core/base/inert.ts",
     before: "    .replace(UNSEEN, (mark)",
     after: "    .replace(/\\0/g, (mark)",

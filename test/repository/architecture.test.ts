@@ -3,7 +3,10 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join, relative } from "node:path";
 import { describe, expect, it } from "vitest";
 
-/** The house's rules, derived from its source: who imports whom, what core may not do, where the process is touched. */
+/**
+ * The project's rules, checked on its sources: which folder imports which, what core may not do, where the process is
+ * used.
+ */
 
 const ROOT = join(import.meta.dirname, "..", "..");
 
@@ -47,7 +50,7 @@ function roomOf(path: string): string {
   return third === undefined ? second.replace(/\.ts$/, "") : second;
 }
 
-/** The rooms that each room may import, besides itself. */
+/** The folders that each folder may import, in addition to itself. */
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   entry: ["cli", "app", "core"],
   index: ["entry", "kit", "loaders", "stores", "models", "files", "core"],
@@ -66,10 +69,13 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   core: [],
 };
 
-/** Rooms that the public entries never reach, not even through other rooms. */
+/** Folders that the public entries never reach, also not through others. */
 const NOT_PUBLIC = ["cli", "protocol"];
 
-/** Folders and files inside a room, lowest first. Each may import itself and those before it; `.` are the other files. */
+/**
+ * Folders and files inside a folder, lowest first. Each may import itself and those before it. `.` stands for the other
+ * files.
+ */
 const INNER_ORDER: Readonly<Record<string, readonly string[]>> = {
   "src/core": ["base", "skill", "document", "engine", "outward"],
   "src/core/document": [
@@ -113,7 +119,7 @@ const PURE_PACKAGES = ["zod", "ajv", "ajv/dist/2020.js", "ajv-formats", "yaml"];
 /** Packages that cost start-up time: loaded inside the function that needs them. */
 const LAZY_PACKAGES =
   /^(@anthropic-ai\/sdk|openai|@octokit\/|@linear\/|@slack\/|@supabase\/|@sentry\/|nodemailer|undici|zod-to-json-schema|jiti|@modelcontextprotocol\/|quickjs-emscripten|@dbos-inc\/|pg$)/;
-/** The rooms that wrap an SDK; the command line has one file of its own for its faults. */
+/** The folders that wrap an SDK. The command line has a separate file for reports of its faults. */
 const SDK_ROOMS = /^(models|loaders|stores|app|protocol|sandbox|skills\/.*)$/;
 const mayUseSdk = (path: string, target: string) =>
   SDK_ROOMS.test(roomOf(path)) || (path === "src/cli/crash.ts" && target === "@sentry/node");
@@ -198,7 +204,7 @@ function circles(files: readonly SourceFile[]): string[] {
   return found;
 }
 
-/** The rooms that the public entries reach, directly or not. */
+/** The folders that the public entries reach, directly or not. */
 function publicViolations(files: readonly SourceFile[]): string[] {
   const texts = new Map(files.map(({ path, text }) => [path, text]));
   const reached = new Set(["src/index.ts", "src/kit/internal.ts", "src/testing.ts"]);
@@ -218,7 +224,7 @@ function crowdedRooms(files: readonly SourceFile[]): string[] {
     const parts = path.split("/");
     for (const [depth, door] of parts.entries()) {
       const room = parts.slice(0, depth).join("/");
-      // Skills are all alike.
+      // All skills have the same structure.
       if (room !== "" && room !== "skills") doors.set(room, (doors.get(room) ?? new Set()).add(door));
     }
   }
@@ -245,7 +251,7 @@ function purityViolations({ path, text }: SourceFile): string[] {
   return IMPURE.filter(([pattern]) => pattern.test(code)).map(([, what]) => `${path}: core ${what}`);
 }
 
-/** The program's own process, and what the library takes of its user's. */
+/** The program's own process, and the parts of its user's process that the library uses. */
 const TOUCHES_PROCESS = [
   "src/entry/bin.ts",
   "src/entry/command-line.ts",
@@ -270,7 +276,7 @@ function placeViolations({ path, text }: SourceFile): string[] {
   return found;
 }
 
-/** The surfaces write options in their own way, so that shared code names them as data. */
+/** Each interface formats options differently, so shared code refers to them as data. */
 function hintViolations({ path, text }: SourceFile): string[] {
   const isShared =
     ["core", "run", "models", "stores", "app"].includes(roomOf(path)) && !path.startsWith("src/app/testing/");
@@ -279,7 +285,7 @@ function hintViolations({ path, text }: SourceFile): string[] {
     : [];
 }
 
-/** No shell, ever (trust 7). */
+/** No shell is ever used. */
 function shellViolations({ path, text }: SourceFile): string[] {
   const imported = /import\s*\{([^}]*)\}\s*from "node:child_process"/.exec(text)?.[1] ?? "";
   const viaShell = /\bexec(Sync)?\b/.test(imported) || /\bshell:/.test(withoutCommentsAndText(text));
@@ -300,7 +306,7 @@ describe("the architecture", () => {
     expect(violations(files)).toEqual([]);
   });
 
-  it("has no circle of imports, of types neither", () => {
+  it("has no circular imports, including types", () => {
     expect(circles(readSources())).toEqual([]);
     const [a, b] = ['import { b } from "./b.ts";', 'import type { A } from "./a.ts";'];
     expect(
@@ -321,7 +327,7 @@ describe("the architecture", () => {
     ).toEqual(["the public entries reach src/cli/b.ts"]);
   });
 
-  it("keeps each room small enough to be looked through", () => {
+  it("keeps each folder small enough to survey", () => {
     expect(crowdedRooms(readSources())).toEqual([]);
     const crowd = Array.from({ length: MOST_DOORS + 1 }, (_, n) => ({ path: `src/run/${n}.ts`, text: "" }));
     expect(crowdedRooms(crowd)).toHaveLength(1);
@@ -341,7 +347,7 @@ describe("the architecture", () => {
     expect(entries.size, [...entries].join(" ")).toBeLessThanOrEqual(22);
   });
 
-  it("keeps each file short enough to be read", () => {
+  it("keeps each file short enough to read", () => {
     expect(longFiles(readSources())).toEqual([]);
     expect(longFiles([{ path: "src/run/a.ts", text: "\n".repeat(MOST_LINES + 1) }])).toHaveLength(1);
   });
@@ -386,11 +392,11 @@ describe("the architecture", () => {
     ["a room for leftovers", "src/core/utils.ts", "export const x = 1;"],
     ["an index inside a folder", "src/core/index.ts", "export const x = 1;"],
     ["a public surface that is not written by hand", "src/index.ts", 'export * from "./core/skill.ts";'],
-  ])("catches %s", (_what, path, text) => {
+  ])("reports %s", (_what, path, text) => {
     expect(violations([{ path, text }])).toHaveLength(1);
   });
 
-  it("lets pass what only looks like a violation", () => {
+  it("accepts what only looks like a violation", () => {
     const text = '// process.env is for bin.ts\nexport const hint = "process.exit";\nexport type F = typeof fetch;';
     expect(violations([{ path: "src/core/a.ts", text }])).toEqual([]);
   });

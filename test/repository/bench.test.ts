@@ -4,16 +4,16 @@ import { benchPages, NAMES, RESULTS, readResults } from "../../bench/pages.ts";
 import { renderPerformance } from "../../bench/performance.ts";
 import { type Cell, type Result, type Row, result } from "../../bench/results.ts";
 
-/** The pages of measurements say what was measured, and nothing else. */
+/** The pages of measurements contain what was measured, and nothing else. */
 
-describe("what the bench has measured", () => {
-  it("is kept in files of one shape, each for a table that there is", () => {
+describe("the results of the bench", () => {
+  it("are in files of one shape, each for an existing table", () => {
     const files = readdirSync(RESULTS).sort();
     expect(files).toEqual(NAMES.map((name) => `${name}.json`).sort());
     expect(readResults().map(({ name }) => name)).toEqual([...NAMES]);
   });
 
-  it.each(benchPages(readResults()))("is what %s says (npm run bench -- --write)", (path, text) => {
+  it.each(benchPages(readResults()))("are the content of %s (npm run bench -- --write)", (path, text) => {
     expect(readFileSync(path, "utf8")).toBe(text);
   });
 });
@@ -36,7 +36,7 @@ function measured(rows: readonly Partial<Row>[], better: "less" | "more" = "less
 const time = <Value = Cell>(value: Value) => ({ time: value });
 
 describe("the page of performance", () => {
-  it("tells medians, how far the rounds lie apart, and a peer's relation to the best of ours", () => {
+  it("shows medians, the spread of the rounds, and a peer's ratio to the best own row", () => {
     const page = renderPerformance([
       measured([
         { name: "we", kind: "ours", cells: time([10, 12, 11]) },
@@ -54,7 +54,7 @@ describe("the page of performance", () => {
   it.each([
     ["less", [5, 5, 5], "time 2.0x"],
     ["more", [30, 30, 30], "time 3.0x"],
-  ] as const)("says plainly where a peer is better, and by how much: %s is better", (better, cell, told) => {
+  ] as const)("states plainly where a peer is better, and by how much: %s is better", (better, cell, told) => {
     const page = renderPerformance([
       measured(
         [
@@ -67,7 +67,7 @@ describe("the page of performance", () => {
     expect(page).toContain(`- they (\`race\`): ${told}`);
   });
 
-  it("compares only those that promise the same", () => {
+  it("compares only rows that promise the same", () => {
     const page = renderPerformance([
       measured([
         { name: "we, on disk", kind: "ours", group: "durable", cells: time([100]) },
@@ -78,12 +78,12 @@ describe("the page of performance", () => {
     expect(page).toContain("| they, in memory | 40 (4x) |");
   });
 
-  it("says why there is no number", () => {
+  it("states why there is no number", () => {
     const page = renderPerformance([measured([{ name: "they", kind: "peer", cells: time("cannot be installed") }])]);
     expect(page).toContain("| they | cannot be installed |");
   });
 
-  it("holds promises to what was measured, a number or a relation to another row", () => {
+  it("checks promises against measurements, as a number or as a ratio to another row", () => {
     const rows = [
       { name: "we", kind: "ours", cells: time([10]), promises: time({ most: 20 }) },
       { name: "we again", kind: "ours", cells: time([30]), promises: time({ most: 2, of: "we" }) },
@@ -94,14 +94,14 @@ describe("the page of performance", () => {
     expect(page).toContain("| we again, time against we | 3x | at most 2x | 0.67x **missed** |");
   });
 
-  it("does not count a promise as kept that nobody measured", () => {
+  it("does not count an unmeasured promise as kept", () => {
     const promises = time({ most: 20 });
     const page = renderPerformance([measured([{ name: "we", kind: "ours", cells: time("over 20 s"), promises }])]);
     expect(page).toContain("0 of 1 are kept");
     expect(page).toContain("| we, time | not measured: over 20 s | at most 20 ms | – |");
   });
 
-  it("warns of numbers that a busy machine gave", () => {
+  it("warns about numbers from a busy machine", () => {
     const one = measured([{ name: "we", kind: "ours", cells: time([10]) }]);
     expect(renderPerformance([{ ...one, machine: { ...one.machine, load: 9 } }])).toContain("at other work too");
     expect(renderPerformance([one])).not.toContain("at other work too");

@@ -20,7 +20,7 @@ function makeCheckout(): string {
   return root;
 }
 
-/** Writes what `scripts/build.mjs` writes last. */
+/** Writes the last file that `scripts/build.mjs` writes. */
 async function stamp(root: string): Promise<void> {
   const { digestOfSources, STAMP } = await loadSources();
   writeFileSync(join(root, STAMP), digestOfSources(root));
@@ -31,7 +31,7 @@ describe("the build that tests drive", () => {
     expect(await whyUnbuilt(makeCheckout())).toBe("The program is not built. Run `npm run build`.");
   });
 
-  it("is the build of these sources, whenever their files were written", async () => {
+  it("is the build of these sources, whatever the times of their files", async () => {
     const root = makeCheckout();
     await stamp(root);
     writeFileSync(join(root, "src/index.ts"), "src/index.ts");

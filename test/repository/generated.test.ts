@@ -9,7 +9,7 @@ const root = join(import.meta.dirname, "..", "..");
 describe("generated files", async () => {
   const files = await generatedFiles();
 
-  it.each([...files.keys()])("%s is what the code generates (npm run generate)", (path) => {
+  it.each([...files.keys()])("%s is up to date (npm run generate)", (path) => {
     expect(readFileSync(join(root, path), "utf8")).toBe(files.get(path));
   });
 
@@ -18,7 +18,7 @@ describe("generated files", async () => {
     expect(() => ajv.compile(JSON.parse(files.get(path) ?? ""))).not.toThrow();
   });
 
-  it("docs/fields.md says of every field what it is", () => {
+  it("docs/fields.md describes every field", () => {
     const rows = (files.get("docs/fields.md") ?? "").split("\n").filter((line) => line.startsWith("| `"));
     expect(rows.length).toBeGreaterThan(150);
     expect(rows.filter((row) => /\|\s*\|$/.test(row))).toEqual([]);

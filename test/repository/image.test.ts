@@ -7,7 +7,10 @@ import { makeProject } from "../cli/program.ts";
 import { LONG } from "../harness/long.ts";
 import { type Installed, installPacked } from "../harness/packed-package.ts";
 
-/** The container image, without containers: what its file says, its steps as commands, and its program where nothing can be written. */
+/**
+ * The container image, without containers: the content of its file, its steps as commands, and its program on a
+ * read-only file system.
+ */
 
 const FILE = join(import.meta.dirname, "../../scripts/release/Dockerfile");
 const PLACE = "/opt/skillflow";
@@ -67,7 +70,7 @@ function copyInto(cwd: string, context: string, text: string): void {
 }
 
 describe("the image", () => {
-  it("is slim, and runs the program as a user without rights", () => {
+  it("is slim, and runs the program as an unprivileged user", () => {
     for (const stage of [build, image]) expect(stage[0]?.[1]).toMatch(/^node:24-bookworm-slim( AS \w+)?$/);
     expect(one("USER")).toEqual(["1000:1000"]);
     expect(image.findIndex(([name]) => name === "USER")).toBeGreaterThan(
@@ -76,32 +79,29 @@ describe("the image", () => {
     expect(one("COPY")).toEqual([`--from=package ${PLACE} ${PLACE}`]);
   });
 
-  it.runIf(LONG)(
-    "has the program where its entry point looks, after the steps that need no other network than a registry",
-    async () => {
-      const root = makeProject();
-      const context = makeProject();
-      cpSync(installed.tarball, join(context, basename(installed.tarball)));
-      const registry = await installed.startRegistry();
-      let cwd = root;
-      for (const [name, text] of build) {
-        if (name === "WORKDIR") {
-          cwd = join(root, text);
-          mkdirSync(cwd, { recursive: true });
-        }
-        if (name === "COPY") copyInto(cwd, context, text);
-        if (name !== "RUN") continue;
-        const path = `${dirname(process.execPath)}:${process.env.PATH}`;
-        const env = { PATH: path, HOME: context, npm_config_registry: registry.url };
-        await promisify(execFile)("sh", ["-ec", text], { cwd, env });
+  it.runIf(LONG)("has the program at its entry point, after steps that need no network except a registry", async () => {
+    const root = makeProject();
+    const context = makeProject();
+    cpSync(installed.tarball, join(context, basename(installed.tarball)));
+    const registry = await installed.startRegistry();
+    let cwd = root;
+    for (const [name, text] of build) {
+      if (name === "WORKDIR") {
+        cwd = join(root, text);
+        mkdirSync(cwd, { recursive: true });
       }
-      await registry.close();
-      expect(existsSync(join(root, entry[1] ?? ""))).toBe(true);
-      expect(existsSync(join(root, PLACE, "skillflow.tgz"))).toBe(false);
-    },
-  );
+      if (name === "COPY") copyInto(cwd, context, text);
+      if (name !== "RUN") continue;
+      const path = `${dirname(process.execPath)}:${process.env.PATH}`;
+      const env = { PATH: path, HOME: context, npm_config_registry: registry.url };
+      await promisify(execFile)("sh", ["-ec", text], { cwd, env });
+    }
+    await registry.close();
+    expect(existsSync(join(root, entry[1] ?? ""))).toBe(true);
+    expect(existsSync(join(root, PLACE, "skillflow.tgz"))).toBe(false);
+  });
 
-  it.skipIf(!canIsolate)("runs a workflow where only the project can be written", () => {
+  it.skipIf(!canIsolate)("runs a workflow if only the project can be written", () => {
     const flow = { id: "w", name: "W", entry: "a", nodes: { a: { name: "A", instruction: "Say it." } }, edges: [] };
     const work = makeProject({ "w.json": flow, "s.json": { replies: [{ text: "done" }] } });
     const program = (entry[1] ?? "").replace(PLACE, installed.project);

@@ -23,7 +23,7 @@ import { ANSWERING, VENDORS } from "../services/vendors.ts";
 
 const it = oneOf(6);
 
-/** What those get who install the package: what it weighs, what it brings, and that all of it works from there. */
+/** The installed package: its size, its content, and that everything works from there. */
 
 const ROOT = join(import.meta.dirname, "..", "..");
 const MEGABYTES = 20;
@@ -66,7 +66,7 @@ function write(files: Readonly<Record<string, unknown>>): void {
 }
 
 describe("an installation", () => {
-  it("goes without a warning, and runs nothing", () => {
+  it("installs without a warning, and runs nothing", () => {
     expect(installed.said).not.toMatch(/warn|deprecat|vulnerab/i);
     for (const { name, scripts } of packages) {
       for (const moment of ["preinstall", "install", "postinstall"])
@@ -78,16 +78,16 @@ describe("an installation", () => {
     expect(blocksOf(join(installed.project, "node_modules")) / 1024).toBeLessThan(MEGABYTES);
   });
 
-  it("brings what users' own code shares with the program, and nothing else", () => {
+  it("contains what users' own code shares with the program, and nothing else", () => {
     expect(packages.map(({ name }) => name).sort()).toEqual(["skillflow", "zod"]);
   });
 
-  it("runs on the oldest Node that is promised", () => {
+  it("runs on the oldest supported Node", () => {
     const unfit = packages.filter(({ engines }) => !satisfies("20.19.0", engines?.node ?? "*"));
     expect(unfit.map(({ name }) => name)).toEqual([]);
   });
 
-  it("holds nothing of the tests, no sources and no source maps", () => {
+  it("contains no tests, no sources and no source maps", () => {
     const folders = new Set(installed.files.map((path) => path.replace(/[^/]*$/, "")));
     expect(installed.files.filter((path) => /\.map$|(?<!\.d)\.ts$|\.tsx$|\.test\./.test(path))).toEqual([]);
     expect([...folders].filter((path) => /(^|\/)(test|tests|bench|src|contracts|services)\//.test(path))).toEqual([]);
@@ -96,7 +96,7 @@ describe("an installation", () => {
     );
   });
 
-  it("has pages for people and coding agents, whose links lead to what is there", () => {
+  it("has pages for users and coding agents, whose links lead to existing targets", () => {
     const pages = installed.files.filter((path) => path.endsWith(".md") && !path.startsWith("dist/"));
     expect(pages).toEqual(expect.arrayContaining(["CHANGELOG.md", "SKILL.md", "docs/ci.md", "docs/fields.md"]));
     expect(pages.flatMap((page) => lostLinks(packageFolder(), page).map((link) => `${page}: ${link}`))).toEqual([]);
@@ -104,7 +104,7 @@ describe("an installation", () => {
     expect(texts).not.toMatch(/npm (?:install|i|add)(?: -\S+)* skillflow\b/);
   });
 
-  it("has schemas that can be imported, and the name by which registries know its MCP server", () => {
+  it("has schemas that can be imported, and the name of its MCP server in registries", () => {
     write({
       "schema.mjs": `
         import { createRequire } from "node:module";
@@ -121,7 +121,7 @@ describe("an installation", () => {
     ]);
   });
 
-  it("tells the licence of all that is bundled", () => {
+  it("contains the licences of all bundled packages", () => {
     const licences = readFileSync(join(packageFolder(), "dist", "LICENSES.txt"), "utf8");
     const { devDependencies } = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8"));
     const bundled = Object.entries(devDependencies).filter(([name]) => usedBySource().has(name));
@@ -130,7 +130,7 @@ describe("an installation", () => {
     expect(licences).not.toMatch(/Licence: undefined/);
   });
 
-  it("brings types that need those of Node only, however strictly they are checked", () => {
+  it("has types that depend on Node's alone, at any strictness", () => {
     write({
       "types/use.ts": `
         import { defineSkill, openInside, openProject, resolveSkills, type Diagnostic, type Skill } from "skillflow";
@@ -191,7 +191,7 @@ function outputOf(args: readonly string[]): string {
   }
 }
 
-/** One call of each skill: its tool, its input, and where its service is. */
+/** One call of each skill: its tool, its input, and the place of its service. */
 async function skillCalls(): Promise<readonly SkillCall[]> {
   const [onSlack, onSentry, rows, mail] = await Promise.all([
     start(slack.startSlack()),
@@ -260,7 +260,7 @@ function flow(skills: readonly string[], more: object = {}): string {
   return JSON.stringify({ id: "w", name: "W", entry: "a", nodes, edges: [], ...more });
 }
 
-/** A contract whose function is TypeScript; with a host, that is what it reaches. */
+/** A contract whose function is TypeScript, which may reach the host if one is given. */
 function codeSkill(name: string, host?: string): Readonly<Record<string, string>> {
   const input = "{ type: object, properties: { url: { type: string } } }";
   const file = host === undefined ? "mjs" : "ts";
@@ -271,7 +271,7 @@ function codeSkill(name: string, host?: string): Readonly<Record<string, string>
   };
 }
 
-/** What a tool gave to a run whose model calls it once. */
+/** Returns the result of a tool in a run whose model calls it once. */
 async function callIn(file: string, tool: string, input: object, env: Readonly<Record<string, string>> = {}) {
   write({ "call.json": { replies: [{ calls: [{ tool, input }] }, { text: "Done." }] } });
   const trust = ["own", "mine", "web.get", "web.add"].flatMap((id) => ["--trust-skill", id]);
@@ -281,7 +281,7 @@ async function callIn(file: string, tool: string, input: object, env: Readonly<R
   return result?.error ?? result?.output;
 }
 
-/** Where this machine has a database. */
+/** Calls of a database, if this machine has one. */
 async function databaseCalls(): Promise<readonly SkillCall[]> {
   if (whyNoPostgres()) return [];
   const { url = "", stop } = await startPostgres({ listens: true });
@@ -290,7 +290,7 @@ async function databaseCalls(): Promise<readonly SkillCall[]> {
 }
 
 describe("an installed program", () => {
-  it("drives every skill", async () => {
+  it("runs every skill", async () => {
     const calls = await skillCalls();
     const skills = calls.map(({ tool }) => tool.slice(0, tool.indexOf("_")));
     const unanswered = [...VENDORS.keys()].filter((id) => id !== "sentry" && !ANSWERING.has(id));
@@ -317,7 +317,7 @@ describe("an installed program", () => {
     ["anthropic", () => startAnthropic(sayHello), "ANTHROPIC"],
     ["openai", () => startOpenai(sayHello), "OPENAI"],
     ["openai-compatible", () => startChat(sayHello), "OPENAI"],
-  ] as const)("asks a model of %s, offline too", async (provider, startService, prefix) => {
+  ] as const)("calls a model of %s, offline too", async (provider, startService, prefix) => {
     const service = await start<ModelService>(startService());
     write({ "hello.json": flow([]) });
     const env = { [`${prefix}_API_KEY`]: "sk-test-0123456789", [`${prefix}_BASE_URL`]: service.url };
@@ -330,7 +330,7 @@ describe("an installed program", () => {
     }
   });
 
-  it("replays what it recorded, and draws it", async () => {
+  it("replays its recording, and draws it", async () => {
     write({ "once.json": flow([]), "once-replies.json": { replies: [{ text: "Said once." }] } });
     const first = await run(["run", "once.json", "--model", "script:once-replies.json", "--run-id", "once", "--json"]);
     expect(first.code, first.stderr).toBe(0);
@@ -341,7 +341,7 @@ describe("an installed program", () => {
     expect(drawn.stdout, drawn.stderr).toContain("<svg");
   });
 
-  it("talks with itself over MCP, as server and as client", async () => {
+  it("connects to itself over MCP, as server and as client", async () => {
     const bin = join(packageFolder(), "dist", "bin.js");
     const skills = { own: { name: "Own", mcp: { command: process.execPath, args: [bin, "mcp"] } } };
     const input = { files: "own.log", contains: "ERROR" };
@@ -349,7 +349,7 @@ describe("an installed program", () => {
     expect(JSON.stringify(await callIn("own.json", "own_logs_search", input))).toContain("pay failed");
   });
 
-  it("runs users' own TypeScript, with the zod that comes with it", async () => {
+  it("runs users' own TypeScript, with the bundled zod", async () => {
     write({
       "skills/mine/skill.ts": `
         import { defineSkill, defineTool } from "skillflow";
@@ -368,7 +368,7 @@ describe("an installed program", () => {
     expect(await callIn("get.json", "web_get", { url: service.url })).toEqual({ told: "hello" });
   });
 
-  it("runs JavaScript by itself where no sandbox works", async () => {
+  it("runs JavaScript in an interpreter if no sandbox works", async () => {
     write({
       ...codeSkill("add"),
       "skills/web-add/add.mjs": "export const add = ({ url }) => ({ told: url + '!' });\n",
@@ -379,7 +379,7 @@ describe("an installed program", () => {
     expect(await callIn("add.json", "web_add", { url: "a" }, env)).toEqual({ told: "a!" });
   });
 
-  it("reports its own faults to Sentry", async () => {
+  it("reports its own errors to Sentry", async () => {
     const ingest = await start(startLoopback((_request, response) => sendJson(response, 200, { id: "0" })));
     write({
       "broken.mjs": `

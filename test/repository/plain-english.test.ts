@@ -32,7 +32,7 @@ function departures(path: string, text: string): string[] {
   });
 }
 
-it("is what all comments are written in", () => {
+it("the language check accepts all comments", () => {
   const files = ROOMS.flatMap((room) =>
     readdirSync(join(ROOT, room), { recursive: true, encoding: "utf8" })
       .filter((name) => name.endsWith(".ts"))
@@ -49,10 +49,10 @@ it.each([
   "const a = 1; // nobody reads it",
   "/** Redacts a value (D66). */",
   "/** Waits for a word. */",
-])("is not %s", (line) => {
+])("the language check rejects %s", (line) => {
   expect(departures("a.ts", line)).not.toEqual([]);
 });
 
-it("is not looked for in code", () => {
+it("the language check ignores code", () => {
   expect(departures("a.ts", 'const told = "nobody";')).toEqual([]);
 });

@@ -9,7 +9,10 @@ import { parse } from "yaml";
 import { makeProject } from "../cli/program.ts";
 import { bundled } from "../harness/bundled.ts";
 
-/** The release: its workflow by GitHub's own parser, and each of its steps that needs no network as the runner does it. */
+/**
+ * The release: its workflow in GitHub's own parser, and each of its steps that needs no network, run as the runner
+ * does.
+ */
 
 const ROOT = join(import.meta.dirname, "..", "..");
 const FILE = ".github/workflows/release.yml";
@@ -46,13 +49,13 @@ describe("files of GitHub Actions", () => {
     ["github.token", "githb.token", "Unrecognized named-value: 'githb'"],
     ["needs: build", "needs: built", "depends on unknown job 'built'"],
     ["run: npm ci", "ran: npm ci", "Unexpected value 'ran'"],
-  ])("a mistake would be found: %s -> %s", async (right, wrong, complaint) => {
+  ])("a mistake would be reported: %s -> %s", async (right, wrong, complaint) => {
     expect((await complaintsAbout(FILE, read(FILE).replace(right, wrong))).join("\n")).toContain(complaint);
   });
 });
 
 describe("the release workflow", () => {
-  it("pins the actions of others, and gives no job more than it needs", () => {
+  it("pins third-party actions, and gives no job more permissions than it needs", () => {
     expect(permissions).toEqual({});
     for (const { uses } of steps) if (uses) expect(uses).toMatch(/^actions\/[\w-]+@[0-9a-f]{40}$/);
     const { build, ...publishing } = jobs;
@@ -61,7 +64,7 @@ describe("the release workflow", () => {
     for (const { run = "" } of steps) expect(run).not.toContain("${{");
   });
 
-  it("tests before it packs, and publishes what the first job left", () => {
+  it("tests before it packs, and publishes the first job's artifacts", () => {
     const commands = (jobs["build"]?.steps ?? []).flatMap(({ run = "" }) => /^npm (?:test|pack)/.exec(run)?.[0] ?? []);
     expect(commands).toEqual(["npm test", "npm pack"]);
     for (const { steps: own } of [jobs["publish"], jobs["image"]].filter((job) => job !== undefined))
@@ -69,7 +72,7 @@ describe("the release workflow", () => {
   });
 });
 
-/** Runs a step of the workflow by bash in a folder, with programs that only write down how they were called. */
+/** Runs a step of the workflow with bash in a folder, with programs that only record their calls. */
 function runStep(name: string, cwd: string, tag: string, fakes: readonly string[] = []) {
   const step = steps.find((one) => one.name === name);
   const tools = makeProject(Object.fromEntries(fakes.map((fake) => [fake, `#!/bin/sh\necho "${fake} $*"\n`])));
@@ -106,7 +109,7 @@ function checkout(): string {
 }
 
 describe("a step of the release", () => {
-  it("checks the version, and takes the notes from the changelog", () => {
+  it("checks the version, and extracts the notes from the changelog", () => {
     const cwd = checkout();
     const { code, stderr } = runStep("Check the version", cwd, `v${version}`);
     expect(code, stderr).toBe(0);
@@ -134,7 +137,7 @@ describe("a step of the release", () => {
     expect(isValid({ ...sbom, components: [{ name: "a" }] })).toBe(false);
   });
 
-  it("commits the action to the branch v0: first without a parent, then on what is there", () => {
+  it("commits the action to the branch v0: first without a parent, then on the existing branch", () => {
     const origin = makeProject();
     const cwd = checkout();
     const git = (...args: string[]) => execFileSync("git", args, { cwd, encoding: "utf8" }).trim();
@@ -164,7 +167,7 @@ describe("a step of the release", () => {
     expect(existsSync(join(cwd, ".git/index"))).toBe(false);
   });
 
-  it("names the release, the image and its registry by the tag and the repository", () => {
+  it("names the release, the image and its registry after the tag and the repository", () => {
     const cwd = checkout();
     const published = runStep("Publish the release", cwd, "v0.2.0", ["gh"]);
     expect(published.stdout).toMatch(
@@ -182,7 +185,7 @@ describe("a step of the release", () => {
   });
 });
 
-it("server.json names the server as the package does, with the version of the image", () => {
+it("server.json has the package's name for the server, and the version of the image", () => {
   const server = JSON.parse(read("scripts/release/server.json"));
   expect(server).toMatchObject({
     name: JSON.parse(read("package.json")).mcpName,

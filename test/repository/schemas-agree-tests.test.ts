@@ -73,7 +73,7 @@ function pathsIn(value: unknown, path: Path = []): Path[] {
   return [path, ...Object.entries(value).flatMap(([key, item]) => pathsIn(item, [...path, key]))];
 }
 
-/** A copy with another value at a place; undefined takes the place away. */
+/** A copy with another value at a place. With undefined, the place is removed. */
 function changed(value: unknown, [key, ...rest]: Path, put: unknown): unknown {
   if (key === undefined) return put;
   const copy = (Array.isArray(value) ? [...value] : { ...(value as object) }) as Record<string | number, unknown>;
@@ -104,7 +104,7 @@ describe.each([
   ["test", TEST, isTest, findingsInTest],
   ["script", SCRIPT, isScript, findingsInScript],
 ] as const)("the schema of a %s and the loader", (_name, rich, isValid, findings) => {
-  test("take the same document", () => {
+  test("accept the same document", () => {
     expect([isValid(rich()), findings(rich())]).toEqual([true, []]);
   });
 
@@ -123,7 +123,7 @@ describe.each([
     );
   });
 
-  test("refuse a key that nobody knows, wherever no names are free", () => {
+  test("refuse an unknown key, except where names are free", () => {
     const places = pathsIn(rich()).filter(
       (path) => !["when", "output", "input", "data", "tools", "verdict"].some((free) => path.includes(free)),
     );

@@ -7,12 +7,12 @@ import { publishedSchemas } from "../../src/core/outward/published.ts";
 import { parseWorkflow } from "../../src/loaders/documents/workflow-file.ts";
 import { LONG, runsOf } from "../harness/long.ts";
 
-/** The published schema of workflows and the loader agree on every rule about a single field (cli "schema workflow"). */
+/** The published schema of workflows and the loader agree on every rule about a single field. */
 
 type Doc = { [key: string]: unknown };
 const validate = new Ajv2020({ strict: false }).compile(publishedSchemas().get("workflow") as object);
 const FIELD_CODES = /^(SCHEMA|PARSE|SOURCE_.*|RESERVED_NODE_ID|INVALID_INLINE_SKILL|UNSUPPORTED_EVAL_POLICY)$/;
-/** What stands inside an `output` is JSON Schema's own matter. */
+/** The content of an `output` is checked by JSON Schema alone. */
 const isOurs = ({ path }: { readonly path: readonly PropertyKey[] }) => !(path[2] === "output" && path.length > 3);
 const fieldFindings = (doc: unknown) =>
   parseWorkflow(JSON.stringify(doc), new Set()).diagnostics.filter(
@@ -121,7 +121,7 @@ function pathsOf(value: unknown, path: Path = []): Path[] {
 }
 
 const PATHS = pathsOf(RICH()).filter((path) => path.length > 0);
-/** A path into each object and list, by which its other fields are reached. */
+/** A path into each object and list, through which its other fields are reached. */
 const INTO_EACH = [...new Map(PATHS.map((path) => [path.slice(0, -1).join("\n"), path])).values()];
 const VALUES: readonly unknown[] = [
   null,
@@ -201,7 +201,7 @@ const VALUES: readonly unknown[] = [
   { from: "a", to: "b", when: "" },
 ];
 
-/** Changes the document in place, where it still has the path. */
+/** Changes the document in place, if it still has the path. */
 function withValue(doc: Doc, path: Path, change: (parent: Doc, key: string | number) => void): Doc {
   let parent: unknown = doc;
   for (const key of path.slice(0, -1))
@@ -222,7 +222,7 @@ const add = (name: string, value: unknown) => (parent: Doc) => {
   if (!Array.isArray(parent)) parent[name] = value;
 };
 
-/** The same without the text, which takes most of the time. */
+/** Finds problems without parsing text, which takes most of the time. */
 function quickFindings(doc: Doc): readonly { readonly code: string; readonly message: string }[] {
   const checked = workflowSchema().safeParse(doc);
   if (!checked.success) return checked.error.issues;
@@ -293,7 +293,7 @@ describe("the published schema and the loader", () => {
 });
 
 describe("the loader", () => {
-  test("says why, whenever it refuses", () => {
+  test("gives a reason whenever it refuses", () => {
     fc.assert(
       fc.property(fc.constantFrom(...PATHS), fc.constantFrom(...VALUES), (path, value) => {
         const { workflow, diagnostics } = parseWorkflow(JSON.stringify(withValue(RICH(), path, put(value))), new Set());
