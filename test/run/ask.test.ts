@@ -60,7 +60,7 @@ function setUp(errors: readonly unknown[], options: Partial<AskOptions> & { rand
 const calm = () => new AbortController().signal;
 
 describe("an answer", () => {
-  test("is told with its price and the digest of its prompt", async () => {
+  test("is recorded with its price and the digest of its prompt", async () => {
     const { ask, tries, messages } = setUp([]);
     expect(await ask(STEP, calm())).toEqual({
       type: "model:reply",
@@ -85,7 +85,7 @@ describe("an answer", () => {
   });
 });
 
-describe("a failed call", () => {
+describe("a failed model call", () => {
   test("that may succeed later is repeated, waiting twice as long each time, jitter included", async () => {
     const { ask, waits, tries } = setUp([busy(), busy(), busy(), busy(), busy()]);
     expect(await ask(STEP, calm())).toMatchObject({ type: "model:reply" });
@@ -96,19 +96,19 @@ describe("a failed call", () => {
     expect(early.waits).toEqual([250, 500]);
   });
 
-  test("waits as the provider asks", async () => {
+  test("waits as long as the provider requests", async () => {
     const { ask, waits } = setUp([busy(7_000), busy(0), busy(120_000)]);
     expect(await ask(STEP, calm())).toMatchObject({ type: "model:reply" });
     expect(waits).toEqual([7_000, 0, 120_000]);
   });
 
-  test("is given up when the provider asks for too long a wait", async () => {
+  test("fails when the provider requests too long a wait", async () => {
     const { ask, waits } = setUp([busy(120_001)]);
     expect(await ask(STEP, calm())).toMatchObject({ type: "model:error", code: "model.overloaded" });
     expect(waits).toEqual([]);
   });
 
-  test("is given up after the sixth try, with the last error's words", async () => {
+  test("fails after the sixth try, with the last error's message", async () => {
     const { ask, tries, waits } = setUp([
       busy(),
       busy(),
@@ -140,7 +140,7 @@ describe("a failed call", () => {
     expect(tries).toHaveLength(1);
   });
 
-  test("says while it waits what it waits for", async () => {
+  test("reports while it waits what it waits for", async () => {
     const { ask, messages } = setUp([busy(1500)]);
     await ask(STEP, calm());
     expect(messages[0]).toBe("a: too busy; trying again in 1.5 s (1 of 5)");
@@ -155,14 +155,14 @@ describe("a failed call", () => {
     expect(await ask(STEP, calm())).toMatchObject({ type: "model:error", code: "config.missing" });
   });
 
-  test("that is a defect of the adapter is thrown on", async () => {
+  test("that is a defect of the adapter is rethrown", async () => {
     const { ask } = setUp([new TypeError("x is undefined")]);
     await expect(ask(STEP, calm())).rejects.toThrow("x is undefined");
   });
 });
 
 describe("an abort", () => {
-  test("while the model is at work ends the call with the signal's reason", async () => {
+  test("while the model works ends the call with the signal's reason", async () => {
     const stop = new AbortController();
     const patient: Model = {
       provider: "vendor",
@@ -191,7 +191,7 @@ describe("an abort", () => {
     expect(tries).toHaveLength(1);
   });
 
-  test("is not hidden by a repeatable error that it caused", async () => {
+  test("is not masked by a repeatable error that it caused", async () => {
     const stop = new AbortController();
     const { ask, tries } = setUp([], {
       findModel: async () => {

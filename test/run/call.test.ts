@@ -42,7 +42,7 @@ describe("a failure", () => {
 
   test.each<[string, unknown, CallCode]>([
     ["in the tool's own words", new Error("no"), "tool.failed"],
-    ["that is no error at all", "no", "tool.failed"],
+    ["that is not an error at all", "no", "tool.failed"],
     ["with a code that calls have", new SkillflowError("input.invalid", "no"), "input.invalid"],
     ["of what carries it out", new SkillflowError("sandbox.missing", "no"), "sandbox.missing"],
     ["with a code that no call has", new SkillflowError("run.finished", "no"), "tool.failed"],
@@ -51,7 +51,7 @@ describe("a failure", () => {
       Object.assign(new Error("no"), { code: "sandbox.missing", acted: "no" }),
       "tool.failed",
     ],
-  ])("%s says so by its code", async (_, error, code) => {
+  ])("%s has its code", async (_, error, code) => {
     expect(await thrown(error)).toEqual({ error: "no", code, acted: "no" });
   });
 });
@@ -88,7 +88,7 @@ describe("a failed write", () => {
     ["a code of calls that never begin", new SkillflowError("call.refused", "no"), "no"],
     ["a code of calls that may have begun", new SkillflowError("server.failed", "no"), "unknown"],
     ["the same where it was refused", new SkillflowError("server.failed", "no", { acted: "no" }), "no"],
-    ["a value that is no error", "no", "unknown"],
+    ["a value that is not an error", "no", "unknown"],
   ])("by %s", async (_, error, expected) => {
     expect(await acted(() => Promise.reject(error))).toBe(expected);
   });
@@ -170,7 +170,7 @@ describe("a failed write", () => {
     expect(await acted(() => value)).toBe("unknown");
   });
 
-  test("is no if its skill is gone", async () => {
+  test("has not acted if its skill no longer exists", async () => {
     expect(await acted(() => 1, { findHandler: () => undefined })).toBe("no");
   });
 });
@@ -184,11 +184,11 @@ describe("a result", () => {
     [Number.NaN, null],
     [new Date(0), "1970-01-01T00:00:00.000Z"],
     [{ error: null }, { error: null }],
-  ])("%o becomes the output %j (S6)", async (value, output) => {
+  ])("%o becomes the output %j", async (value, output) => {
     expect(await returning(value)).toEqual({ output });
   });
 
-  test("that refers to itself is a failed call", async () => {
+  test("with a circular reference is a failed call", async () => {
     const value: Record<string, unknown> = {};
     value["self"] = value;
     expect(await returning(value)).toEqual({
@@ -215,7 +215,7 @@ describe("a result", () => {
     expect(await returning(value)).toEqual({ error: "no x", code: "output.invalid", acted: "no" });
   });
 
-  /** Blobs that take nothing: what is too large is cut then. */
+  /** A blob store that accepts nothing: large results are cut then. */
   const none = memoryBlobs({ mostBytes: 0, quotaBytes: 0 });
 
   test("of 100 MB of text becomes a blob, and the model sees its ends", async () => {
@@ -240,7 +240,7 @@ describe("a result", () => {
     expect(JSON.stringify(outcome).length).toBeLessThan(2200);
   });
 
-  test("with one large text keeps the rest as it is", async () => {
+  test("with one large text keeps the other parts unchanged", async () => {
     const outcome = await returning({ path: "a.log", content: "line\n".repeat(20_000), more: { n: 1 } });
     expect(outcome).toMatchObject({ output: { path: "a.log", content: { lines: 20_000 }, more: { n: 1 } } });
   });
@@ -257,7 +257,7 @@ describe("a result", () => {
     expect(outcome).toMatchObject({ output: { kind: "application/json", lines: 300_002 } });
   });
 
-  test("that no blob may hold is cut to its head and tail", async () => {
+  test("that exceeds the limit of blobs is cut to its head and tail", async () => {
     const outcome = await caller(() => `head${"x".repeat(1024 * 1024)}tail`, { blobs: none })();
     const output = "output" in outcome ? String(outcome.output) : "";
     expect(output.length).toBeLessThanOrEqual(MOST_RESULT);
@@ -265,18 +265,18 @@ describe("a result", () => {
     expect(output).toMatch(/\[… \d+ characters left out …\]/);
   });
 
-  test("of much JSON that no blob may hold is cut, and says so", async () => {
+  test("of much JSON that exceeds the limit of blobs is cut, with a note", async () => {
     const outcome = await caller(() => Array.from({ length: 100_000 }, (_, index) => ({ index })), { blobs: none })();
     expect(outcome).toMatchObject({ output: { truncated: true, characters: expect.any(Number) } });
     expect(JSON.stringify(outcome).length).toBeLessThan(2 * MOST_RESULT);
   });
 
-  test("that names a blob which nobody made brings none about", async () => {
+  test("that contains an unknown blob id creates no blob", async () => {
     const made = { blob_id: `blob:${"0".repeat(32)}`, kind: "text/plain", size_bytes: 1 };
     expect(await returning(made)).toEqual({ output: made });
   });
 
-  test("may name a blob that the handler made, free of secrets", async () => {
+  test("may contain the id of a blob that the handler created, free of secrets", async () => {
     const blobs = memoryBlobs();
     const redactor = createRedactor([{ name: "TOKEN", value: "s3cret-value" }]);
     const make: Handler = (_, context) => context.blobs.create(Buffer.from("a s3cret-value"), "text/plain");
@@ -291,7 +291,7 @@ describe("a result", () => {
     expect(await returning(value)).toEqual({ output: value });
   });
 
-  test("that does not fit output_schema makes the call a failed one (O12)", async () => {
+  test("that does not fit output_schema makes the call a failed one", async () => {
     const output_schema = { type: "object", properties: { id: { type: "string" } }, required: ["id"] };
     expect(await caller(() => ({ id: 7 }), {}, { output_schema })()).toEqual({
       error: "the result does not fit the tool's output schema: id must be string",
@@ -301,14 +301,14 @@ describe("a result", () => {
     expect(await caller(() => ({ id: "7" }), {}, { output_schema })()).toEqual({ output: { id: "7" } });
   });
 
-  test("under an output_schema that is none is a failed call", async () => {
+  test("with an invalid output_schema is a failed call", async () => {
     expect(await caller(() => 1, {}, { output_schema: { type: "nonsense" } })()).toMatchObject({
       error: expect.any(String),
     });
   });
 });
 
-describe("a handler that fails (S7)", () => {
+describe("a handler that fails", () => {
   test.each<[string, unknown, string]>([
     ["an error", new Error("boom"), "boom"],
     ["an error without words", new TypeError(), "TypeError"],
@@ -326,7 +326,7 @@ describe("a handler that fails (S7)", () => {
       "an unprintable value was thrown",
     ],
     ["a plain object with a message", { message: "boom" }, "boom"],
-    ["an error whose message is no text", Object.assign(new Error(), { message: { a: 1 } }), "[object Object]"],
+    ["an error whose message is not a string", Object.assign(new Error(), { message: { a: 1 } }), "[object Object]"],
   ])("throwing %s gives an error", async (_, thrown, error) => {
     expect(
       await caller(() => {
@@ -343,12 +343,12 @@ describe("a handler that fails (S7)", () => {
     expect("error" in outcome && outcome.error.length).toBeLessThanOrEqual(8192);
   });
 
-  test("has the time that a limit of a month gives, though no timer of Node is that long", async () => {
+  test("has a time limit of a month, although no timer of Node is that long", async () => {
     const slow = () => new Promise((resolve) => setTimeout(() => resolve("done"), 5));
     expect(await caller(slow, { timeoutMs: 30 * 86_400_000 })()).toEqual({ output: "done" });
   });
 
-  test("by never answering is cut by the tool's timeout", async () => {
+  test("by never returning is aborted by the tool's timeout", async () => {
     let aborted = false;
     const call = caller(
       (_, { signal }) => {
@@ -363,7 +363,7 @@ describe("a handler that fails (S7)", () => {
     expect(aborted).toBe(true);
   });
 
-  test("after it was cut does not disturb anybody", async () => {
+  test("after it was aborted affects nothing", async () => {
     let refuse: (reason: unknown) => void = () => undefined;
     const call = caller(
       () =>
@@ -377,7 +377,7 @@ describe("a handler that fails (S7)", () => {
     await new Promise((done) => setImmediate(done));
   });
 
-  test("by being gone is told", async () => {
+  test("because it no longer exists is reported", async () => {
     const call = caller(() => 1, { findHandler: () => undefined });
     expect(await call()).toEqual({ error: "the skill ops is no longer available", code: "tool.unknown", acted: "no" });
   });
@@ -399,7 +399,7 @@ describe("an abort", () => {
     });
   });
 
-  test("reaches what the handler fetches", async () => {
+  test("aborts the handler's fetch", async () => {
     const stop = new AbortController();
     const call = caller((_, context) => context.fetch("http://x.test"), {
       fetch: (_, init) =>
@@ -411,8 +411,8 @@ describe("an abort", () => {
   });
 });
 
-describe("what a handler gets (S5, D26)", () => {
-  test("its input, its skill's config and the run's things, and nothing else", async () => {
+describe("the arguments of a handler", () => {
+  test("are its input, its skill's config and the run's objects, and nothing else", async () => {
     const seen: ToolContext[] = [];
     const inputs: unknown[] = [];
     await caller((input, context) => {
@@ -434,7 +434,7 @@ describe("what a handler gets (S5, D26)", () => {
     expect(seen[0]).toMatchObject({ config: { TOKEN: "s3cret" }, callId: "r1/1:a/0/1/0", workDir: "/work" });
   });
 
-  test("a range that ends at the run's clock, if that is not now", async () => {
+  test("include a range that ends at the run's clock, if that is not now", async () => {
     const inputs: unknown[] = [];
     const range = { clock: "range", range: { from: "from", to: "to" } } as const;
     const keep = (input: unknown) => inputs.push(input);
@@ -444,7 +444,7 @@ describe("what a handler gets (S5, D26)", () => {
     expect(inputs).toEqual([{ to: "2026-03-01T12:00:00Z" }, { to: "2026-03-01T13:00:00Z" }]);
   });
 
-  test("an input of its own: what it does to it changes nothing", async () => {
+  test("include a copy of the input: changes to it have no effect", async () => {
     const input = { list: [1] };
     await caller((given: { list: number[] }) => given.list.push(2))(input);
     expect(input).toEqual({ list: [1] });
@@ -468,7 +468,7 @@ describe("secrets", () => {
     ).toEqual({ error: "bad [redacted:TOKEN]", code: "tool.failed", acted: "no" });
   });
 
-  test("are redacted before a result is cut, so that no half of one is left", async () => {
+  test("are redacted before a result is cut, so that no part of one is left", async () => {
     for (let shift = 0; shift < 12; shift++) {
       const at = Math.floor(MOST_RESULT * 0.75) - shift;
       const blobs = memoryBlobs({ mostBytes: 0, quotaBytes: 0 });
@@ -478,7 +478,7 @@ describe("secrets", () => {
     }
   });
 
-  test("are redacted before an error is cut, so that no half of one is left at either end of the cut", async () => {
+  test("are redacted before an error is cut, so that no part of one is left at either end of the cut", async () => {
     const mostOfError = 8192;
     for (const edge of [
       Math.floor(mostOfError * 0.75),
@@ -496,7 +496,7 @@ describe("secrets", () => {
   });
 });
 
-test("a board stays whole where another result of its size becomes a blob", async () => {
+test("a board stays in the result if another result of its size becomes a blob", async () => {
   const large = { issues: Array.from({ length: 200 }, (_, n) => ({ title: `${n} ${"x".repeat(300)}` })) };
   const board = { skill: "skillflow", name: "board_read" };
   expect(await caller(() => large, {}, board)()).toEqual({ output: large });

@@ -34,7 +34,7 @@ interface DriveOptions {
   readonly program?: Program;
 }
 
-/** Drives a record with real parts; what nobody scripted is answered with "done". */
+/** Drives a record with real parts. Unscripted model calls are answered with "done". */
 async function drive(record: RunRecord, options: DriveOptions = {}) {
   const store = options.store ?? memoryStore();
   const { redactor = createRedactor([]), handlers = {}, signal = new AbortController().signal } = options;
@@ -77,7 +77,7 @@ const one = (node = {}, parts: Parameters<typeof recordOf>[1] = {}) =>
 const never = () => new Promise<never>(() => undefined);
 
 describe("a run", () => {
-  test("looks no more often at what came before when it is long", async () => {
+  test("inspects earlier events no more often when it is long", async () => {
     const looksOf = async (length: number) => {
       const ids = Array.from({ length }, (_, index) => `n${index}`);
       const nodes = Object.fromEntries(ids.map((id) => [id, { skills: ["ops"] }]));
@@ -114,7 +114,7 @@ describe("a run", () => {
     expect(lines(events).at(-1)).toBe("workflow:end succeeded");
   });
 
-  test("driven again after its end does nothing and tells nobody", async () => {
+  test("that is driven again after its end does nothing and notifies no observer", async () => {
     const record = one();
     const first = await drive(record, { script: [{ text: "t" }] });
     const second = await drive(record, { store: first.store, again: true });
@@ -123,7 +123,7 @@ describe("a run", () => {
     expect(second.state.end).toEqual(first.state.end);
   });
 
-  test("whose process died goes on from its record", async () => {
+  test("whose process died continues from its record", async () => {
     const record = recordOf(workflowOf({ a: {}, b: {} }, ["a -> b"]));
     const store = memoryStore();
     const dying: Model = {
@@ -159,7 +159,7 @@ describe("a run", () => {
   });
 });
 
-describe("observers (X2, D42)", () => {
+describe("observers", () => {
   test.each<[string, Observer["onEvent"]]>([
     [
       "throws",
@@ -184,7 +184,7 @@ describe("observers (X2, D42)", () => {
     expect(seen).toEqual(events);
   });
 
-  test("one that fails at progress does no harm either", () => {
+  test("one that fails at progress does not either", () => {
     const heard: string[] = [];
     const broken: Observer = {
       onEvent: () => undefined,
@@ -238,7 +238,7 @@ describe("with no time left", () => {
   test.each([
     ["of the run", one({}, limited), "the time limit of 60 s was reached"],
     ["of the node", one({ timeout: "60s" }), "node a took longer than its timeout"],
-  ])("%s an announced write is not begun, and not in doubt", async (_, record, why) => {
+  ])("%s an announced write is not started, and not in doubt", async (_, record, why) => {
     const acts: string[] = [];
     const handlers = { act: () => acts.push("acted") };
     const { events } = await drive(record, { script, handlers, store: jumpingStore("tool:call") });
@@ -249,8 +249,8 @@ describe("with no time left", () => {
   });
 });
 
-describe("what is thrown where nobody waits for it", () => {
-  /** As the process hears of it: in the context in which it was thrown. */
+describe("an unhandled error", () => {
+  /** Throws in the context of a call, in which the process then receives the error. */
   const throwLater = <Value>(message: string, answer: Value) => {
     setImmediate(() => blameStray(new Error(message)));
     return answer;
@@ -264,7 +264,7 @@ describe("what is thrown where nobody waits for it", () => {
     expect(state.end?.status).toBe("succeeded");
   });
 
-  test("is a warning of its run once its call is over", async () => {
+  test("is a warning of its run once its call has ended", async () => {
     const handlers = { look: () => throwLater("late", "seen") };
     const { events, state } = await drive(one(), { script: calls, handlers });
     expect(eventsOf(events, "tool:result")).toMatchObject([{ output: "seen" }]);
@@ -272,12 +272,12 @@ describe("what is thrown where nobody waits for it", () => {
     expect(state.end?.status).toBe("succeeded");
   });
 
-  test("is nobody's when there is no run", () => {
+  test("belongs to no call when there is no run", () => {
     expect(blameStray(new Error("alone"))).toBe(false);
   });
 });
 
-test("a turn carries out 64 calls, and answers the rest with an error", async () => {
+test("a turn carries out 64 calls, and rejects the rest with an error", async () => {
   const ran: string[] = [];
   const asked = Array.from({ length: 400 }, (_, n) => ({ tool: "ops_look", input: { n } }));
   const { events, state } = await drive(one(), {
@@ -292,7 +292,7 @@ test("a turn carries out 64 calls, and answers the rest with an error", async ()
   expect(state.end?.status).toBe("succeeded");
 });
 
-test("a turn that asks for very many calls is through with them in time in proportion", async () => {
+test("a turn with very many calls takes linear time", async () => {
   const most = LONG ? 100_000 : 5000;
   const parts = Array.from({ length: most }, (_, index) => {
     return { type: "call", id: `c${index}`, tool: "ops_look", input: { index } } as const;
@@ -312,7 +312,7 @@ test("a turn that asks for very many calls is through with them in time in propo
 });
 
 describe("tool calls", () => {
-  test("alone that may write are announced to a disk that is waited for", async () => {
+  test("that may write are announced with a sync to disk if they are alone", async () => {
     const announced: [tools: string, isRepeatable: boolean | undefined][] = [];
     const store = memoryStore();
     const noting: typeof store = {
@@ -342,7 +342,7 @@ describe("tool calls", () => {
     ]);
   });
 
-  test("that are over within one turn of the process are one record", async () => {
+  test("that end within one turn of the event loop are one record", async () => {
     const calls = [1, 2, 3].map((n) => ({ tool: "ops_look", input: { n } }));
     const { events } = await drive(one(), {
       script: [{ calls }, { text: "t" }],
@@ -351,7 +351,7 @@ describe("tool calls", () => {
     expect(new Set(eventsOf(events, "tool:result").map(({ key }) => key)).size).toBe(1);
   });
 
-  test("reads of one turn overlap: each waits for the other", async () => {
+  test("that read overlap within a turn: each waits for the other", async () => {
     const meeting = new Map<string, () => void>();
     const arrive = (me: string, other: string) =>
       new Promise<string>((done) => {
@@ -373,7 +373,7 @@ describe("tool calls", () => {
     expect(state.results.get("a")?.toolCalls).toMatchObject([{ output: "look" }, { output: "peek" }]);
   });
 
-  test("what is done is recorded while the rest is under way", async () => {
+  test("are recorded when they are done, while others are still running", async () => {
     let finish: () => void = () => undefined;
     const { events } = await drive(one(), {
       handlers: {
@@ -429,8 +429,8 @@ describe("tool calls", () => {
   });
 });
 
-describe("an interruption (X10)", () => {
-  test("before the start: no node is entered and no model asked", async () => {
+describe("an interruption", () => {
+  test("before the start: no node is entered and no model called", async () => {
     const { events } = await drive(one(), { signal: AbortSignal.abort("SIGINT") });
     expect(lines(events)).toEqual([
       "workflow:start flow",
@@ -457,7 +457,7 @@ describe("an interruption (X10)", () => {
     expect(lines(events).at(-1)).toBe("workflow:end interrupted");
   });
 
-  test("while the model is at work, even if it does not listen", async () => {
+  test("while the model works, even if it ignores the signal", async () => {
     const stop = new AbortController();
     const deaf: Model = {
       provider: "script",
@@ -470,7 +470,7 @@ describe("an interruption (X10)", () => {
     expect(lines(events).slice(-3)).toEqual(["run:interrupt", "node:exit a failed", "workflow:end interrupted"]);
   });
 
-  test("while a tool is at work: it is told, and what was done is kept", async () => {
+  test("while a tool works: it gets the signal, and finished results are kept", async () => {
     const stop = new AbortController();
     let told: unknown;
     const { events, state } = await drive(one(), {
@@ -522,7 +522,7 @@ describe("an interruption (X10)", () => {
 });
 
 describe("time limits", () => {
-  test("a node's timeout cuts its model's work short (O10)", async () => {
+  test("a node's timeout aborts its model call", async () => {
     const { events, state } = await drive(one({ timeout: "50ms" }), { model: { provider: "script", reply: never } });
     expect(lines(events)).toContain("limit:reached node_timeout");
     expect(state.results.get("a")).toMatchObject({
@@ -532,7 +532,7 @@ describe("time limits", () => {
     expect(state.end?.status).toBe("failed");
   });
 
-  test("a node's timeout cuts its tools short, and every call has its result (O10, D41)", async () => {
+  test("a node's timeout aborts its tools, and every call has its result", async () => {
     const { events, state } = await drive(one({ timeout: "50ms" }), {
       handlers: { look: never },
       script: [
@@ -553,21 +553,21 @@ describe("time limits", () => {
     ]);
   });
 
-  test("a node's timeout is softened where the node says so (N39)", async () => {
+  test("a node's timeout is softened if the node has fail_soft", async () => {
     const { state } = await drive(one({ timeout: "50ms", fail_soft: true }), {
       model: { provider: "script", reply: never },
     });
     expect(state.results.get("a")).toMatchObject({ status: "success", data: { fail_soft: true } });
   });
 
-  test("the run's timeout interrupts running work and is never hidden (O8)", async () => {
+  test("the run's timeout interrupts running work and is never softened", async () => {
     const record = one({ fail_soft: true }, { settings: { limits: { timeout_ms: 50 } } });
     const { events, state } = await drive(record, { model: { provider: "script", reply: never } });
     expect(lines(events).slice(-3)).toEqual(["limit:reached timeout", "node:exit a failed", "workflow:end stopped"]);
     expect(state.end?.error?.code).toBe("limit.reached");
   });
 
-  test("the run's timeout cuts tools short", async () => {
+  test("the run's timeout aborts tools", async () => {
     const record = one({}, { settings: { limits: { timeout_ms: 50 } } });
     const { events } = await drive(record, {
       handlers: { look: never },
@@ -594,7 +594,7 @@ describe("the machine's clock, set three days ahead while a tool works,", () => 
 });
 
 describe("a model's failure", () => {
-  test("is data where it is a known one", async () => {
+  test("is data if it is a known one", async () => {
     const model: Model = {
       provider: "script",
       reply: () => Promise.reject(new SkillflowError("model.auth", "wrong key")),
@@ -603,7 +603,7 @@ describe("a model's failure", () => {
     expect(state.end).toMatchObject({ status: "failed", error: { code: "model.auth" } });
   });
 
-  test("of a script that has run out says so", async () => {
+  test("of a script that has run out is reported as that", async () => {
     const { state } = await drive(one(), { script: [] });
     expect(state.end?.error?.code).toBe("script.exhausted");
   });

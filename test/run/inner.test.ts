@@ -31,10 +31,10 @@ interface DriveOptions {
   readonly callTool?: (call: Call) => Promise<Outcome>;
   readonly signal?: AbortSignal;
   readonly observers?: readonly Observer[];
-  /** Comes after the recorded ends, and after them all. */
+  /** Runs after the recorded ends, and after all of them. */
   readonly afterwards?: readonly Afterwards[];
   readonly recall?: Recall;
-  /** Breaks the journal somewhere. */
+  /** Throws at an entry of the journal. */
   readonly mortal?: (journal: Journal) => Journal;
 }
 
@@ -78,7 +78,7 @@ const call = (tool: string, input = {}): Reply => ({
 
 const itemIn = (prompt: Prompt) => String(prompt.context?.input.item ?? "");
 
-/** Answers by what it is asked alone: looks, then acts, then tells. */
+/** Answers based on the prompt alone: looks, then acts, then reports. */
 function worker(
   before: (prompt: Prompt, key: string, signal: AbortSignal) => Promise<void> = async () => undefined,
 ): Model {
@@ -97,7 +97,7 @@ function worker(
   };
 }
 
-/** Until as many have come as are awaited; then all go on. */
+/** Waits until the expected number of callers has arrived, then releases all. */
 function latch(awaited: number) {
   let come = 0;
   let open: () => void = () => undefined;
@@ -137,7 +137,7 @@ const statuses = (state: State, node = "each") =>
   ((state.results.get(node)?.data.items ?? []) as { status: string }[]).map(({ status }) => status);
 
 describe("items side by side", () => {
-  test("are at work at once, as many as the map says", async () => {
+  test("run concurrently, up to the map's limit", async () => {
     const all = latch(3);
     const asked: string[] = [];
     const model = worker(async (_, key) => {
@@ -170,7 +170,7 @@ describe("items side by side", () => {
     expect(eventsOf(events, "inner:end").map(({ inner }) => inner)).toEqual(["each[1]", "each[2]", "each[0]"]);
   });
 
-  test("have a time limit each, which touches no other", async () => {
+  test("have separate time limits", async () => {
     const model = worker((prompt, _, signal) =>
       itemIn(prompt) === "stuck"
         ? new Promise((_, reject) => signal.addEventListener("abort", reject))
@@ -182,7 +182,7 @@ describe("items side by side", () => {
     expect(state.end?.status).toBe("succeeded");
   });
 
-  test("end with the node's time, and say where they were stopped", async () => {
+  test("end with the node's timeout, with the place where they were stopped", async () => {
     const model = worker((prompt, _, signal) =>
       itemIn(prompt) === "stuck"
         ? new Promise((_, reject) => signal.addEventListener("abort", reject))
@@ -199,8 +199,8 @@ describe("items side by side", () => {
   });
 });
 
-describe("a run that ends while items are at work", () => {
-  test("records what they came to by then, and its replay is the run", async () => {
+describe("a run that ends while items are running", () => {
+  test("records their results so far, and its replay is the same run", async () => {
     let release: () => void = () => undefined;
     const held = new Promise<void>((resolve) => {
       release = resolve;
@@ -285,7 +285,7 @@ const EVERYTHING = recordOf(
 
 class Killed extends Error {}
 
-/** Before: the work was done and the record is lost. After: it is kept, and nothing came of it. */
+/** Before: the work was done and the record is lost. After: the record is stored, and was not used. */
 const mortal = (position: number, when: "before" | "after") => (journal: Journal) => {
   let current = 0;
   return {
@@ -306,12 +306,12 @@ const mortal = (position: number, when: "before" | "after") => (journal: Journal
 
 interface World {
   readonly store: Opened;
-  /** As if the process had died. */
+  /** Ends as if the process had died. */
   crash(): Opened;
   close(): void;
 }
 
-/** With how many records lie between two that are tried. */
+/** Number of records between two that are tried. */
 const worlds: readonly (readonly [string, number, () => World])[] = [
   [
     "in memory",
@@ -344,7 +344,7 @@ const worlds: readonly (readonly [string, number, () => World])[] = [
   ],
 ];
 
-/** Goes on until the run ends and waits for nobody: everyone agrees. */
+/** Continues until the run ends and waits for no decision: everything is approved. */
 async function toTheEnd(record: RunRecord, store: Opened, options: DriveOptions): Promise<RunEvent[]> {
   for (let rounds = 0; rounds < 20; rounds++) {
     const { events } = (await store.list()).includes(record.run) ? await store.read(record.run) : { events: [] };
@@ -362,7 +362,7 @@ async function toTheEnd(record: RunRecord, store: Opened, options: DriveOptions)
   throw new Error("the run does not end");
 }
 
-/** What a run came to, but for what a crash leaves in doubt. */
+/** The outcome of a run, except for calls that a crash leaves in doubt. */
 function outcome(events: readonly RunEvent[]) {
   const { status, results, trace, usage } = describeResult(EVERYTHING, events.reduce(fold, begin(EVERYTHING)));
   const { items } = results.each?.data ?? {};
@@ -381,8 +381,8 @@ function counting() {
 const doubtful = (events: readonly RunEvent[]) =>
   eventsOf(events, "tool:result").filter(({ error }) => error?.startsWith("in doubt"));
 
-describe.each(worlds)("a run with maps, calls and approvals, kept %s", (_, apart, open) => {
-  test("that is killed at any record goes on as if nothing had happened", async () => {
+describe.each(worlds)("a run with maps, calls and approvals, stored %s", (_, apart, open) => {
+  test("that is killed at any record continues as if it had not been killed", async () => {
     const calm = open();
     const whole = await toTheEnd(EVERYTHING, calm.store, counting());
     calm.close();
@@ -394,7 +394,7 @@ describe.each(worlds)("a run with maps, calls and approvals, kept %s", (_, apart
         const world = open();
         const { counts, callTool } = counting();
         let kills = 0;
-        // The records of one process: the run is parked in between.
+        // The records of one process: the run waits in between.
         const killing = async (): Promise<RunEvent[]> => {
           try {
             return await toTheEnd(EVERYTHING, world.store, { callTool, mortal: mortal(position, when) });
@@ -423,7 +423,7 @@ describe.each(worlds)("a run with maps, calls and approvals, kept %s", (_, apart
 });
 
 describe("a run with maps, calls and approvals", () => {
-  test("that is interrupted anywhere loses nothing once it is resumed, and its replay is the run", async () => {
+  test("that is interrupted anywhere loses nothing once it is resumed, and its replay is the same run", async () => {
     const whole = await toTheEnd(EVERYTHING, memoryStore(), counting());
     for (const { seq, type } of whole.slice(0, -1).filter((_, index) => LONG || index % 13 === 0)) {
       const hint = `${type} ${seq}`;
@@ -447,7 +447,7 @@ describe("a run with maps, calls and approvals", () => {
     }
   });
 
-  test("that nobody answers in time goes on without the word", async () => {
+  test("whose approval times out continues without a decision", async () => {
     const gate = { approval: { ask: "Go?", timeout: "1ms", on_timeout: "deny" as const } };
     const record = recordOf(workflowOf({ agree: gate, go: {} }, ["agree -> go"]));
     const store = memoryStore();

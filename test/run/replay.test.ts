@@ -31,7 +31,7 @@ interface DriveOptions {
   readonly model: Model;
   readonly callTool?: (call: Call) => Promise<Outcome>;
   readonly resumes?: readonly EventOf<"run:resume">[];
-  /** In their place, with what was applied. */
+  /** Instead of them, with what was applied. */
   readonly afterwards?: readonly Afterwards[];
   readonly recall?: Recall;
   readonly signal?: AbortSignal;
@@ -63,7 +63,7 @@ async function drive(record: RunRecord, store: Store, options: DriveOptions) {
   return (await store.read(record.run)).events;
 }
 
-/** Plays the recording with the record that it has, or with another. */
+/** Replays the recording with its own record, or with another. */
 async function replay(record: RunRecord, events: readonly RunEvent[], now = record) {
   const recording = { record, events };
   const changed: ChangedPrompt[] = [];
@@ -79,7 +79,7 @@ async function replay(record: RunRecord, events: readonly RunEvent[], now = reco
   return { replayed, changed };
 }
 
-/** What happened, without what a replay has of its own: time, and which model answered at what price. */
+/** The events without the parts of a replay that differ: time, and the model with its price. */
 function gist(events: readonly RunEvent[]) {
   return events.map((event): EventBody => {
     const body = bodyOf(event) as EventBody;
@@ -91,14 +91,14 @@ const script = (replies: Script["replies"], past: readonly RunEvent[] = []) => s
 const again: EventOf<"run:resume"> = { type: "run:resume", settings: {} };
 
 describe("a replay", () => {
-  test("of a run that does everything is the run", async () => {
+  test("of a run with every feature is the same run", async () => {
     const events = await drive(triageOf("t"), memoryStore(), { model: scriptModel(SCRIPT) });
     const { replayed, changed } = await replay(triageOf("t"), events);
     expect(gist(replayed)).toEqual(gist(events));
     expect(changed).toEqual([]);
   });
 
-  test("of a run that was interrupted anywhere ends interrupted, and resumed ends as it ended", async () => {
+  test("of a run that was interrupted anywhere ends interrupted, and when resumed ends as the run did", async () => {
     const calm = await drive(triageOf("t"), memoryStore(), { model: scriptModel(SCRIPT) });
     for (const { seq, type } of calm.slice(0, -1).filter((_, index) => LONG || index % 5 === 0)) {
       const store = memoryStore();
@@ -121,7 +121,7 @@ describe("a replay", () => {
     };
     const plannedIn = (events: readonly RunEvent[]) => planOf(events.reduce(fold, begin(planning)));
 
-    test("and was interrupted anywhere is the run, which planned the same", async () => {
+    test("and was interrupted anywhere is the same run, with the same plan", async () => {
       const calm = await drive(planning, memoryStore(), { model: scriptModel(SCRIPT), callTool });
       const plan = plannedIn(calm).map(({ skill, tool, input }) => ({ skill, tool, input }));
       expect(plan.length).toBeGreaterThan(2);
@@ -141,7 +141,7 @@ describe("a replay", () => {
       expect(writes).toEqual([]);
     });
 
-    test("and was redone after a part of them was applied is the run", async () => {
+    test("and was redone after a part of them was applied is the same run", async () => {
       const store = memoryStore();
       const calm = await drive(planning, store, { model: scriptModel(SCRIPT), callTool });
       const [first] = plannedIn(calm);
@@ -162,22 +162,25 @@ describe("a replay", () => {
     ["visits", { max_steps: 2 }, { max_steps: 50 }],
     ["money", { max_cost_usd: 2.5 }, { max_cost_usd: 99 }],
     ["tokens", { max_tokens: 40 }, { max_tokens: 9_999 }],
-  ])("of a run that a limit of %s stopped stops there, and goes on where the run was resumed", async (_, low, high) => {
-    const record = { ...triageOf("t"), settings: { ...triageOf("t").settings, limits: low } };
-    const store = memoryStore();
-    const stopped = await drive(record, store, { model: scriptModel(SCRIPT), prices: 1 });
-    expect(stopped.at(-1)).toMatchObject({ type: "workflow:end", status: "stopped" });
-    expect(gist((await replay(record, stopped)).replayed).slice(-1)).toEqual(gist(stopped).slice(-1));
-    const resumes = [{ ...again, settings: { limits: high } }];
-    const whole = await drive(record, store, { model: scriptModel(SCRIPT, stopped), prices: 1, resumes });
-    const { replayed, changed } = await replay(record, whole);
-    expect(gist(replayed)).toEqual(gist(whole));
-    expect(changed).toEqual([]);
-  });
+  ])(
+    "of a run that a limit of %s stopped stops there, and continues where the run was resumed",
+    async (_, low, high) => {
+      const record = { ...triageOf("t"), settings: { ...triageOf("t").settings, limits: low } };
+      const store = memoryStore();
+      const stopped = await drive(record, store, { model: scriptModel(SCRIPT), prices: 1 });
+      expect(stopped.at(-1)).toMatchObject({ type: "workflow:end", status: "stopped" });
+      expect(gist((await replay(record, stopped)).replayed).slice(-1)).toEqual(gist(stopped).slice(-1));
+      const resumes = [{ ...again, settings: { limits: high } }];
+      const whole = await drive(record, store, { model: scriptModel(SCRIPT, stopped), prices: 1, resumes });
+      const { replayed, changed } = await replay(record, whole);
+      expect(gist(replayed)).toEqual(gist(whole));
+      expect(changed).toEqual([]);
+    },
+  );
 
   const chain = recordOf(workflowOf({ a: { skills: ["ops"] }, b: { skills: ["ops"] } }, ["a -> b"]), { skills: [OPS] });
 
-  test("of a run that failed and was redone follows both ways", async () => {
+  test("of a run that failed and was redone follows both paths", async () => {
     const store = memoryStore();
     const busy: Model = {
       provider: "script",
@@ -196,7 +199,7 @@ describe("a replay", () => {
     expect(eventsOf(third, "workflow:end").map(({ status }) => status)).toEqual(["failed", "succeeded", "succeeded"]);
   });
 
-  test("answers what was read of a blob as it was read then", async () => {
+  test("returns the recorded reads of a blob", async () => {
     const blob = { blob_id: `blob:${"0".repeat(32)}`, kind: "text/plain", size_bytes: 9 };
     const read = { tool: "read_blob", input: { blob_id: blob.blob_id } };
     const model = script([{ calls: [{ tool: "ops_look", input: {} }] }, { calls: [read] }, { text: "seen" }]);
@@ -218,7 +221,7 @@ describe("a replay", () => {
   test.each([
     ["a reply", "model:reply"],
     ["a result", "tool:result"],
-  ])("that misses %s fails, whatever edges and softening there are (D56)", async (_, type) => {
+  ])("that misses %s fails, whatever edges and softening there are", async (_, type) => {
     const record = caught({ fail_soft: true });
     const model = script([look, { text: "t" }, route, { node: "b", text: "b" }]);
     const events = await drive(record, memoryStore(), { model });
@@ -236,7 +239,7 @@ describe("a replay", () => {
     expect(eventsOf(replayed, "route")).toEqual([]);
   });
 
-  test("that left its recording is not carried on by the recorded resumes", async () => {
+  test("that diverged from its recording ignores the recorded resumes", async () => {
     const store = memoryStore();
     await drive(chain, store, { model: script([{ text: "a" }, { text: "b" }]) });
     const resumes = [{ ...again, from: "b" }];
@@ -249,7 +252,7 @@ describe("a replay", () => {
     expect(eventsOf(replayed, "run:resume")).toEqual([]);
   });
 
-  test("tells that other tools were offered, though the model called none of them", async () => {
+  test("reports that other tools were offered, even if the model called none of them", async () => {
     const events = await drive(caught(), memoryStore(), { model: script([{ text: "t" }, route, { text: "b" }]) });
     const { changed } = await replay(caught(), events, { ...caught(), skills: [] });
     expect(changed.map(({ node, recorded, now }) => [node, recorded?.tools.length, now.tools.length])).toEqual([
@@ -259,14 +262,14 @@ describe("a replay", () => {
 });
 
 describe("a script without a reply left", () => {
-  test("ends the run, which no edge takes and nothing softens (D56)", async () => {
+  test("ends the run, which no edge handles and nothing softens", async () => {
     const record = recordOf(workflowOf({ a: { fail_soft: true }, b: {} }, ["a -> b: a failed", "a -> b"]));
     const events = await drive(record, memoryStore(), { model: script([]) });
     expect(events.at(-1)).toMatchObject({ status: "failed", error: { code: "script.exhausted", node: "a" } });
     expect(eventsOf(events, "route")).toEqual([]);
   });
 
-  test("goes on inside the node once there is one", async () => {
+  test("continues inside the node once there is one", async () => {
     const record = recordOf(workflowOf({ a: {} }));
     const store = memoryStore();
     await drive(record, store, { model: script([]) });

@@ -24,12 +24,12 @@ describe("reading on in a blob", () => {
     ["a line", { line: 77_777, max_bytes: 16 }, { text: "line 77777 ERROR" }],
     ["its first line", { line: 1, max_bytes: 6 }, { offset: 0, text: "line 1" }],
     ["a line behind its last", { line: 100_001 }, { text: "", next_offset: null }],
-  ])("may begin at %s", async (_, wanted, expected) => {
+  ])("may start at %s", async (_, wanted, expected) => {
     const { blobs, blob_id } = await hold(LOG);
     expect(await readBlob(blobs, { blob_id, ...wanted })).toMatchObject(expected);
   });
 
-  test("by its next_offset gives every character once, whatever the piece", async () => {
+  test("with its next_offset returns every character once, for any size of the piece", async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.string({ unit: "grapheme", maxLength: 60 }),
@@ -48,20 +48,20 @@ describe("reading on in a blob", () => {
     );
   });
 
-  test("ends also where a piece is smaller than a character, or the bytes are no text", async () => {
+  test("ends even if a piece is smaller than a character, or the bytes are not text", async () => {
     const { blobs, blob_id } = await hold("🙂🙂");
     expect(await readBlob(blobs, { blob_id, max_bytes: 1 })).toMatchObject({ next_offset: 1 });
     const { blob_id: binary } = await blobs.create(Uint8Array.of(0xff, 0xfe, 0xc0, 0x80), "application/octet-stream");
     expect(await readBlob(blobs, { blob_id: binary })).toMatchObject({ next_offset: null });
   });
 
-  test("needs a blob that is there", async () => {
+  test("needs an existing blob", async () => {
     await expect(readBlob(memoryBlobs(), { blob_id: `blob:${"0".repeat(32)}` })).rejects.toThrow("there is no blob");
   });
 });
 
 describe("searching in a blob", () => {
-  test("finds the one line, and where it is", async () => {
+  test("finds the one line, and its position", async () => {
     const { blobs, blob_id } = await hold(LOG);
     const found = await searchBlob(blobs, { blob_id, query: "ERROR" });
     const offset = LOG.indexOf("line 77777");
@@ -72,7 +72,7 @@ describe("searching in a blob", () => {
     });
   });
 
-  test("shows what stands around a match", async () => {
+  test("shows the text around a match", async () => {
     const { blobs, blob_id } = await hold(LOG);
     expect(await searchBlob(blobs, { blob_id, query: "ERROR", context: 2 })).toMatchObject({
       matches: [{ before: ["line 77775", "line 77776"], after: ["line 77778", "line 77779"] }],
@@ -85,7 +85,7 @@ describe("searching in a blob", () => {
     ["a pattern", { query: "ERROR .* full: \\S+$", regex: true }, 1],
     ["a pattern in any case", { query: "^LINE 7{5}\\b", regex: true, ignore_case: true }, 1],
     ["a pattern's signs as text", { query: "ERROR.*" }, 0],
-  ])("takes %s", async (_, wanted, total) => {
+  ])("accepts %s", async (_, wanted, total) => {
     const { blobs, blob_id } = await hold(LOG);
     expect(await searchBlob(blobs, { blob_id, query: "", ...wanted })).toMatchObject({ total });
   });
@@ -96,19 +96,19 @@ describe("searching in a blob", () => {
     expect(found).toMatchObject({ total: 100_000, matches: [{ line: 1 }, { line: 2 }, { line: 3 }] });
   });
 
-  test("says what is wrong with a pattern", async () => {
+  test("reports what is wrong with a pattern", async () => {
     const { blobs, blob_id } = await hold("x");
     await expect(searchBlob(blobs, { blob_id, query: "(", regex: true })).rejects.toThrow("not a regular expression");
   });
 
-  test("bounds what it shows of one endless line", async () => {
+  test("limits what it shows of one endless line", async () => {
     const { blobs, blob_id } = await hold(`${"x".repeat(5_000_000)}NEEDLE${"y".repeat(5_000_000)}`);
     const found = await searchBlob(blobs, { blob_id, query: "NEEDLE" });
     expect(found).toMatchObject({ total: 1, matches: [{ line: 1, text: expect.stringContaining("NEEDLE") }] });
     expect(JSON.stringify(found).length).toBeLessThan(1000);
   });
 
-  test("agrees with a search of the whole text, wherever the chunks end", async () => {
+  test("agrees with a search of the whole text, for any positions of the chunks", async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(fc.string({ unit: "grapheme", maxLength: 8 }), { maxLength: 30 }), async (parts) => {
         const text = parts.map((part) => part.replaceAll("\n", "")).join("\n");
@@ -122,7 +122,7 @@ describe("searching in a blob", () => {
 });
 
 describe("the text of bytes", () => {
-  test("holds only whole characters", () => {
+  test("holds only complete characters", () => {
     const bytes = Buffer.from("é🙂é");
     for (let from = 0; from <= bytes.length; from++) {
       for (let to = from; to <= bytes.length; to++) {
@@ -135,7 +135,7 @@ describe("the text of bytes", () => {
 });
 
 describe("the blobs of a result", () => {
-  test("are found wherever they stand, each once", () => {
+  test("are found at any depth, each once", () => {
     const info = { blob_id: `blob:${"a".repeat(32)}`, kind: "text/plain", size_bytes: 1 };
     expect(
       blobsIn({ a: [info, { b: { ...info, head: "x" } }], c: { blob_id: "blob:x", kind: "k", size_bytes: 1 } }),
