@@ -18,7 +18,7 @@ it("takes the first sandbox whose trial succeeds", async () => {
   expect((await firstThatWorks([refused, ended, works])).name).toBe("works");
 });
 
-it("refuses every program where none works, and names the package and the reasons", async () => {
+it("refuses every program if none works, and names the package and the reasons", async () => {
   const sandbox = await firstThatWorks([refused, ended]);
   await expect(sandbox.run(commandOf({ argv: ["tidy"] }))).rejects.toMatchObject({
     code: "sandbox.missing",
@@ -27,7 +27,7 @@ it("refuses every program where none works, and names the package and the reason
   });
 });
 
-it("tries once for a host, and never gives a sandbox that does not isolate", async () => {
+it("tries once per host, and never returns a sandbox that does not isolate", async () => {
   const [one, two] = await Promise.all([openSandbox(sandboxHost), openSandbox(sandboxHost)]);
   expect(one).toBe(two);
   expect(one.isolates).toBe(true);

@@ -1,6 +1,6 @@
 import type { ForeignCommand } from "../../src/core/skill/sandbox.ts";
 
-/** A command that says nothing special, so that a test names only what it is about. */
+/** A command with default values, so that a test names only what it is about. */
 export function commandOf(parts: Partial<ForeignCommand> & Pick<ForeignCommand, "argv">): ForeignCommand {
   return {
     stdin: "",

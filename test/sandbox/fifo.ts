@@ -3,15 +3,15 @@ import { constants, openSync, readSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
 
-/** A named pipe in this folder that tells whether anyone still has it open for writing. */
+/** Makes a named pipe in this folder, and shows whether any process still has it open for writing. */
 export function makeFifo(folder: string) {
   const path = join(folder, "fifo");
   const made = spawnSync("mkfifo", [path]);
   if (made.status !== 0) throw new Error(`mkfifo: ${made.stderr}`);
   const reader = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
-  // Leaves the processors to the process that is waited for.
+  // Sleeps, so that the other process gets the processors.
   const turn = () => setTimeout(2);
-  /** Returns what has arrived: "" if nobody holds the FIFO, undefined if somebody holds it and has written nothing. */
+  /** Returns new text: "" if no process holds the FIFO, undefined if one does and has written nothing. */
   const arrived = (): string | undefined => {
     const bytes = Buffer.alloc(100);
     try {
@@ -23,7 +23,7 @@ export function makeFifo(folder: string) {
   };
   return {
     arrived,
-    /** The next text that arrives. */
+    /** Resolves with the next text that arrives. */
     next: async (): Promise<string> => {
       for (;;) {
         const text = arrived();

@@ -1,7 +1,7 @@
 import type { SandboxHost } from "../../src/sandbox/host.ts";
 import { livingProcess } from "../../src/sandbox/processes.ts";
 
-/** This process as the sandboxes see theirs. */
+/** This process as the sandboxes see their host. */
 export const sandboxHost: SandboxHost = {
   env: process.env,
   execPath: process.execPath,

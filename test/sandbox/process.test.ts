@@ -10,13 +10,13 @@ import { sandboxHost } from "./host.ts";
 
 describeSandbox("the process sandbox", () => processSandbox(sandboxHost));
 
-it("has no place of its own to show a folder at", async () => {
+it("has no separate mount point for a folder", async () => {
   const mounts = [{ source: "/usr", target: "/elsewhere", writable: false }];
   const run = processSandbox(sandboxHost).run(commandOf({ argv: nodeProgram(""), mounts }));
   await expect(run).rejects.toMatchObject({ code: "sandbox.failed", message: expect.stringContaining("/elsewhere") });
 });
 
-it.each([[["api.example.com"]], [[]]])("cannot keep a program to the hosts %j, and runs nothing", async (network) => {
+it.each([[["api.example.com"]], [[]]])("cannot limit a program to the hosts %j, and runs nothing", async (network) => {
   const run = processSandbox(sandboxHost).run(commandOf({ argv: nodeProgram(""), network }));
   const message = expect.stringContaining("an isolating sandbox");
   await expect(run).rejects.toMatchObject({ code: "sandbox.failed", message });
@@ -30,21 +30,21 @@ describe.skipIf(!existsSync("/usr/bin/prlimit"))(
         commandOf({ argv, ...parts, limits: { wallMs: 25_000, outputBytes: 10_000, ...limits } }),
       );
 
-    it("end what takes too much memory", async () => {
+    it("stop a program that uses too much memory", async () => {
       const code = "const all = []; for (;;) all.push(Buffer.alloc(1e7, 1));";
       expect(await run(nodeProgram(code), { memoryBytes: 300e6 })).toMatchObject({ ended: "memory" });
     });
 
-    it("end what takes too much time of the processor", async () => {
+    it("stop a program that uses too much processor time", async () => {
       expect(await run(["sh", "-c", "while :; do :; done"], { cpuSeconds: 1 })).toMatchObject({ ended: "time" });
     });
 
-    it("end what starts too many processes", async () => {
+    it("stop a program that starts too many processes", async () => {
       const many = "i=0; while [ $i -lt 30 ]; do (sleep 30; :) & i=$((i+1)); done; wait";
       expect(await run(["sh", "-c", many], { processes: 10 })).toMatchObject({ ended: "processes" });
     });
 
-    it("hold for the size of a file", async () => {
+    it("apply to the size of a file", async () => {
       const cwd = mkdtempSync(join(tmpdir(), "skillflow-test-"));
       const code = `process.on("SIGXFSZ", () => undefined);
       try { require("node:fs").writeFileSync("big", Buffer.alloc(3e6)) } catch (error) { console.log(error.code) }`;

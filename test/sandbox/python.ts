@@ -4,7 +4,7 @@ import { sandboxHost } from "./host.ts";
 /** The sandbox of this machine, if it has one. */
 export const sandbox = await openSandbox(sandboxHost);
 
-/** Tests that run Python in a sandbox skip where a machine lacks one or the other. */
+/** Tests that run Python in a sandbox are skipped if a machine lacks one or the other. */
 export const runsPython = await hasPythonInside();
 
 async function hasPythonInside(): Promise<boolean> {

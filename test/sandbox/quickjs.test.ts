@@ -10,7 +10,7 @@ function call(module: string, parts: Partial<JavaScriptCall> = {}) {
 
 const threw = (part: string) => ({ ended: "threw", message: expect.stringContaining(part) });
 
-describe("JavaScript in its interpreter", () => {
+describe("JavaScript in the interpreter", () => {
   it.each<readonly [string, string, unknown]>(
     spreadOf(
       [
@@ -18,7 +18,7 @@ describe("JavaScript in its interpreter", () => {
         ["what a promise gives", "export default async ({ a }) => ({ a: await Promise.resolve(a) })", { a: 1 }],
         ["nothing, as null", "export default () => undefined", null],
         ["text of every kind", 'export default () => "ä🚒\\u2028\\n</script>"', "ä🚒\u2028\n</script>"],
-        ["what it logs, to nobody", "export default () => { console.log(1); return 2 }", 2],
+        ["a result, without its logs", "export default () => { console.log(1); return 2 }", 2],
       ],
       3,
     ),
@@ -26,7 +26,7 @@ describe("JavaScript in its interpreter", () => {
     expect(await call(module, { input: { a: 1, b: 2 } })).toEqual({ ended: "returned", value });
   });
 
-  it("calls the export that is named, with exactly the input", async () => {
+  it("calls the named export, with exactly the input", async () => {
     const input = { text: "$& $' NAME INPUT \" ` ${x} \\ \n", __proto__: null, list: [1, null, true] };
     const ended = await call("export const other = (input) => input", { name: "other", input });
     expect(ended).toEqual({ ended: "returned", value: { text: input.text, list: input.list } });
@@ -37,7 +37,7 @@ describe("JavaScript in its interpreter", () => {
       [
         ["an error", 'export default () => { throw new Error("no such city") }', "no such city"],
         ["a refusal", "export default async () => Promise.reject(7)", "7"],
-        ["text that is no module", "export default (", ""],
+        ["text that is not a module", "export default (", ""],
         ["a module that fails", 'throw new Error("at once"); export default 1', "at once"],
         ["an export that is missing", "export const other = 1", "not a function"],
         ["a promise that never settles", "export default () => new Promise(() => undefined)", "never settles"],
@@ -46,7 +46,7 @@ describe("JavaScript in its interpreter", () => {
       ],
       4,
     ),
-  )("says what went wrong: %s", async (_what, module, message) => {
+  )("reports what went wrong: %s", async (_what, module, message) => {
     expect(await call(module)).toEqual(threw(message));
   });
 
@@ -79,11 +79,11 @@ describe("JavaScript in its interpreter", () => {
     ],
   ];
 
-  it.each(spreadOf(forgeries, 4))("cannot fake its outcome %s", async (_what, module, ended) => {
+  it.each(spreadOf(forgeries, 4))("cannot fake its result %s", async (_what, module, ended) => {
     expect(await call(module, { limits: { wallMs: 20_000, outputBytes: 20_000 } })).toEqual(ended);
   });
 
-  it("knows nothing but the language", async () => {
+  it("has only the language's own globals", async () => {
     const names = ["fetch", "process", "require", "setTimeout", "XMLHttpRequest", "WebAssembly", "Deno", "Buffer"];
     const known = [...names, "std", "os"].map((name) => `[typeof ${name}, typeof globalThis["${name}"]]`);
     const module = `export default () => [${known.join(", ")}].flat()`;
@@ -96,7 +96,7 @@ describe("JavaScript in its interpreter", () => {
     expect(await call(`import * as x from "${name}"; export default () => 1`)).toEqual(threw(name));
   });
 
-  it("imports nothing later either", async () => {
+  it("imports nothing dynamically either", async () => {
     const module = `export default async () => {
       const told = [];
       for (const name of ${JSON.stringify(ELSEWHERE)})
@@ -107,7 +107,7 @@ describe("JavaScript in its interpreter", () => {
     expect(await call(module)).toEqual({ ended: "returned", value: refused });
   });
 
-  it("reaches nothing of ours through a constructor", async () => {
+  it("reaches nothing of the host through a constructor", async () => {
     const module = `export default () => { const g = (() => {}).constructor("return this")();
       return [typeof g.process, typeof g.require, typeof g.parentPort, Object.keys(g).sort()] }`;
     const ended = await call(module);
@@ -121,22 +121,22 @@ describe("JavaScript in its interpreter", () => {
     "export default () => { for (;;); }",
     "for (;;); export default 1",
     `export default () => /(a+)+$/.test("${"a".repeat(40)}b")`,
-  ])("is ended when its time is over: %s", async (module) => {
+  ])("is stopped when its time is over: %s", async (module) => {
     expect(await call(module, { limits: { wallMs: 500, outputBytes: 100 } })).toEqual({ ended: "time" });
   });
 
-  it("is ended when it wants too much memory", async () => {
+  it("is stopped when it needs too much memory", async () => {
     const module = `export default () => { const all = []; for (;;) all.push({ all: [1, 2, 3] }) }`;
     const limits = { wallMs: 20_000, outputBytes: 100, memoryBytes: 20_000_000 };
     expect(await call(module, { limits })).toEqual({ ended: "memory" });
   });
 
-  it("is ended when it returns too much", async () => {
+  it("is stopped when it returns too much", async () => {
     const limits = { wallMs: 20_000, outputBytes: 1000 };
     expect(await call('export default () => "x".repeat(100_000)', { limits })).toEqual({ ended: "output" });
   });
 
-  it("is ended by an abort, also before it starts", async () => {
+  it("is stopped by an abort, also before it starts", async () => {
     const controller = new AbortController();
     const ended = call("export default () => { for (;;); }", { signal: controller.signal });
     setImmediate(() => controller.abort());

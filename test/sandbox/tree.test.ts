@@ -11,12 +11,12 @@ import { sandboxHost } from "./host.ts";
 const folder = mkdtempSync(join(tmpdir(), "skillflow-test-"));
 afterEach(() => rmSync(folder, { recursive: true }));
 
-/** Without a turn of the loop. */
+/** Without yielding to the event loop. */
 function stayBusyUntil(isOver: () => boolean): void {
   while (!isOver());
 }
 
-it("what a program said last is kept, however busy we are when it ends", async () => {
+it("the last output of a program is kept, even if the event loop is busy when it ends", async () => {
   const begun = join(folder, "begun");
   const said = 'echo ready >&3; : > begun; read go <&3; echo "its result"; echo "its complaint" >&2; exit 3';
   const running = runTree(sandboxHost, {
@@ -34,7 +34,7 @@ it("what a program said last is kept, however busy we are when it ends", async (
       },
     ],
   });
-  // Ends of programs are told together: with that of this one, which waits to be told, comes the end of ours.
+  // Node reports the ends of all processes together: with the end of this one, it reports the end of the program.
   const other = spawn("true");
   stayBusyUntil(() => existsSync(begun) && !livingProcess(other.pid ?? 0));
   expect(await running).toMatchObject({ ended: "exit", code: 3, stdout: "its result\n", stderr: "its complaint\n" });

@@ -32,10 +32,10 @@ async function listening<Kind extends Server>(server: Kind): Promise<number> {
 /** A service of this machine: its port. */
 const serve = (answer: RequestListener) => listening(createServer(answer));
 
-/** A connection to the proxy; how it is broken off does not matter. */
+/** A connection to the proxy. How it ends does not matter. */
 const approach = () => connect(proxy).on("error", () => undefined);
 
-/** Sends a request, and gives all that came back until the end. */
+/** Sends a request, and returns all that came back until the end. */
 async function ask(request: string): Promise<string> {
   const near = approach();
   near.write(request);
@@ -48,7 +48,7 @@ const get = (address: string, headers = "") =>
 const CLOSING = "GET /x HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n";
 
 describe("the proxy of a program in a sandbox", () => {
-  it("passes a tunnel on to a declared host, and its end too", async () => {
+  it("forwards a tunnel to a declared host, and its end too", async () => {
     const port = await serve((asked, answer) => answer.end(`told ${asked.url}`));
     await open({ hosts: [`127.0.0.1:${port}`] });
     const got = await tunnelTo(`127.0.0.1:${port}`, CLOSING);
@@ -56,7 +56,7 @@ describe("the proxy of a program in a sandbox", () => {
     expect(got).toContain("told /x");
   });
 
-  it("passes plain requests on: method, path, body and headers, but for those of the connection", async () => {
+  it("forwards plain requests: method, path, body and headers, except those of the connection", async () => {
     const port = await serve(async (asked, answer) => {
       const { method, url, headers } = asked;
       answer.setHeader("X-Twice", ["a", "b"]);
@@ -81,7 +81,7 @@ describe("the proxy of a program in a sandbox", () => {
   });
 
   it.each(["evil.test:443", "evil.test:80", "127.0.0.1:1", "169.254.169.254:80", "localhost:80", "[::1]:443"])(
-    "refuses %s, which is not declared, without a look-up",
+    "refuses %s, which is not declared, without a DNS look-up",
     async (place) => {
       const asked: string[] = [];
       const lookup = async (host: string) => {
@@ -100,7 +100,7 @@ describe("the proxy of a program in a sandbox", () => {
     },
   );
 
-  it("says how a refused place is declared", async () => {
+  it("suggests how to declare a refused place", async () => {
     const egress = await open({ hosts: [] });
     await tunnelTo("API.example.com:443");
     await tunnelTo("api.example.com:8443");
@@ -118,7 +118,7 @@ describe("the proxy of a program in a sandbox", () => {
     ["fd00::1"],
     ["::ffff:127.0.0.1"],
     ["93.184.216.34", "10.0.0.1"],
-  ])("refuses a declared name that leads to %s", async (...addresses) => {
+  ])("refuses a declared name that resolves to %s", async (...addresses) => {
     const port = await serve((_asked, answer) => answer.end("reached"));
     const egress = await open({ hosts: [`api.example.com:${port}`], lookup: async () => addresses });
     expect(await tunnelTo(`api.example.com:${port}`)).toMatch(/^HTTP\/1\.1 403 Private address: /);
@@ -127,14 +127,14 @@ describe("the proxy of a program in a sandbox", () => {
     expect(egress.report()).not.toContain(addresses[0]);
   });
 
-  it("reaches this machine by the name that was declared", async () => {
+  it("reaches this machine by the declared name", async () => {
     const port = await serve((_asked, answer) => answer.end("reached"));
     await open({ hosts: [`localhost:${port}`], lookup: async () => [] });
     expect(await get(`http://localhost:${port}/`)).toContain("reached");
     expect(await get(`http://127.0.0.1:${port}/`)).toMatch(/^HTTP\/1\.1 403 /);
   });
 
-  it("says that a declared host cannot be reached", async () => {
+  it("reports that a declared host cannot be reached", async () => {
     const closed = createTcpServer();
     const port = await listening(closed);
     await new Promise((resolve) => closed.close(resolve));
@@ -160,7 +160,7 @@ describe("the proxy of a program in a sandbox", () => {
       "POST http://127.0.0.1/ HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n",
     ],
     ["what is no HTTP", "\x16\x03\x01\x02\x00 hello\r\n\r\n"],
-  ])("does not understand %s", async (_what, request) => {
+  ])("rejects %s", async (_what, request) => {
     await open({ hosts: ["127.0.0.1"] });
     expect(await ask(request)).toMatch(/^HTTP\/1\.1 400 /);
   });
@@ -172,16 +172,16 @@ describe("the proxy of a program in a sandbox", () => {
 
   it.each([
     ["no answer", ""],
-    ["what is no answer", "hello\r\n\r\n"],
+    ["a malformed answer", "hello\r\n\r\n"],
     ["a status that is none", "HTTP/1.1 000 x\r\n\r\n"],
     ["another protocol", "HTTP/1.1 101 Switching\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n"],
-  ])("answers for a host that gives %s", async (_what, answer) => {
+  ])("answers for a host that sends %s", async (_what, answer) => {
     const port = await listening(createTcpServer((near) => near.on("error", () => undefined).end(answer)));
     await open({ hosts: [`127.0.0.1:${port}`] });
     expect(await get(`http://127.0.0.1:${port}/`)).toMatch(/^HTTP\/1\.1 502 /);
   });
 
-  it("ends a request that comes too slowly, and a connection on which nothing is said", async () => {
+  it("closes a request that arrives too slowly, and an idle connection", async () => {
     const port = await listening(createTcpServer((near) => near.on("error", () => undefined)));
     await open({ hosts: [`127.0.0.1:${port}`], bounds: { headMs: 50, idleMs: 200 } });
     expect(await ask("GET http://127.0.0.1/ HT")).toMatch(/^(HTTP\/1\.1 408 |$)/);
@@ -189,7 +189,7 @@ describe("the proxy of a program in a sandbox", () => {
     expect(await tunnelTo(`127.0.0.1:${port}`)).toMatch(/^HTTP\/1\.1 200 /);
   });
 
-  it("has no more connections than it may, and says so", async () => {
+  it("limits the number of connections, and reports that", async () => {
     const egress = await open({ hosts: [], bounds: { connections: 2 } });
     const held = [approach(), approach()];
     await Promise.all(held.map((near) => once(near, "connect")));
@@ -198,7 +198,7 @@ describe("the proxy of a program in a sandbox", () => {
     for (const near of held) near.destroy();
   });
 
-  it("is gone when it is closed, with all that went through it", async () => {
+  it("closes all of its connections when it is closed", async () => {
     const service = createTcpServer((near) => near.on("error", () => undefined).write("up"));
     const port = await listening(service);
     const egress = await open({ hosts: [`127.0.0.1:${port}`] });

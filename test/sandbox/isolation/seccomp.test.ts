@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { MACHINES, type Machine, seccompFilter } from "../../../src/sandbox/isolation/seccomp.ts";
 
-/** Runs a filter as the kernel does, for the few instructions that ours uses. */
+/** Runs a filter as the kernel does, for the few instructions that skillflow's filter uses. */
 function judge(filter: Buffer, call: { audit: number; number: number; first?: number; second?: number }): string {
   const shown = new Map([
     [0, call.number],
@@ -25,7 +25,7 @@ function judge(filter: Buffer, call: { audit: number; number: number; first?: nu
 
 const machines = Object.entries(MACHINES);
 
-it.each(machines)("lets ordinary calls pass on %s, and refuses those that it lists", (_name, machine: Machine) => {
+it.each(machines)("allows ordinary calls on %s, and refuses those that it lists", (_name, machine: Machine) => {
   const filter = seccompFilter(machine) ?? Buffer.alloc(0);
   const { audit, refused, unheld, fallocate } = machine;
   const expectedOf = (number: number) => {
