@@ -26,7 +26,7 @@ const request = z.strictObject({
 });
 export type AgentRequest = z.infer<typeof request>;
 
-/** `answer` makes the JSON-RPC answer but for its id; `intercept` may answer a request itself. */
+/** `answer` returns the JSON-RPC answer without its id. `intercept` may answer a request itself. */
 export function startAgent(
   answer: (asked: AgentRequest) => object,
   intercept: (request: LoopbackRequest, response: ServerResponse) => boolean = () => false,

@@ -12,7 +12,7 @@ import {
   type Wire,
 } from "./script.ts";
 
-/** Anthropic's Messages API, as published, for what a workflow uses of it. The base URL has no `/v1`. */
+/** Anthropic's Messages API, as published, limited to what a workflow uses. The base URL has no `/v1`. */
 export function startAnthropic(script: Script<AnthropicRequest>): Promise<ModelService<AnthropicRequest>> {
   return startService(createWire(), "", script);
 }

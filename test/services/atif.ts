@@ -5,13 +5,13 @@
 
 type Members = Readonly<Record<string, unknown>>;
 
-/** Why it is no trajectory; empty where it is one. */
+/** Returns the reasons why the value is not a trajectory. Empty if it is one. */
 export function atifFaults(trajectory: unknown): string[] {
   const faults: string[] = [];
   const fault = (place: string, what: string) => void faults.push(`${place}: ${what}`);
   const shape = (value: unknown, place: string, fields: Readonly<Record<string, string>>): Members => {
     if (typeof value !== "object" || value === null || Array.isArray(value)) {
-      fault(place, "is no object");
+      fault(place, "is not an object");
       return {};
     }
     for (const [name, member] of Object.entries(value)) {

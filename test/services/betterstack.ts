@@ -5,8 +5,8 @@ import { type Answer, type Asked, type RestService, type Route, type Script, sta
 import type { Vendor } from "./vendor.ts";
 
 /**
- * Better Stack as it documents itself: Uptime's JSON:API with its pagination object, Telemetry's sources, and the SQL
- * API, which is ClickHouse over HTTP. What they do not describe is refused.
+ * Better Stack as documented: Uptime's JSON:API with its pagination object, Telemetry's sources, and the SQL API, which
+ * is ClickHouse over HTTP. Undocumented requests are refused.
  */
 
 export const TOKEN = "bscanarytoken0123456789";
@@ -20,7 +20,7 @@ export function startBetterStack(script?: Script): Promise<RestService> {
   return startRest({ routes: routes(incidents), refuse, fault }, script);
 }
 
-/** Everything as large as it gets. */
+/** Answers of maximum size. */
 export function flood({ example }: Asked): Answer {
   return { body: swollen(example, LONG) };
 }
@@ -218,7 +218,7 @@ function settling(verb: "acknowledge" | "resolve", body: z.ZodType): Route {
   };
 }
 
-/** The incident once it has been taken, or has ended. */
+/** The incident once it was acknowledged, or has ended. */
 export function settled(verb: "acknowledge" | "resolve"): JsonObject {
   const taken = { acknowledged_at: "2026-01-31T08:05:00.000Z", acknowledged_by: "Ada", status: "Acknowledged" };
   const ended = { resolved_at: "2026-01-31T08:30:00.000Z", resolved_by: "Ada", status: "Resolved" };

@@ -4,21 +4,21 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { WebSocket } from "undici";
 
-/** A headless Chromium, told what to do by its own protocol. */
+/** A headless Chromium, controlled through its DevTools protocol. */
 
 const CHROMIUM = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"].find(existsSync);
 
-/** Why there is none; undefined where there is one. */
+/** Reason why there is none. Undefined if there is one. */
 export const noBrowser = CHROMIUM === undefined ? "no Chromium is installed (/usr/bin/chromium)" : undefined;
 
 export interface Tab {
   open(url: string): Promise<void>;
-  /** The value of an expression in the page, a promise's too. */
+  /** The value of an expression in the page. Promises are awaited. */
   evaluate<Value>(expression: string): Promise<Value>;
-  /** Resolves once the expression is true in the page, which looks after each change. */
+  /** Resolves once the expression is true in the page, which checks it after each change. */
   until(expression: string): Promise<void>;
   screenshot(width: number, height: number, scheme?: "light" | "dark"): Promise<Buffer>;
-  /** What the page complained of: errors of scripts, and what its policy kept from it. */
+  /** Errors of the page: of scripts, and of what its policy blocked. */
   readonly complaints: readonly string[];
 }
 

@@ -31,7 +31,7 @@ export function startBedrock(script: Script<AnthropicRequest>): Promise<ModelSer
   });
 }
 
-/** Vertex AI: a Google token, a path that names project, region and model, and answers as the vendor sends them. */
+/** Vertex AI: a Google token, a path that names project, region and model, and the vendor's own answers. */
 export function startVertex(script: Script<AnthropicRequest>): Promise<ModelService<AnthropicRequest>> {
   return startFront(
     startAnthropic(script),
@@ -52,7 +52,7 @@ export function startVertex(script: Script<AnthropicRequest>): Promise<ModelServ
   );
 }
 
-/** Azure OpenAI: the deployment and the version of the API in the address, and a key in a header of its own. */
+/** Azure OpenAI: the deployment and the version of the API in the address, and a key in a separate header. */
 export function startAzure(script: Script<ChatRequest>): Promise<ModelService<ChatRequest>> {
   return startFront(startChat(script), async (request, inner, response) => {
     const { pathname, searchParams } = new URL(request.url, "http://azure");
@@ -126,7 +126,7 @@ function askClaude({ url }: ModelService, body: object): Promise<Response> {
 
 type Reframe = (blocks: readonly string[]) => Uint8Array;
 
-/** Passes an answer on as it comes, broken connections included. */
+/** Passes an answer on as it arrives, broken connections included. */
 async function forward(asking: Promise<Response>, response: ServerResponse, reframe?: Reframe): Promise<void> {
   try {
     const answer = await asking;

@@ -4,7 +4,7 @@ import * as z from "zod";
 import { type Answer, type Asked, type RestService, type Script, sendAnswer, swollen } from "./rest.ts";
 import { PERIOD, type Vendor } from "./vendor.ts";
 
-/** CloudWatch's actions as AWS publishes them: what they do not describe is refused, answers are their examples. */
+/** CloudWatch's actions as AWS publishes them: unknown requests are refused, answers are AWS's examples. */
 
 export const ACCESS_KEY = "AKIACWCANARY01234567";
 export const SECRET = "cwcanary/SecretKey+0123456789abcdefghij";
@@ -42,7 +42,7 @@ export async function startCloudWatch(script: Script = () => undefined): Promise
   return { ...loopback, refusals, operations };
 }
 
-/** Everything as large as it gets. */
+/** Answers of maximum size. */
 export function flood({ operation, example }: Asked): Answer {
   if (operation === "StartQuery") return { body: example };
   const told = JSON.parse(JSON.stringify(swollen(example, ["message", "HistorySummary"]))) as JsonObject;
@@ -51,7 +51,7 @@ export function flood({ operation, example }: Asked): Answer {
 }
 
 function faultOf(action: Action, body: JsonObject, { method, url, headers }: LoopbackRequest): string | undefined {
-  if (method !== "POST" || url !== "/") return `${method} ${url} is no action`;
+  if (method !== "POST" || url !== "/") return `${method} ${url} is not an action`;
   const [prefix, version] =
     action.service === "logs" ? ["Logs_20140328.", "1.1"] : ["GraniteServiceVersion20100801.", "1.0"];
   if (!String(headers["x-amz-target"]).startsWith(prefix)) return `${headers["x-amz-target"]} is another service's`;

@@ -4,7 +4,7 @@ import * as z from "zod";
 import { type Answer, type Asked, type RestService, type Route, type Script, startRest, swollen } from "./rest.ts";
 import { PERIOD, type Vendor } from "./vendor.ts";
 
-/** Datadog as its published API description has it: what it does not describe is refused, answers are its examples. */
+/** Datadog according to its published API description: unknown requests are refused, answers are its examples. */
 
 export const API_KEY = "ddapicanary0123456789abcdef01234";
 export const APP_KEY = "ddappcanary0123456789abcdef0123456789abcd";
@@ -15,7 +15,7 @@ export function startDatadog(script?: Script): Promise<RestService> {
   return startRest(contract, script);
 }
 
-/** Everything as large as it gets. */
+/** Answers of maximum size. */
 export function flood({ example }: Asked): Answer {
   return { body: swollen(example, LONG) };
 }
@@ -33,7 +33,7 @@ const LONG = [
   "scope",
 ];
 
-// A wrong API key and a wrong application key are one and the same to Datadog.
+// Datadog answers a wrong API key and a wrong application key in the same way.
 function refuse({ headers }: LoopbackRequest, operation: string): Answer | undefined {
   const isKnown = headers["dd-api-key"] === API_KEY;
   if (operation === "validate") return isKnown ? undefined : FORBIDDEN;

@@ -4,7 +4,7 @@ import * as z from "zod";
 import { type Answer, type Asked, type RestService, type Route, type Script, startRest, swollen } from "./rest.ts";
 import { PERIOD, type Vendor } from "./vendor.ts";
 
-/** Elasticsearch as its published API has it: what that does not describe is refused, answers are its examples. */
+/** Elasticsearch according to its published API: unknown requests are refused, answers are its examples. */
 
 export const API_KEY = "ZXNjYW5hcnk6MDEyMzQ1Njc4OWFiY2RlZg==";
 export const PASSWORD = "escanary-password-0123456789";
@@ -14,7 +14,7 @@ export function startElasticsearch(script?: Script): Promise<RestService> {
   return startRest({ routes: ROUTES, refuse, fault }, script);
 }
 
-/** Everything as large as it gets. */
+/** Answers of maximum size. */
 export function flood({ operation, example }: Asked): Answer {
   if (operation !== "field_caps") return { body: swollen(example, ["message", "allocate_explanation"]) };
   const names = Array.from({ length: 2000 }, (_, n) => [`labels.some.rather.long.name.of.a.field.${n}`, KEYWORD]);

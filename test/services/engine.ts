@@ -5,14 +5,14 @@ import { startPostgres, whyNoPostgres } from "./postgres.ts";
 /** A Postgres for the engine `dbos`. */
 export interface EngineDatabase {
   readonly url: string;
-  /** Cuts every connection that there is. */
+  /** Drops every connection. */
   cut(): Promise<void>;
-  /** Ends it without a word, and begins it again. */
+  /** Stops it without notice, and starts it again. */
   crash(): Promise<void>;
   stop(): Promise<void>;
 }
 
-/** Why the engine cannot work on this machine; undefined where it can. */
+/** Reason why the engine cannot work on this machine. Undefined if it can. */
 export function whyNoEngine(): string | undefined {
   try {
     createRequire(import.meta.url).resolve("@dbos-inc/dbos-sdk");

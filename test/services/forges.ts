@@ -5,7 +5,7 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 
-/** The parts of GitHub and GitLab that take branches and requests. The repository behind them is a real one. */
+/** The parts of GitHub and GitLab that accept branches and requests. The repository behind them is a real one. */
 
 export interface Forge {
   readonly address: string;
@@ -60,7 +60,7 @@ const tryGit = (remote: string, ...args: string[]) => {
 };
 const idOf = (remote: string, ref: string) => tryGit(remote, "rev-parse", "--verify", "-q", ref)?.toString().trim();
 
-/** Files that differ, with moved ones as vendors report them: status, old path, new path. */
+/** Files that differ, with renamed ones as vendors report them: status, old path, new path. */
 const changesIn = (remote: string, ...between: string[]) =>
   git(remote, "diff", "-M", "--name-status", ...between)
     .split("\n")

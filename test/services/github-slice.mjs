@@ -88,7 +88,7 @@ function withoutProse(schema) {
   );
 }
 
-/** OpenAPI 3.0's `nullable` stands beside `oneOf` too, where JSON Schema knows nothing of it. */
+/** OpenAPI 3.0 permits `nullable` next to `oneOf` too, but JSON Schema does not know it. */
 function withNull(schema) {
   if (Array.isArray(schema)) return schema.map(withNull);
   if (typeof schema !== "object" || schema === null) return schema;

@@ -7,11 +7,11 @@ import type { Json, JsonObject, JsonSchema } from "skillflow";
 import { type Loopback, type LoopbackRequest, sendJson, startLoopback } from "skillflow/testing";
 import type { Vendor } from "./vendor.ts";
 
-/** GitHub as its published OpenAPI description has it: refuses what that refuses, answers with its examples. */
+/** GitHub according to its published OpenAPI description: refuses invalid requests, answers with its examples. */
 export interface GitHubService extends Loopback {
-  /** What the contract did not allow, in words. A good client leaves it empty. */
+  /** Messages about requests that the contract does not allow. Empty for a correct client. */
   readonly refusals: readonly string[];
-  /** The operations asked for, by their ids, in order. */
+  /** The requested operations, by id, in order. */
   readonly operations: readonly string[];
 }
 
@@ -27,17 +27,17 @@ export interface Asked {
   readonly operation: string;
   readonly parameters: Readonly<Record<string, string>>;
   readonly body: JsonObject;
-  /** How many requests of this operation came before. */
+  /** Number of earlier requests of this operation. */
   readonly before: number;
   /** The published answer. */
   readonly example: Json;
 }
 
-/** A test's own answer; undefined for the published one. */
+/** A test's own answer. Undefined for the published one. */
 export type Script = (asked: Asked) => Answer | undefined | Promise<Answer | undefined>;
 
 export const TOKEN = "ghp_canary0123456789";
-/** Of somebody who may read alone. */
+/** Token of a user who may only read. */
 export const READ_TOKEN = "ghp_reader0123456789";
 
 export async function startGitHub(script: Script = () => undefined): Promise<GitHubService> {
@@ -67,7 +67,7 @@ export async function startGitHub(script: Script = () => undefined): Promise<Git
   return { ...loopback, refusals, operations };
 }
 
-/** The published example with a client's patience in mind: thirty of everything, and texts of 30 KB. */
+/** The published example at maximum size: thirty of everything, and texts of 30 KB. */
 export function flood({ example }: Asked): Answer {
   return { body: swollen(example, "") };
 }

@@ -4,7 +4,7 @@ import * as z from "zod";
 import { type Answer, type Asked, type RestService, type Route, type Script, startRest, swollen } from "./rest.ts";
 import type { Vendor } from "./vendor.ts";
 
-/** GitLab's REST API as it is published: what that does not describe is refused, answers are its examples. */
+/** GitLab's REST API as published: unknown requests are refused, answers are its examples. */
 
 export const TOKEN = "glpat-gitlabcanary0123456789";
 export const PROJECT = "acme/shop";
@@ -15,7 +15,7 @@ export function startGitLab(script?: Script): Promise<RestService> {
   return startRest({ routes: ROUTES, refuse, fault: (message: string) => ({ message }) }, answer);
 }
 
-/** Everything as large as it gets. */
+/** Answers of maximum size. */
 export function flood({ operation, example }: Asked): Answer {
   if (operation === "trace") return { text: `${'x é" '.repeat(400)}\n`.repeat(2000) };
   if (operation === "file") {

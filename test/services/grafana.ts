@@ -4,7 +4,7 @@ import * as z from "zod";
 import { type Answer, type Asked, type RestService, type Route, type Script, startRest, swollen } from "./rest.ts";
 import { PERIOD, type Vendor } from "./vendor.ts";
 
-/** Grafana as its published API has it: what that does not describe is refused, answers are its examples. */
+/** Grafana according to its published API: unknown requests are refused, answers are its examples. */
 
 export const TOKEN = "glsa_grafanacanary0123456789abcdef_01234567";
 
@@ -12,7 +12,7 @@ export function startGrafana(script?: Script): Promise<RestService> {
   return startRest({ routes: ROUTES, refuse, fault: (message: string) => ({ message }) }, script);
 }
 
-/** Everything as large as it gets. */
+/** Answers of maximum size. */
 export function flood({ operation, example }: Asked): Answer {
   if (operation === "policies") {
     const routes = Array.from({ length: 300 }, (_, n) => ({ receiver: `r${n}`, group_by: ["x é".repeat(300)] }));

@@ -4,7 +4,7 @@ import * as z from "zod";
 import { type Answer, type Asked, type RestService, type Route, type Script, startRest, swollen } from "./rest.ts";
 import type { Vendor } from "./vendor.ts";
 
-/** Jira's REST API as it is published, of Cloud and of Data Center: what neither describes is refused. */
+/** Jira's REST API as published, of Cloud and of Data Center: requests that neither describes are refused. */
 
 export const TOKEN = "ATATT3xJiraCanary0123456789";
 export const EMAIL = "ops@example.com";
@@ -16,10 +16,10 @@ export function startJira(script?: Script): Promise<RestService> {
   return startRest({ routes: ROUTES, refuse, fault }, answer);
 }
 
-/** Those that answer without a word. */
+/** Operations whose answer has no body. */
 const SILENT = ["doTransition", "editIssue", "assignIssue"];
 
-/** Everything as large as it gets; of a document, whose parts have parts, one long text. */
+/** Answers of maximum size. Of a document, whose parts have parts, one long text. */
 export function flood({ operation, example }: Asked): Answer {
   if (/Link|ransition|User|edit|assign/.test(operation)) return { body: example };
   const brief = [DOCUMENT, ROLLED_BACK].reduce<string>(
@@ -60,7 +60,7 @@ const words = (text: string, href?: string): JsonObject => {
   return { type: "text", text, ...(href ? { marks: [{ type: "link", attrs: { href } }] } : {}) };
 };
 
-/** A document with what people put into one. */
+/** A document with typical content. */
 const DOCUMENT: Json = {
   type: "doc",
   version: 1,

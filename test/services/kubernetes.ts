@@ -4,7 +4,7 @@ import * as z from "zod";
 import { type Answer, type Asked, type RestService, type Route, type Script, startRest, swollen } from "./rest.ts";
 import type { Vendor } from "./vendor.ts";
 
-/** A cluster's API as it is published: what that does not describe is refused, answers are its examples. */
+/** A cluster's API as published: unknown requests are refused, answers are its examples. */
 
 export const TOKEN = "eyJhbGciOiJSUzI1NiJ9.k8scanary0123456789.signature";
 
@@ -14,7 +14,7 @@ export function startKubernetes(script?: Script): Promise<RestService> {
   return startRest({ routes: ROUTES, refuse, fault: (message: string) => statusOf(400, message) }, answer);
 }
 
-/** Everything as large as it gets. */
+/** Answers of maximum size. */
 export function flood({ operation, example }: Asked): Answer {
   if (operation === "log") return { text: `2026-01-31T08:00:00Z ${'x é" '.repeat(400)}\n`.repeat(500) };
   if (operation === "kinds") return { body: example };
@@ -32,7 +32,7 @@ function refuse({ headers }: LoopbackRequest, operation: string): Answer | undef
   return { status: 406, body: statusOf(406, `${operation} is not asked for as ${headers.accept}`) };
 }
 
-/** What is to be asked for in another form than JSON, and of what secrets hold nothing at all. */
+/** Operations that must be requested in another format than JSON, or for secrets without any content. */
 const FORMS: Readonly<Record<string, RegExp>> = {
   kinds: /^application\/json;g=apidiscovery\.k8s\.io;v=v2;as=APIGroupDiscoveryList,/,
   table: /^application\/json;as=Table;g=meta\.k8s\.io;v=v1$/,

@@ -1,6 +1,6 @@
 import { GraphQLError } from "graphql";
 
-/** A small workspace with Linear's behaviour: filters, pages, ids and identifiers, and refusals in Linear's words. */
+/** A small workspace with Linear's behavior: filters, pages, ids and identifiers, and Linear's own refusals. */
 
 type Row = Record<string, unknown>;
 type Filter = Readonly<Record<string, unknown>>;
@@ -264,7 +264,7 @@ export function createWorkspace(): Workspace {
 
 const UUID_V4 = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 
-/** As Linear refuses. */
+/** A refusal in Linear's form. */
 export function refusal(message: string, type = "invalid input"): GraphQLError {
   return new GraphQLError(message, { extensions: { type, code: "INPUT_ERROR", userError: true } });
 }

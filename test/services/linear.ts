@@ -15,12 +15,14 @@ import { createWorkspace, type Workspace } from "./linear-workspace.ts";
 import { readPublished } from "./published.ts";
 import type { Vendor } from "./vendor.ts";
 
-/** Linear by its published schema: refuses every document that the schema does not allow, and keeps what is written. */
+/**
+ * Linear with its published schema: refuses every document that the schema does not allow, and stores what is written.
+ */
 export interface LinearService extends Loopback {
   readonly workspace: Workspace;
-  /** What the schema did not allow, in words. A good client leaves it empty. */
+  /** Messages about documents that the schema does not allow. Empty for a correct client. */
   readonly refusals: readonly string[];
-  /** The operations asked for, by the names in their documents, in order. */
+  /** The requested operations, by the names in their documents, in order. */
   readonly operations: readonly string[];
 }
 
@@ -36,15 +38,15 @@ export interface Asked {
   readonly operation: string;
   readonly isWrite: boolean;
   readonly variables: JsonObject;
-  /** How many requests came before. */
+  /** Number of earlier requests. */
   readonly before: number;
 }
 
-/** A test's own answer; undefined for the workspace's. */
+/** A test's own answer. Undefined for the workspace's. */
 export type Script = (asked: Asked) => Answer | undefined | Promise<Answer | undefined>;
 
 export const KEY = "lin_api_canary0123456789";
-/** Of somebody who may read alone. */
+/** Key of a user who may only read. */
 export const READ_KEY = "lin_api_reader0123456789";
 
 const published = readPublished("linear/schema.graphql");
@@ -83,7 +85,7 @@ export async function startLinear(script: Script = () => undefined): Promise<Lin
   return { ...loopback, workspace, refusals, operations };
 }
 
-/** Answers any document with as much as it asks for, and more: fifty of everything, and texts of 30 KB. */
+/** Answers any document with as much as it requests, and more: fifty of everything, and texts of 30 KB. */
 export const flood: LoopbackHandler = (request, response) => {
   const [definition] = parse(documentOf(request).query).definitions;
   if (definition?.kind !== Kind.OPERATION_DEFINITION) return send(response, { status: 400 });

@@ -4,7 +4,7 @@ import * as z from "zod";
 import { type Answer, type Asked, type RestService, type Route, type Script, startRest, swollen } from "./rest.ts";
 import { PERIOD, type Vendor } from "./vendor.ts";
 
-/** Loki as its published HTTP API has it: what that does not describe is refused, answers are its examples. */
+/** Loki according to its published HTTP API: unknown requests are refused, answers are its examples. */
 
 export const TOKEN = "glc_lokicanary0123456789abcdef";
 export const USERNAME = "654321";
@@ -14,7 +14,7 @@ export function startLoki(script?: Script): Promise<RestService> {
   return startRest({ routes: ROUTES, refuse, fault: (message: string) => message }, script);
 }
 
-/** Everything as large as it gets. */
+/** Answers of maximum size. */
 export function flood({ operation, example }: Asked): Answer {
   if (operation === "query_range" && JSON.stringify(example).includes('"streams"')) return { body: MANY_LINES };
   return { body: swollen(example, ["pattern"]) };

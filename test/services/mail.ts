@@ -4,7 +4,7 @@ import { SMTPServer, type SMTPServerOptions } from "smtp-server";
 /** A real mail server on 127.0.0.1. */
 export interface MailService {
   readonly port: number;
-  /** Every message that was taken. */
+  /** Every message that was accepted. */
   readonly messages: readonly ReceivedMail[];
   onSocket(listener: (socket: Socket) => void): void;
   close(): Promise<void>;
@@ -19,7 +19,10 @@ export interface ReceivedMail {
 export const MAIL_USER = "ops@example.com";
 export const MAIL_PASSWORD = "canary p@ss/word";
 
-/** Knows one user; refuses recipients that begin with `nobody`. Offers no encryption unless `options` says so. */
+/**
+ * Accepts one user, and refuses recipients whose address starts with "nobody". Offers no encryption unless `options`
+ * enables it.
+ */
 export async function startMail(options: SMTPServerOptions = {}): Promise<MailService> {
   const messages: ReceivedMail[] = [];
   const server = new SMTPServer({

@@ -2,7 +2,9 @@ import { createMcpHandler, McpServer } from "@modelcontextprotocol/server";
 import { memorySkillFiles, SkillsExtension } from "@modelcontextprotocol/server/ext/skills";
 import { startLoopback } from "../../src/testing.ts";
 
-/** A server of skills, written with the official server package. `files` can be changed, and count after `reload`. */
+/**
+ * A server of skills, written with the official server package. `files` can be changed, and take effect after `reload`.
+ */
 export async function skillServer(files: Record<string, string | Uint8Array>) {
   const catalog = await SkillsExtension.load(memorySkillFiles(files), { onWarning: () => undefined });
   const handler = createMcpHandler(() => {

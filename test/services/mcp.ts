@@ -1,27 +1,30 @@
 import { type Loopback, type LoopbackRequest, sendJson, startLoopback } from "../../src/testing.ts";
 
-/** Small MCP servers that do as a test says: over stdio as a process, over HTTP on the loopback. */
+/** Small MCP servers with scripted answers: over stdio as a process, over HTTP on the loopback. */
 
 type Params = { readonly [key: string]: unknown };
 
-/** What a scripted answer may do beside answering. */
+/** Actions of a scripted answer other than its result. */
 export interface ServerIo {
-  /** As it is, on standard output. */
+  /** Writes the text to standard output unchanged. */
   print(text: string): void;
   notify(method: string, params?: Params): void;
   /** A line in the file of notes, if there is one. */
   note(text: string): void;
-  /** The notes so far, also those of the server's earlier lives. */
+  /** The notes so far, also those of the server's earlier processes. */
   notes(): string[];
   exit(code: number): void;
 }
 
-/** By method: its result, `{error}` for a refusal, undefined for silence. `start` runs before anything is read. */
+/**
+ * Answers by method: the result, `{error}` for a refusal, undefined for no answer. `start` runs before anything is
+ * read.
+ */
 export type Answers = Readonly<Record<string, (params: Params, io: ServerIo) => unknown>>;
 
 export const TOOL = { name: "look", description: "Looks.", inputSchema: { type: "object" } };
 
-/** Answers that every sound server gives. */
+/** Answers of every correct server. */
 const SOUND: Answers = {
   initialize: (params) => ({
     protocolVersion: params.protocolVersion,
@@ -32,7 +35,7 @@ const SOUND: Answers = {
   "tools/call": () => ({ content: [{ type: "text", text: "seen" }] }),
 };
 
-/** The command of a server as a process. Each answer is sent as source text, so it may refer to nothing outside. */
+/** The command of a server as a process. Each answer is passed as source text, so it may refer to nothing outside. */
 export function stdioServer(answers: Answers, notes = "") {
   const table = Object.entries({ ...SOUND, ...answers }).map(
     ([method, answer]) => `${JSON.stringify(method)}: ${answer}`,
@@ -63,7 +66,7 @@ function serve(answers: Answers, notesFile: string): void {
   });
 }
 
-/** The same over streamable HTTP, with sessions; `intercept` may answer a request itself. */
+/** The same over streamable HTTP, with sessions. `intercept` may answer a request itself. */
 export function httpServer(
   answers: Answers,
   intercept: (request: LoopbackRequest, response: Parameters<typeof sendJson>[0]) => boolean = () => false,

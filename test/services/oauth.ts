@@ -2,12 +2,12 @@ import { createHash, createPublicKey, randomBytes, verify } from "node:crypto";
 import { type Loopback, type LoopbackRequest, sendJson, startLoopback } from "../../src/testing.ts";
 import { type Answers, httpServer } from "./mcp.ts";
 
-/** An MCP server that wants tokens, and its authorization server, which holds its clients to OAuth 2.1. */
+/** An MCP server that requires tokens, and its authorization server, which enforces OAuth 2.1. */
 
 export interface Client {
   readonly id: string;
   readonly secret?: string;
-  /** PEM, of a client that signs. */
+  /** PEM of the private key, for a client that signs. */
   readonly publicKey?: string;
 }
 
@@ -16,15 +16,15 @@ export interface OAuthRig {
   readonly url: string;
   readonly as: Loopback;
   readonly issuer: string;
-  /** What the authorization server came to refuse, and why. */
+  /** Reasons of the authorization server's refusals. */
   readonly refusals: string[];
-  /** The grants that it gave, in turn. */
+  /** The grants that it issued, in order. */
   readonly grants: string[];
-  /** Every token that is good now stops being so. */
+  /** Invalidates every current token. */
   expire(): void;
   /** Refresh tokens too. */
   revoke(): void;
-  /** What a person's browser does with an address: follows it, and comes back. */
+  /** Follows an address as a user's browser would, and returns the callback's response. */
   browse(address: string, change?: (back: URL) => void): Promise<Response>;
   close(): Promise<void>;
 }
@@ -32,12 +32,12 @@ export interface OAuthRig {
 export interface OAuthOptions {
   readonly clients?: readonly Client[];
   readonly answers?: Answers;
-  /** Without it, clients register. */
+  /** If undefined, clients register. */
   readonly registers?: boolean;
   readonly metadata?: (own: Readonly<Record<string, unknown>>) => object;
   readonly challenge?: (own: string) => string;
   readonly resource?: (own: object) => object;
-  /** Tools want this scope, beside being let in. */
+  /** Scope that tools require, in addition to authentication. */
   readonly scope?: string;
 }
 
@@ -178,7 +178,7 @@ export async function oauthRig(options: OAuthOptions = {}): Promise<OAuthRig> {
   };
 }
 
-/** The client that a request proves to be from, or why it is none. */
+/** The client that a request is proven to come from, or the reason why it is not. */
 function authenticated(
   { headers }: LoopbackRequest,
   body: URLSearchParams,

@@ -12,7 +12,7 @@ import {
   type Wire,
 } from "./script.ts";
 
-/** OpenAI's Responses API, as published, for what a workflow uses of it. The base URL ends in `/v1`. */
+/** OpenAI's Responses API, as published, limited to what a workflow uses. The base URL ends in `/v1`. */
 export function startOpenai(script: Script<OpenaiRequest>): Promise<ModelService<OpenaiRequest>> {
   return startService(createWire(), "/v1", script);
 }

@@ -1,8 +1,8 @@
 import { type LoopbackRequest, sendJson, startLoopback } from "../../src/testing.ts";
 
 /**
- * An OpenTelemetry collector that takes traces as OTLP/JSON, strictly as the protocol says: ids are hexadecimal, 64-bit
- * integers decimal texts, enumerations numbers, names in lowerCamelCase, and nothing is there that the protocol does not know.
+ * An OpenTelemetry collector that accepts traces as OTLP/JSON, strictly as specified: ids are hexadecimal, 64-bit
+ * integers decimal strings, enumerations numbers, names in lowerCamelCase, and there are no unknown fields.
  */
 
 export interface ReceivedSpan {
@@ -24,7 +24,7 @@ interface Answer {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** `answers` are given in turn, then each request is taken. */
+/** `answers` are used in order, then each request is accepted. */
 export async function startCollector(answers: readonly Answer[] = []) {
   const requests: LoopbackRequest[] = [];
   const faults: string[] = [];
@@ -69,7 +69,7 @@ function checker(faults: string[]) {
   const fault = (place: string, what: string) => void faults.push(`${place}: ${what}`);
   const object = (value: unknown, place: string, names: readonly string[]): Members => {
     if (typeof value !== "object" || value === null || Array.isArray(value)) {
-      fault(place, "is no object");
+      fault(place, "is not an object");
       return {};
     }
     for (const name of Object.keys(value)) if (!names.includes(name)) fault(place, `has ${name}`);

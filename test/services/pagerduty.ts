@@ -4,7 +4,7 @@ import * as z from "zod";
 import { type Answer, type Asked, type RestService, type Route, type Script, startRest, swollen } from "./rest.ts";
 import type { Vendor } from "./vendor.ts";
 
-/** PagerDuty's REST API as it is published: what that does not describe is refused, answers are its examples. */
+/** PagerDuty's REST API as published: unknown requests are refused, answers are its examples. */
 
 export const KEY = "y_pdcanary0123456789";
 export const OAUTH = "pdus+_0XBPWQQ_pdcanary-0123456789";
@@ -15,7 +15,7 @@ export function startPagerDuty(script?: Script): Promise<RestService> {
   return startRest({ routes: ROUTES, refuse, fault }, script);
 }
 
-/** Everything as large as it gets. */
+/** Answers of maximum size. */
 export function flood({ example }: Asked): Answer {
   return { body: swollen(example, ["title", "content", "description", "customKey", "source"]) };
 }

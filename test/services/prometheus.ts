@@ -4,7 +4,7 @@ import * as z from "zod";
 import { type Answer, type Asked, type RestService, type Route, type Script, startRest, swollen } from "./rest.ts";
 import { PERIOD, type Vendor } from "./vendor.ts";
 
-/** Prometheus as its published HTTP API has it: what that does not describe is refused, answers are its examples. */
+/** Prometheus according to its published HTTP API: unknown requests are refused, answers are its examples. */
 
 export const TOKEN = "glc_promcanary0123456789abcdef";
 export const USERNAME = "123456";
@@ -14,7 +14,7 @@ export function startPrometheus(script?: Script): Promise<RestService> {
   return startRest({ routes: ROUTES, refuse, fault }, script);
 }
 
-/** Everything as large as it gets. */
+/** Answers of maximum size. */
 export function flood({ operation, example }: Asked): Answer {
   return { body: swollen(example, operation === "rules" ? [] : ["summary", "help", "lastError"]) };
 }

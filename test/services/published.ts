@@ -3,7 +3,10 @@ import { join } from "node:path";
 
 const FOLDER = join(import.meta.dirname, "..", "..", "..", "shared", "contracts");
 
-/** A vendor's published contract, kept beside the repository; where it is absent, says that its tests are skipped. */
+/**
+ * Reads a vendor's published contract, which is stored next to the repository. If it is missing, prints that its tests
+ * are skipped.
+ */
 export function readPublished(path: string): string | undefined {
   const file = join(FOLDER, path);
   if (existsSync(file)) return readFileSync(file, "utf8");

@@ -3,11 +3,11 @@ import type { Json, JsonObject } from "skillflow";
 import { type Loopback, type LoopbackHandler, type LoopbackRequest, sendJson, startLoopback } from "skillflow/testing";
 import type * as z from "zod";
 
-/** A REST service that refuses every request its routes do not describe, and answers with published examples. */
+/** A REST service that refuses every request that its routes do not describe, and answers with published examples. */
 export interface RestService extends Loopback {
-  /** What the routes did not allow, in words. A good client leaves it empty. */
+  /** Messages about requests that the routes do not allow. Empty for a correct client. */
   readonly refusals: readonly string[];
-  /** The routes asked for, by their ids, in order. */
+  /** The requested routes, by id, in order. */
   readonly operations: readonly string[];
 }
 
@@ -15,12 +15,12 @@ export interface Route {
   readonly id: string;
   readonly method: "GET" | "POST" | "PUT" | "DELETE";
   readonly path: RegExp;
-  /** Every parameter the route takes, as text. */
+  /** Every parameter that the route accepts, as text. */
   readonly query?: z.ZodType;
-  /** The body it takes; without it, it takes none. */
+  /** The body that it accepts. If undefined, it accepts none. */
   readonly body?: z.ZodType;
   readonly status?: number;
-  /** The body is plain text, seen as `{text}`, and the answer a list of which each item is sent as a line. */
+  /** The body is plain text, seen as `{text}`, and the answer is a list of which each item is sent as a line. */
   readonly isLines?: boolean;
   readonly answer: (asked: Pick<Asked, "query" | "body" | "path">) => Json;
 }
@@ -38,20 +38,20 @@ export interface Asked {
   readonly path: string;
   readonly query: Readonly<Record<string, string>>;
   readonly body: JsonObject;
-  /** How many requests of this operation came before. */
+  /** Number of earlier requests of this operation. */
   readonly before: number;
   /** The published answer. */
   readonly example: Json;
 }
 
-/** A test's own answer; undefined for the published one. */
+/** A test's own answer. Undefined for the published one. */
 export type Script = (asked: Asked) => Answer | undefined;
 
 export interface RestContract {
   readonly routes: readonly Route[];
-  /** The answer to a request that comes without the right keys. */
+  /** The answer to a request without the right keys. */
   readonly refuse: (request: LoopbackRequest, operation: string) => Answer | undefined;
-  /** How the vendor words a refusal. */
+  /** The vendor's form of a refusal. */
   readonly fault: (message: string) => unknown;
 }
 
@@ -92,8 +92,7 @@ export function sendAnswer(response: ServerResponse, { status = 200, body, text,
 const LONGEST = [30_000, 8000, 2000];
 
 /**
- * An answer with a client's patience in mind: thirty of everything, and texts of 30 KB where texts may be long, shorter
- * ones in lists.
+ * An answer at maximum size: thirty of everything, and texts of 30 KB where texts may be long, shorter ones in lists.
  */
 export function swollen(value: Json, long: readonly string[], key = "", depth = 0): Json {
   if (typeof value === "string") return long.includes(key) ? value.padEnd(LONGEST[depth] ?? 500, ' é"\n') : value;
@@ -107,7 +106,7 @@ export function swollen(value: Json, long: readonly string[], key = "", depth = 
   );
 }
 
-/** What is asked of a bare service is answered by this one. */
+/** Forwards requests for a bare service to this one. */
 export function forwarding(service: Loopback): LoopbackHandler {
   return async ({ method, url, headers, body }, response) => {
     const { host: _, connection: __, "content-length": ___, "transfer-encoding": ____, ...own } = headers;

@@ -2,27 +2,27 @@ import type { ServerResponse } from "node:http";
 import type { Json } from "../../src/core/base/values.ts";
 import { type LoopbackRequest, sendJson, startLoopback } from "../../src/testing.ts";
 
-/** What a scripted model service answers to one request, whatever its API. */
+/** The answer of a scripted model service to one request, for any API. */
 export interface Scripted {
   readonly text?: string;
   readonly calls?: readonly ScriptedCall[];
-  /** Sealed reasoning before the rest. The service takes back only what it gave. */
+  /** Sealed reasoning before the rest. The service accepts only its own back. */
   readonly thought?: string;
-  /** Default: `end`, or what the API calls it when calls are wanted. */
+  /** Default: `end`, or the API's value for tool calls if there are calls. */
   readonly stop?: "end" | "length" | "refusal";
-  /** Default: a few tokens. Null tells none. */
+  /** Default: a few tokens. Null reports none. */
   readonly usage?: { readonly input: number; readonly cached: number; readonly output: number } | null;
-  /** A failure as the vendor words it, instead of an answer, or after its beginning with `midway`. */
+  /** A failure in the vendor's form, instead of an answer, or after its beginning with `midway`. */
   readonly fault?: FaultName;
   readonly midway?: boolean;
   readonly headers?: Readonly<Record<string, string>>;
-  /** One JSON document although a stream was asked for. */
+  /** One JSON document although a stream was requested. */
   readonly whole?: boolean;
-  /** What happens after the first piece of text: the connection breaks, the stream ends, or nothing more comes. */
+  /** Event after the first piece of text: the connection breaks, the stream ends, or nothing more arrives. */
   readonly cut?: "reset" | "end" | "silence";
-  /** Something else altogether. */
+  /** A raw answer instead of the API's form. */
   readonly raw?: { readonly type: string; readonly body: string };
-  /** No answer: the connection breaks at once, or nothing ever comes. */
+  /** No answer: the connection breaks at once, or nothing ever arrives. */
   readonly instead?: "reset" | "silence";
 }
 
@@ -30,7 +30,7 @@ export interface ScriptedCall {
   readonly id?: string;
   readonly tool: string;
   readonly input?: Json;
-  /** The arguments as they are sent, in place of `input`. */
+  /** The arguments as sent, instead of `input`. */
   readonly text?: string;
 }
 
@@ -55,10 +55,10 @@ export interface Fault {
   readonly body: unknown;
 }
 
-/** What one API looks like on the wire. */
+/** The format of one API on the wire. */
 export interface Wire<Body> {
   readonly path: string;
-  /** The request, or why the vendor refuses it. */
+  /** The request, or the reason why the vendor refuses it. */
   readonly check: (body: unknown) => { readonly body: Body } | { readonly refusal: string };
   readonly faults: Readonly<Record<FaultName, Fault>>;
   readonly refuse: (message: string) => Fault;
@@ -75,7 +75,7 @@ export interface Wire<Body> {
 export interface ModelService<Body = unknown> {
   /** The base URL to give the adapter. */
   readonly url: string;
-  /** The bodies of the requests that the vendor would have taken. */
+  /** The bodies of the requests that the vendor would have accepted. */
   readonly bodies: readonly Body[];
   /** The length of each request's body in bytes. */
   readonly sizes: readonly number[];
@@ -84,7 +84,7 @@ export interface ModelService<Body = unknown> {
 
 export type Script<Body> = (body: Body, index: number) => Scripted | Promise<Scripted>;
 
-/** A service of one API that refuses what the vendor refuses and answers the rest as `script` says. */
+/** A service of one API that refuses what the vendor refuses, and otherwise answers from the script. */
 export async function startService<Body>(
   wire: Wire<Body>,
   base: string,
@@ -141,7 +141,7 @@ function sendStream(
   response.write(head.map(block).join(""), after);
 }
 
-/** A text in two pieces, so that a stream has something to join. */
+/** A text in two pieces, so that a stream has parts to join. */
 export function pieces(text: string): readonly string[] {
   const half = Math.ceil(text.length / 2);
   return [text.slice(0, half), text.slice(half)].filter((piece) => piece !== "");

@@ -1,6 +1,6 @@
 import type { Json } from "skillflow";
 
-/** What Sentry answers, in short; `long text` stands for texts that can be long. */
+/** Samples of Sentry's answers. `long text` stands for texts that can be long. */
 
 export const COMMENT = {
   id: "7",
@@ -156,7 +156,7 @@ const FLOODS: readonly (readonly [RegExp, Json])[] = [
   [/\/projects\/$/, [PROJECT]],
 ];
 
-/** An answer to this path as large as it gets. */
+/** An answer to this path at maximum size. */
 export function floodOf(method: string, pathname: string): Json {
   const known = FLOODS.find(([pattern]) => pattern.test(pathname));
   return swollen(method === "POST" ? COMMENT : (known?.[1] ?? {}), "");
@@ -168,7 +168,7 @@ const DEPTHS = [
   { most: 5, longest: 2000 },
 ] as const;
 
-/** Fifty of everything that is listed, fewer of what is listed in these. */
+/** Fifty items of each list, fewer in these. */
 function swollen(value: Json, key: string, depth = 0): Json {
   const { most, longest } = DEPTHS[depth] ?? DEPTHS[2];
   if (value === "long text") return value.padEnd(longest, ' é"\n');

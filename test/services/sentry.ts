@@ -7,11 +7,11 @@ import { readPublished } from "./published.ts";
 import { COMMENT, COMMITTERS, EVENT, floodOf, ISSUE } from "./sentry-samples.ts";
 import type { Vendor } from "./vendor.ts";
 
-/** Sentry as its published OpenAPI description has it: refuses what that refuses, answers with its examples. */
+/** Sentry according to its published OpenAPI description: refuses invalid requests, answers with its examples. */
 export interface SentryService extends Loopback {
-  /** What the contract did not allow, in words. A good client leaves it empty. */
+  /** Messages about requests that the contract does not allow. Empty for a correct client. */
   readonly refusals: readonly string[];
-  /** The operations asked for, in order, such as `GET issues/{issue_id}`. */
+  /** The requested operations, in order, such as `GET issues/{issue_id}`. */
   readonly operations: readonly string[];
 }
 
@@ -27,13 +27,13 @@ export interface Asked {
   readonly operation: string;
   readonly body: JsonObject;
   readonly parameters: URLSearchParams;
-  /** How many requests came before. */
+  /** Number of earlier requests. */
   readonly before: number;
   /** The published answer. */
   readonly example: Json;
 }
 
-/** A test's own answer; undefined for the published one. */
+/** A test's own answer. Undefined for the published one. */
 export type Script = (asked: Asked) => Answer | undefined;
 
 export const TOKEN = "sntryu_canary0123456789";
@@ -61,7 +61,7 @@ export async function startSentry(script: Script = () => undefined): Promise<Sen
   return { ...loopback, refusals, operations };
 }
 
-/** Answers with as much as Sentry ever would: fifty of everything, and long texts. */
+/** Answers of maximum size: fifty of everything, and long texts. */
 export const flood: LoopbackHandler = ({ method, url }, response) => {
   const { pathname } = new URL(url, "http://sentry.test");
   send(response, { body: floodOf(method, pathname) });
@@ -91,7 +91,7 @@ interface Described {
 
 const PAGED = [{ name: "per_page", schema: { type: "integer", maximum: 100 } }];
 
-/** What Sentry has and its description leaves out. */
+/** Operations of Sentry that its description omits. */
 const UNDESCRIBED: readonly Operation[] = [
   {
     name: "GET organizations",
@@ -193,7 +193,7 @@ function validatorOf(key: string, schemaOf: () => JsonSchema): ValidateFunction 
   return known;
 }
 
-/** The description calls every member of a body required; the service takes any of them, and no other. */
+/** The description marks every member of a body as required. The service accepts any of them, and no other. */
 function closed(schema: JsonSchema): JsonSchema {
   const { required: _, properties, allOf, ...rest } = schema as Record<string, Json>;
   const [only] = (allOf ?? []) as JsonSchema[];

@@ -5,16 +5,16 @@ import { BOT_TOKEN, type SlackAnswer, shownBlock } from "./slack.ts";
 
 /**
  * A workspace of Slack with people, threads and an app: signs its requests as Slack does, and refuses messages that
- * Slack refuses, or that mention people, link elsewhere or would be unfolded.
+ * Slack refuses, or that mention people, link elsewhere or would be unfurled.
  */
 export interface SlackWorkspace extends Loopback {
-  /** Messages of the app, each as it is now. */
+  /** Messages of the app, each in its current state. */
   readonly messages: readonly Posted[];
   readonly ephemerals: readonly Ephemeral[];
   /** Faults in what the app sent. */
   readonly faults: readonly string[];
   readonly groups: Map<string, readonly string[]>;
-  /** Resolves once `isSo` holds; looked at after every request. */
+  /** Resolves once `isSo` returns true. Checked after every request. */
   until(isSo: () => boolean): Promise<void>;
 }
 
@@ -66,7 +66,7 @@ export interface Posted extends z.infer<(typeof METHODS)["chat.postMessage"]> {
 }
 type Button = z.infer<typeof button> & { readonly block_id: string };
 
-/** An answer in place of Slack's own. `count` is the number of earlier requests of this method. */
+/** An answer instead of Slack's own. `count` is the number of earlier requests of this method. */
 export type Fault = (method: string, count: number, posted: () => void) => SlackAnswer | "hang up" | undefined;
 
 export async function startSlackWorkspace(fault: Fault = () => undefined): Promise<SlackWorkspace> {
@@ -211,7 +211,7 @@ interface Said {
   readonly more?: object;
 }
 
-/** An event about a message, each with an id and a time of its own unless they are given. */
+/** An event about a message, with a unique id and time unless they are given. */
 export function eventOf(
   { text, type = "app_mention", channel = "C123", user = "U777", ts, thread, id, more = {} }: Said,
   signing: Signing = {},

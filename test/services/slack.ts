@@ -4,15 +4,15 @@ import * as z from "zod";
 import type { Vendor } from "./vendor.ts";
 
 /**
- * Slack as it documents itself: an incoming webhook that answers in plain words, and the Web API that answers
- * `{ok: false, error}` with status 200. Block shapes and limits are those of `@slack/types`.
+ * Slack as documented: an incoming webhook that answers in plain text, and the Web API that answers `{ok: false,
+ * error}` with status 200. Block shapes and limits are those of `@slack/types`.
  */
 export interface SlackService extends Loopback {
   /** Every message that was posted, as it was sent. */
   readonly messages: readonly Message[];
 }
 
-/** An answer in place of Slack's own; undefined for that one. `before` counts the requests so far. */
+/** An answer instead of Slack's own, or undefined. `before` counts the requests so far. */
 export type Script = (
   request: LoopbackRequest,
   before: number,
@@ -100,7 +100,7 @@ function answerWebhook({ method, body }: LoopbackRequest, messages: Message[]): 
 const LISTED = { limit: z.coerce.number().int().min(1).max(1000).optional(), cursor: z.string().optional() };
 const stamp = z.string().regex(/^\d+\.\d{6}$/);
 
-/** What reads, by its method: the arguments that it takes, as a form, and Slack's answer. */
+/** Reading methods: the arguments that each accepts, as a form, and Slack's answer. */
 const READS: Readonly<Record<string, { readonly takes: z.ZodType; readonly token?: string; readonly answer: object }>> =
   {
     "conversations.history": {
@@ -230,7 +230,7 @@ const READS: Readonly<Record<string, { readonly takes: z.ZodType; readonly token
     },
   };
 
-/** What writes beside messages. */
+/** Writing methods other than those for messages. */
 const ACTS: Readonly<Record<string, { readonly takes: z.ZodType; readonly answer: object }>> = {
   "conversations.open": {
     takes: z.strictObject({ users: z.string().regex(/^U/) }),

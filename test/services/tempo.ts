@@ -4,7 +4,7 @@ import * as z from "zod";
 import { type Answer, type Asked, type RestService, type Route, type Script, startRest, swollen } from "./rest.ts";
 import { PERIOD, type Vendor } from "./vendor.ts";
 
-/** Tempo as its published HTTP API has it: what that does not describe is refused, answers are in its form. */
+/** Tempo according to its published HTTP API: unknown requests are refused, answers have its form. */
 
 export const TOKEN = "glc_tempocanary0123456789abcdef";
 export const USERNAME = "765432";
@@ -15,7 +15,7 @@ export function startTempo(script?: Script): Promise<RestService> {
   return startRest({ routes: ROUTES, refuse, fault: (message: string) => message }, script);
 }
 
-/** Everything as large as it gets. */
+/** Answers of maximum size. */
 export function flood({ operation, example }: Asked): Answer {
   if (operation === "trace") return { body: { batches: Array.from({ length: 300 }, (_, n) => spanOf(n)) } };
   if (operation !== "search") return { body: swollen(example, []) };

@@ -6,7 +6,8 @@ import { type Loopback, type LoopbackRequest, sendJson, startLoopback } from "sk
 import * as z from "zod";
 
 /**
- * Discord, Teams and a receiver of signed JSON at one address, each by its path; each refuses what its vendor refuses.
+ * Discord, Teams and a receiver of signed JSON at one address, each with its path. Each refuses what its vendor
+ * refuses.
  */
 export interface WebhookService extends Loopback {
   /** Every message that was accepted, as it was sent. */
@@ -14,7 +15,7 @@ export interface WebhookService extends Loopback {
   readonly teams: readonly TeamsMessage[];
 }
 
-/** An answer in place of the service's own; undefined for that one. `before` counts the requests so far. */
+/** An answer instead of the service's own, or undefined. `before` counts the requests so far. */
 export type Script = (request: LoopbackRequest, before: number) => ScriptedAnswer | undefined;
 
 export interface ScriptedAnswer {
@@ -128,7 +129,7 @@ const discordMessage = z.strictObject({
 });
 export type DiscordMessage = z.infer<typeof discordMessage>;
 
-/** All texts of an embed that Discord reads as Markdown. */
+/** All texts of an embed that Discord parses as Markdown. */
 export function textsOf({ title, description, fields }: z.infer<typeof embed>): readonly string[] {
   return [title, description, ...fields.flatMap(({ name, value }) => [name, value])];
 }
@@ -148,7 +149,7 @@ function answerDiscord({ url, body }: LoopbackRequest, messages: DiscordMessage[
 
 let validate: ReturnType<Ajv2020["getSchema"]>;
 
-/** Where a message does not fit the published contract; nothing where that is absent. */
+/** Violations of the published contract. Empty if the contract is missing. */
 function contractFaults(value: unknown): readonly string[] {
   if (!hasDiscordContract) return [];
   validate ??= new Ajv2020({ strict: false, validateFormats: false })
@@ -185,7 +186,7 @@ const teamsMessage = z.strictObject({
 });
 export type TeamsMessage = z.infer<typeof teamsMessage>;
 
-/** The card's lines as they are read. */
+/** The lines of the card in reading order. */
 export function cardLines(message: TeamsMessage): readonly string[] {
   const blocks = message.attachments.flatMap(({ content }) => content.body);
   return blocks.map(({ inlines }) => inlines.map(({ text }) => text).join(""));
