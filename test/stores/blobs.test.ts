@@ -14,14 +14,14 @@ describeBlobs("memory", (limits) => memoryBlobs(limits));
 describeBlobs("files", (limits) => fileBlobs(directory(), limits));
 
 describe("blobs in files", () => {
-  test("take no directory until the first one", async () => {
+  test("create no directory until the first one", async () => {
     const path = directory();
     const blobs = fileBlobs(path);
     expect(await blobs.info(`blob:${"0".repeat(32)}`)).toBeUndefined();
     expect(existsSync(path)).toBe(false);
   });
 
-  test("outlive their process, and are files that others can read", async () => {
+  test("outlive their process, and are files that other programs can read", async () => {
     const path = directory();
     const { blob_id } = await fileBlobs(path).create(Buffer.from("hello"), "text/plain");
     const later = fileBlobs(path);
@@ -29,13 +29,13 @@ describe("blobs in files", () => {
     expect(readFileSync(await later.file(blob_id), "utf8")).toBe("hello");
   });
 
-  test("leave no draft behind", async () => {
+  test("leave no temporary file", async () => {
     const path = directory();
     await fileBlobs(path).create(Buffer.from("hello"), "text/plain");
     expect(readdirSync(path).filter((name) => name.startsWith("."))).toEqual([]);
   });
 
-  test("count what is there already against the quota", async () => {
+  test("count existing ones against the quota", async () => {
     const path = directory();
     await fileBlobs(path).create(Buffer.from("x".repeat(500)), "text/plain");
     const later = fileBlobs(path, { mostBytes: 1000, quotaBytes: 700 });
@@ -44,7 +44,7 @@ describe("blobs in files", () => {
     });
   });
 
-  test("that could not be written take no room", async () => {
+  test("that could not be written use no quota", async () => {
     const path = directory();
     const blobs = fileBlobs(path, { mostBytes: 10, quotaBytes: 25 });
     writeFileSync(path, "");
@@ -54,7 +54,7 @@ describe("blobs in files", () => {
     await expect(blobs.create(Buffer.alloc(10, 2), "text/plain")).rejects.toThrow("together");
   });
 
-  test("that cannot be written are refused in words", async () => {
+  test("that cannot be written are refused with a plain message", async () => {
     const path = directory();
     writeFileSync(path, "a file in the way");
     await expect(fileBlobs(path).create(Buffer.from("x"), "text/plain")).rejects.toMatchObject({

@@ -37,7 +37,7 @@ describe.each(["skillflow.run/1", "skillflow.run/2"] as const)("format %s", (sch
   const places = ({ problems }: RecordCheck) => problems.map(({ record, line }) => [record, line]);
 
   describe("a record of a run", () => {
-    it("as it was written has no problem", () => {
+    it("as written has no problem", () => {
       expect(checkRecord(written)).toMatchObject({
         problems: [],
         records: 5,
@@ -48,7 +48,7 @@ describe.each(["skillflow.run/1", "skillflow.run/2"] as const)("format %s", (sch
       expect(seals).toEqual([false, true, isFirst, true, true, true]);
     });
 
-    it("shows every byte that was changed, and in which line, or else at the first line of its record", () => {
+    it("reports every changed byte with its line, or the first line of its record", () => {
       const lineOf = (offset: number) => written.subarray(0, offset).filter((byte) => byte === 10).length + 1;
       const flips = [1, 2, 128, 255];
       let cut = 0;
@@ -62,7 +62,7 @@ describe.each(["skillflow.run/1", "skillflow.run/2"] as const)("format %s", (sch
           expect(inRecord, `byte ${offset}`).toContain(found.problems[0]?.line);
           continue;
         }
-        // What is left looks like the torn line of a crash: it is dropped, and the run has no end.
+        // The rest looks like the torn line of a crash: it is dropped, and the run has no end.
         cut += 1;
         expect(lineOf(offset), `byte ${offset}`).toBe(6);
         expect(ended(found), `byte ${offset}`).toBe(false);
@@ -70,7 +70,7 @@ describe.each(["skillflow.run/1", "skillflow.run/2"] as const)("format %s", (sch
       expect(cut).toBeLessThan(5);
     });
 
-    it("shows lines that were taken out, exchanged, repeated, added or made anew", () => {
+    it("reports lines that were removed, exchanged, repeated, added or recreated", () => {
       for (let index = 1; index < lines.length - 1; index++) {
         const without = check(lines.toSpliced(index, 1));
         expect(without.isAltered && without.problems[0]?.line, `without line ${index + 1}`).toBe(index + 1);
@@ -91,12 +91,12 @@ describe.each(["skillflow.run/1", "skillflow.run/2"] as const)("format %s", (sch
         expect(places(check([...lines, line]))[0], line).toEqual([6, 7]);
     });
 
-    it("drops the whole lines that a crash left of a record", () => {
+    it("drops complete lines that a crash left of a record", () => {
       const left = check(lines.slice(0, 3));
       expect(left).toMatchObject({ problems: [], records: 2, length: Buffer.byteLength(`${lines[0]}\n${lines[1]}\n`) });
     });
 
-    it("names the line that was changed and no other, in the words of what was done to it", () => {
+    it("names the changed line and no other, and what was done to it", () => {
       const changed = check(lines.with(3, (lines[3] ?? "").replace("🚒", "🚑")));
       const place = isFirst
         ? { record: 3, line: 4, what: "it was changed" }
@@ -112,7 +112,7 @@ describe.each(["skillflow.run/1", "skillflow.run/2"] as const)("format %s", (sch
       expect(moved.problems[0]).toEqual({ record: 3, line: 3, what: expect.stringContaining("out of order") });
     });
 
-    it("whose end was cut off is sound and without an end, wherever the cut is", () => {
+    it("whose end was cut off is valid and without an end, wherever the cut is", () => {
       for (let length = (lines[0] ?? "").length + 1; length < written.length; length += LONG ? 3 : 13) {
         const { problems, ...cut } = checkRecord(written.subarray(0, length));
         expect(problems, `${length} bytes`).toEqual([]);
@@ -120,21 +120,21 @@ describe.each(["skillflow.run/1", "skillflow.run/2"] as const)("format %s", (sch
       }
     });
 
-    it("that ends in the zeros of a power failure, with or without the end of its line, has lost what they stand for", () => {
+    it("that ends in the zeros of a power failure, with or without the end of its line, has lost only that part", () => {
       const torn = Buffer.concat([written.subarray(0, -40), Buffer.alloc(39), Buffer.from("\n")]);
       for (const zeros of [Buffer.concat([written, Buffer.alloc(99)]), torn])
         expect(checkRecord(zeros).problems).toEqual([]);
       expect(ended(checkRecord(torn))).toBe(false);
     });
 
-    it("without any digest is unchained, and sound as far as it shows", () => {
+    it("without any digest is unchained, and valid as far as can be checked", () => {
       const bare = lines.map((line) => line.replace(/(?:,"record":"\w{64}")?(?:,"seal":"\w{64}")?\}$/, "}"));
       expect(check(bare)).toMatchObject({ digest: undefined, problems: [], records: 5, isAltered: false });
       expect(check(bare.toSpliced(2, 1))).toMatchObject({ problems: [{ record: 3, line: 3 }], isAltered: false });
       expect(check(bare.with(3, lines[3] ?? "")).isAltered).toBe(true);
     });
 
-    it("that was written anew as a whole differs in its last digest alone", async () => {
+    it("that was rewritten as a whole differs in its last digest alone", async () => {
       const other = fileStore({
         directory: mkdtempSync(join(directory, "other-")),
         self: { pid: 1, host: "here", started: "" },
@@ -148,7 +148,7 @@ describe.each(["skillflow.run/1", "skillflow.run/2"] as const)("format %s", (sch
     });
   });
 
-  test("a record that was altered is neither read nor gone on with, and stays as it is", async () => {
+  test("an altered record is neither read nor resumed, and stays unchanged", async () => {
     const changed = lines.with(3, (lines[3] ?? "").replace("🚒", "🚑")).join("\n");
     writeFileSync(path, `${changed}\n`);
     for (const work of [store.read("a"), store.open("a")]) {
@@ -162,7 +162,7 @@ describe.each(["skillflow.run/1", "skillflow.run/2"] as const)("format %s", (sch
     expect(readFileSync(path, "utf8")).toBe(`${changed}\n`);
   });
 
-  test("a record that lost its beginning is named as altered, and what never was one as none", async () => {
+  test("a record that lost its beginning is reported as altered, and an invalid file as not a record", async () => {
     writeFileSync(path, `${["{}", ...lines.slice(1)].join("\n")}\n`);
     expect(await codeOf(store.read("a"))).toBe("run.altered");
     expect((await store.verify("a")).problems[0]).toMatchObject({ record: 1, line: 1 });
@@ -171,7 +171,7 @@ describe.each(["skillflow.run/1", "skillflow.run/2"] as const)("format %s", (sch
     expect((await store.verify("a")).problems).toEqual([{ record: 1, line: 1, what: "it is not a run's record" }]);
   });
 
-  test("a run that was recorded without digests is carried on without", async () => {
+  test("a run that was recorded without digests is continued without", async () => {
     const bare = lines.slice(0, -1).map((line) => line.replace(/(?:,"record":"\w{64}")?(?:,"seal":"\w{64}")?\}$/, "}"));
     writeFileSync(path, `${bare.join("\n")}\n`);
     const { journal } = await store.open("a");
@@ -182,7 +182,7 @@ describe.each(["skillflow.run/1", "skillflow.run/2"] as const)("format %s", (sch
     expect(await store.verify("a")).toMatchObject({ digest: undefined, problems: [], records: 5 });
   });
 
-  test("a line that a crash left half written is taken back, and the chain goes on from the one before it", async () => {
+  test("a line that a crash left half written is removed, and the chain continues from the one before it", async () => {
     for (const left of [1, 40]) {
       writeFileSync(path, written.subarray(0, written.length - left));
       const { journal } = await store.open("a");

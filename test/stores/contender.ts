@@ -2,7 +2,7 @@ import { SkillflowError } from "../../src/core/base/errors.ts";
 import type { ProcessMark } from "../../src/core/engine/ports.ts";
 import { fileStore } from "../../src/stores/file/store.ts";
 
-/** A process that opens each run it is told, says whether it got it, and keeps what it got. */
+/** A process that opens each run that it receives, reports whether it could, and keeps the lock. */
 
 const [directory = ""] = process.argv.slice(2);
 const store = fileStore({ directory, self: { pid: process.pid, host: "here", started: "" }, isAlive });

@@ -2,7 +2,7 @@ import { readdirSync } from "node:fs";
 import { fileStore } from "../../src/stores/file/store.ts";
 import { recordOf } from "../contracts/triage.ts";
 
-/** A process that may write next to nothing: tells how its runs were refused, and how many files it left open. */
+/** A process with a tiny file limit: prints how its runs were refused, and how many files it left open. */
 
 const [directory = ""] = process.argv.slice(2);
 const store = fileStore({ directory, self: { pid: process.pid, host: "here", started: "" }, isAlive: () => true });

@@ -38,7 +38,7 @@ describe.skipIf(missing !== undefined)(what, () => {
     await postgres.stop();
   });
 
-  /** The store as one process of this machine sees it, once something else is done. */
+  /** The store as one process of this machine sees it, after another promise. */
   let pid = 0;
   const process = (before: Promise<unknown>): { readonly store: Store & RunQueue; readonly locks: Locks } => {
     const locks = openLocks(database, `process ${++pid}`);
@@ -63,7 +63,7 @@ describe.skipIf(missing !== undefined)(what, () => {
     };
   });
 
-  it("lets a process that was taken for dead record nothing more", async () => {
+  it("lets a process that counted as dead record nothing more", async () => {
     const [dead, next] = [process(Promise.resolve()), process(Promise.resolve())];
     const late = await dead.store.create(recordOf("overtaken"));
     await late.record("one", does(warning("1")));
@@ -89,14 +89,14 @@ describe.skipIf(missing !== undefined)(what, () => {
     expect((await store.verify("altered")).problems).toMatchObject([{ record: 2, line: 2 }]);
   });
 
-  /** As it would be skimmed, were it a file. */
+  /** The skim of the same run as a file. */
   const skimmed = async (store: Store, run: string) => {
     const { record, events } = await store.read(run);
     const lines = [record, ...events].map((line) => `${JSON.stringify(line)}\n`);
     return skimRun(Buffer.from(lines.join("")), "a file", run);
   };
 
-  it("tells a list as much of each run as its file would, all that nobody drives by one query", async () => {
+  it("lists as much of each run as its file would, and all idle ones with one query", async () => {
     const asked: string[] = [];
     const { store } = process(Promise.resolve());
     const reader = dbosStore({
@@ -129,7 +129,7 @@ describe.skipIf(missing !== undefined)(what, () => {
     });
   });
 
-  it("tells who follows a run what is new alone, over the processes that drive it", async () => {
+  it("returns only new events to followers of a run, across the processes that drive it", async () => {
     const { store } = process(Promise.resolve());
     const first = await store.create(recordOf("followed"));
     await first.record("one", does(warning("1"), warning("2")));
@@ -144,14 +144,14 @@ describe.skipIf(missing !== undefined)(what, () => {
     await journal.close();
   });
 
-  it("names the process that drives a run to whoever wants it too", async () => {
+  it("names the process that drives a run to others that try to open it", async () => {
     const [first, second] = [process(Promise.resolve()), process(Promise.resolve())];
     const journal = await first.store.create(recordOf("wanted"));
     await expect(second.store.open("wanted")).rejects.toThrow(`run wanted is being driven by process ${pid - 1}`);
     await journal.close();
   });
 
-  it("says which database does not answer, without the password in its address", async () => {
+  it("reports which database does not answer, without the password in its address", async () => {
     const nobody = openDbosStore("postgres://me:secret@127.0.0.1:1/runs", { pid: 1, host: "here", started: "1" });
     const error = await nobody.list().catch((failure: unknown) => failure);
     expect(error).toMatchObject({ code: "store.failed", message: expect.stringContaining("127.0.0.1:1/runs") });
@@ -166,7 +166,7 @@ describe.skipIf(missing !== undefined)(what, () => {
 
   describeTurns("turns in Postgres", () => process(Promise.resolve()).store.turns);
 
-  it("gives the turns of a process that died to those of others", async () => {
+  it("gives the turns of a dead process to others", async () => {
     const [dead, next] = [process(Promise.resolve()), process(Promise.resolve())];
     const rate = { name: "of the dead", most: 1, perMs: undefined };
     const { signal } = new AbortController();
@@ -185,13 +185,13 @@ describe.skipIf(missing !== undefined)(what, () => {
 
   let run = 0;
   const blobsOf = (id: string) => databaseBlobs(database, id, { self: { pid: 1, host: "here", started: "1" } });
-  it("gives no blob whose content was changed in the database", async () => {
+  it("returns no blob whose content was changed in the database", async () => {
     const { blob_id } = await blobsOf("changed").create(Buffer.from("hello"), "text/plain");
     await database.rows("update skillflow.blobs set content = 'other' where run = 'changed'");
     await expect(blobsOf("changed").read(blob_id, 0, 5)).rejects.toMatchObject({ code: "blob.unknown" });
   });
 
-  it("makes a blob a file for other programs", async () => {
+  it("stores a blob as a file for other programs", async () => {
     const blobs = blobsOf("read");
     const { blob_id } = await blobs.create(Buffer.from("hello"), "text/plain");
     const path = await blobs.file(blob_id);

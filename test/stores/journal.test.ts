@@ -37,7 +37,7 @@ test.each<[what: string, bodies: readonly EventBody[], expected: Durability]>([
   expect(asked).toEqual([expected]);
 });
 
-test("a read and its result are not waited for, but the next result of the same call is", async () => {
+test("a read and its result are not synced at once, but the next result of the same call is", async () => {
   const { journal, asked } = askedOf();
   await journal.record("1", async () => [called], true);
   await journal.record("2", async () => [answered]);
@@ -61,7 +61,7 @@ function askedOf() {
 
 afterEach(() => vi.useRealTimers());
 
-test("events are no further apart than their work took, however the machine's clock is set meanwhile", async () => {
+test("times of events are as far apart as their work took, even if the machine's clock is changed meanwhile", async () => {
   vi.useFakeTimers({ toFake: ["Date"] });
   const times: number[] = [];
   const journal = createJournal({

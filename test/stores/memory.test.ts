@@ -35,7 +35,7 @@ it("returns a record at once if nothing has to be waited for", async () => {
   expect(journal.record("two", () => [warning("2")])).toMatchObject([{ seq: 1, message: "2" }]);
 });
 
-it("takes more events at once than a call can have arguments", async () => {
+it("accepts more events at once than a call can have arguments", async () => {
   const store = memoryStore();
   const journal = await store.create(recordOf("a"));
   await journal.record("one", () => Array.from({ length: 200_000 }, () => warning("1")));

@@ -10,9 +10,9 @@ import { recordOf } from "../contracts/triage.ts";
 import { LONG } from "../harness/long.ts";
 import { makeQuickFolder } from "../harness/quick-folder.ts";
 
-/** How much of each file has reached the disk for certain, by its inode. */
+/** Number of bytes of each file that are certainly on disk, by its inode. */
 const synced = new Map<number, number>();
-/** Turns of the event loop that a sync in the background takes. One that is running at a crash brings nothing. */
+/** Turns of the event loop that a sync in the background takes. One that is running at a crash has no effect. */
 let delay = 0;
 /** Counts the crashes, so that a sync that was running at one is not counted. */
 let crashes = 0;
@@ -49,7 +49,9 @@ afterAll(() => {
 
 const directories: string[] = [];
 
-/** A file store on a machine whose power fails at every crash: what of a run's file was not on the disk is gone. */
+/**
+ * A file store on a machine whose power fails at every crash: bytes of a run's file that were not on the disk are lost.
+ */
 function openWorld(): StoreWorld & { lost(): number } {
   const directory = makeQuickFolder("power-");
   directories.push(directory);
@@ -102,7 +104,7 @@ const reply: EventBody = {
 };
 
 describe("a machine that loses its power", () => {
-  it("loses decisions after the last write, and never the announcement of a write", async () => {
+  it("loses decisions after the last write, but never the announcement of a write", async () => {
     const world = openWorld();
     const journal = await world.store.create(recordOf("a"));
     await journal.record("one", does(warning("decided")));
@@ -115,7 +117,7 @@ describe("a machine that loses its power", () => {
     world.close();
   });
 
-  it("loses replies and results of reads that are on their way to the disk, from the end only", async () => {
+  it("loses replies and results of reads that are not on the disk yet, from the end only", async () => {
     const world = openWorld();
     delay = 5;
     const journal = await world.store.create(recordOf("a"));
@@ -143,7 +145,7 @@ describe("a machine that loses its power", () => {
     world.close();
   });
 
-  it("keeps everything of a journal that was closed", async () => {
+  it("keeps everything of a closed journal", async () => {
     const world = openWorld();
     delay = 5;
     const journal = await world.store.create(recordOf("a"));
@@ -154,7 +156,7 @@ describe("a machine that loses its power", () => {
     world.close();
   });
 
-  it("whose disk fails records nothing more, and reports nothing of it as kept", async () => {
+  it("whose disk fails records nothing more, and reports nothing of it as stored", async () => {
     const world = openWorld();
     const journal = await world.store.create(recordOf("a"));
     await journal.record("one", does(call));

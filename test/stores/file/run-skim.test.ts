@@ -50,7 +50,7 @@ const event: fc.Arbitrary<RunEvent> = fc
     return { seq, time, epoch, key, ...place, ...(more ? { more: true as const } : {}), ...told };
   });
 
-test("what a run is skimmed for is what its whole lines say", () => {
+test("a skimmed run has the same data as its full lines", () => {
   const property = fc.property(fc.array(event), (events) => {
     const lines = [recordOf("a"), ...events].map((line) => `${JSON.stringify(line)}\n`);
     const skimmed = skimRun(Buffer.from(lines.join("")), "a.jsonl", "a");
@@ -59,7 +59,7 @@ test("what a run is skimmed for is what its whole lines say", () => {
   fc.assert(property, { numRuns: runsOf(400) });
 });
 
-test("members that are not wanted are skipped, whatever they hold", () => {
+test("unneeded members are skipped, whatever they contain", () => {
   const members = fc.dictionary(fc.oneof(fc.constantFrom("a", "b", "at"), fc.string()), fc.jsonValue(), { minKeys: 1 });
   const property = fc.property(members, (object) => {
     const line = `x${JSON.stringify(object)}\n`;

@@ -45,7 +45,7 @@ function storeOf(directory: string, pid: number, living: ReadonlySet<number>, ho
   });
 }
 
-// The memory store shows what a crash loses at every ninth record, and the tests of power failures at every twelfth.
+// The memory store checks what a crash loses at every ninth record, and the tests of power failures at every twelfth.
 describeStore("the file store", { killsEvery: LONG ? 1 : 16 }, () => {
   const directory = makeDirectory();
   const living = new Set([1]);
@@ -65,7 +65,7 @@ describeStore("the file store", { killsEvery: LONG ? 1 : 16 }, () => {
   };
 });
 
-/** Where a descriptor leads; undefined once it is closed. */
+/** The target of a descriptor. Undefined once it is closed. */
 function linkOf(descriptor: string): string | undefined {
   try {
     return readlinkSync(descriptor);
@@ -99,7 +99,7 @@ describe("a run's file", () => {
     expect(lines.map((line) => JSON.parse(line).type ?? "record")).toEqual(["record", ...Array(6).fill("warning")]);
   });
 
-  it("whose last record was torn at any byte holds the records before it, and goes on cleanly", async () => {
+  it("whose last record was torn at any byte holds the records before it, and continues cleanly", async () => {
     const { store, path, text } = await makeRun();
     const whole = endOfLine(text, 4);
     const step = LONG ? 1 : 5;
@@ -130,9 +130,9 @@ describe("a run's file", () => {
   it.each([
     ["text", "garbage"],
     ["half an event", '{"seq":1,"ty'],
-    ["JSON that is no event", "null"],
+    ["JSON that is not an event", "null"],
     ["bytes", "\u0000\u0001\u0002"],
-  ])("with %s in its middle is refused with the place of the damage, and is left as it is", async (_, garbage) => {
+  ])("with %s in its middle is refused with the place of the damage, and is not changed", async (_, garbage) => {
     const { store, path, text } = await makeRun();
     const middle = endOfLine(text, 2);
     writeFileSync(path, Buffer.concat([text.subarray(0, middle), Buffer.from(`${garbage}\n`), text.subarray(middle)]));
@@ -151,7 +151,7 @@ describe("a run's file", () => {
   });
 
   it.each(["", "\n", "null\n", "[]\n", '{"schema":"skillflow.run/1"', '{"schema":"other"}\n', "\u0000\u0000"])(
-    "that begins with %j is no recorded run",
+    "that starts with %j is not a recorded run",
     async (text) => {
       const { store, path } = await makeRun();
       writeFileSync(path, text);
@@ -160,14 +160,14 @@ describe("a run's file", () => {
     },
   );
 
-  it("can be read as a recording wherever it was copied to", async () => {
+  it("can be read as a recording at any path", async () => {
     const { path } = await makeRun();
     expect(readRecording(path).events).toHaveLength(6);
     expect(() => readRecording(`${path}.missing`)).toThrow("there is no recording");
     expect(() => readRecording(join(path, ".."))).toThrow("cannot be read");
   });
 
-  it("is made whole: nothing but runs, and a lock while one is driven, is in the folder", async () => {
+  it("has nothing next to it in the folder except runs, and a lock while one is driven", async () => {
     const directory = makeDirectory();
     const store = storeOf(directory, 1, new Set([1]));
     const journal = await store.create(recordOf("a"));
@@ -179,7 +179,7 @@ describe("a run's file", () => {
     expect(readFileSync(join(directory, ".gitignore"), "utf8")).toBe("*\n");
   });
 
-  it.runIf(existsSync("/proc/self/fd"))("is closed again where it is no run", async () => {
+  it.runIf(existsSync("/proc/self/fd"))("is closed again if it is not a run", async () => {
     const { store, path } = await makeRun();
     const directory = realpathSync(join(path, ".."));
     const isOfStore = (entry: string) => {
@@ -194,14 +194,14 @@ describe("a run's file", () => {
     expect(readdirSync("/proc/self/fd").filter(isOfStore)).toEqual([]);
   });
 
-  it.runIf(existsSync("/usr/bin/prlimit"))("is closed again where the disk has no room for its first line", () => {
+  it.runIf(existsSync("/usr/bin/prlimit"))("is closed again if the disk has no space for its first line", () => {
     const program = bundled(join(import.meta.dirname, "../crowded.ts"), makeDirectory());
     const argv = ["--fsize=100", process.execPath, program, makeDirectory()];
     const { stdout, stderr } = spawnSync("/usr/bin/prlimit", argv, { encoding: "utf8" });
     expect(JSON.parse(stdout), stderr).toEqual({ codes: ["store.full", "store.full", "store.full"], left: 0 });
   });
 
-  it("that something else put into the folder does not keep the runs from being listed", async () => {
+  it("is listed even if there are other files in the folder", async () => {
     const { store, path } = await makeRun();
     writeFileSync(join(path, "..", "notes.txt"), "notes");
     mkdirSync(join(path, "..", "folder"));
@@ -235,7 +235,7 @@ describe("a run id", () => {
     expect(readdirSync(directory)).toEqual([]);
   });
 
-  it("that a record gives itself, and no file could have, is believed nowhere", async () => {
+  it("in a record is ignored if it is not a valid file name", async () => {
     const directory = makeDirectory();
     const store = storeOf(directory, 1, new Set([1]));
     const forged = JSON.stringify({ ...recordOf("a"), run: "x; curl e | sh #" });
@@ -245,7 +245,7 @@ describe("a run id", () => {
     expect(() => readRecording(join(directory, "a.jsonl"))).toThrow("is damaged in line 1: run");
   });
 
-  it.each(["a", "A-1_2.3", "20261120-143836-ab12", "9", "x".repeat(128)])("of %j is taken", (id) => {
+  it.each(["a", "A-1_2.3", "20261120-143836-ab12", "9", "x".repeat(128)])("of %j is accepted", (id) => {
     expect(checkRunId(id)).toBe(id);
   });
 });
@@ -274,7 +274,7 @@ describe("a lock on disk", () => {
     expect(readdirSync(directory)).not.toContain("a.lock");
   });
 
-  it("of another host is not judged from here: the hint says what to delete", async () => {
+  it("of another host is not released: the hint names the file to delete", async () => {
     const directory = await locked();
     const there = storeOf(directory, 2, new Set([2]), "elsewhere");
     expect(await errorOf(there.open("a"))).toMatchObject({
@@ -293,7 +293,7 @@ describe("a lock on disk", () => {
     await (await storeOf(directory, 2, new Set([1, 2])).open("a")).journal.close();
   });
 
-  it("that cannot be understood is respected", async () => {
+  it("that cannot be parsed is respected", async () => {
     const directory = await locked();
     const [owner = ""] = readdirSync(join(directory, "a.lock"));
     rmSync(join(directory, "a.lock", owner));
@@ -301,7 +301,7 @@ describe("a lock on disk", () => {
     expect(await codeOf(storeOf(directory, 2, new Set([2])).open("a"))).toBe("store.locked");
   });
 
-  it("survives a former owner that closes late", async () => {
+  it("survives an earlier owner that closes late", async () => {
     const directory = makeDirectory();
     const late = await storeOf(directory, 1, new Set([1])).create(recordOf("a"));
     const { journal } = await storeOf(directory, 2, new Set([2])).open("a");
@@ -310,7 +310,7 @@ describe("a lock on disk", () => {
     await journal.close();
   });
 
-  it("that is stale goes to exactly one of many processes that want it at once", async () => {
+  it("that is stale is given to exactly one of many processes that want it at once", async () => {
     const directory = makeDirectory();
     const dead = storeOf(directory, 2 ** 30, new Set());
     const program = bundled(join(import.meta.dirname, "../contender.ts"), makeDirectory());

@@ -66,7 +66,7 @@ describe("a folder of states", () => {
   const fileIn = (directory: string) => join(directory, "board.jsonl");
   const keysIn = async (store: StateStore) => ((await store.read(["board"])).get("board") ?? []).map(({ key }) => key);
 
-  it("is its owner's alone, and holds one line an entry", async () => {
+  it("is readable by its owner alone, and has one line per entry", async () => {
     const directory = join(makeFolder(), "state");
     await stateIn(directory).apply(deltaOf("r1", [putOf("a"), putOf("b")]));
     expect(statSync(directory).mode & 0o777).toBe(0o700);
@@ -75,7 +75,7 @@ describe("a folder of states", () => {
     expect(lines.map((line) => JSON.parse(line).key)).toEqual(["a", "b"]);
   });
 
-  it("drops an incomplete last line, and writes whole ones again", async () => {
+  it("drops an incomplete last line, and writes complete ones again", async () => {
     const directory = makeFolder();
     await stateIn(directory).apply(deltaOf("r1", [putOf("a")]));
     appendFileSync(fileIn(directory), '{"key":"b","first');
@@ -85,7 +85,7 @@ describe("a folder of states", () => {
   });
 
   it.each(["{", "null", '{"key":"x"}', "<<<<<<< HEAD"])(
-    "refuses a line %s, by its number, and leaves it alone",
+    "refuses a line %s, with its number, and does not change it",
     async (bad) => {
       const directory = makeFolder();
       await stateIn(directory).apply(deltaOf("r1", [putOf("a")]));
@@ -98,7 +98,7 @@ describe("a folder of states", () => {
     },
   );
 
-  it("follows no link, opens no pipe and reads no giant", async () => {
+  it("follows no link, opens no pipe and reads no huge file", async () => {
     const directory = makeFolder();
     const secret = join(makeFolder(), "secret.jsonl");
     writeFileSync(secret, "");
@@ -115,7 +115,7 @@ describe("a folder of states", () => {
     await expect(stateIn(directory).read(["board"])).rejects.toThrow(/5120 MiB/);
   });
 
-  it("is not led out of its project by a link", async () => {
+  it("does not leave its project through a link", async () => {
     const [root, elsewhere] = [makeFolder(), makeFolder()];
     symlinkSync(elsewhere, join(root, "state"));
     const options = { self: { pid: 1, host: "here", started: "" }, isAlive: () => true };
@@ -125,7 +125,7 @@ describe("a folder of states", () => {
     expect(readdirSync(elsewhere)).toEqual([]);
   });
 
-  it("takes over the lock of a process that is gone, and finishes what that had begun", async () => {
+  it("takes over the lock of a dead process, and finishes its change", async () => {
     const directory = makeFolder();
     await stateIn(directory).apply(deltaOf("r1", [putOf("a")]));
     const [board, applied] = ["board", "_applied"].map((state) =>
@@ -136,7 +136,7 @@ describe("a folder of states", () => {
       board: readFileSync(fileIn(directory), "utf8"),
       applied: readFileSync(join(directory, "_applied.jsonl"), "utf8"),
     };
-    // As it stands where it was killed between its two files.
+    // The state of the folder if the process was killed between its two files.
     writeFileSync(join(directory, "_applied.jsonl"), applied ?? "");
     writeFileSync(
       join(directory, "_redo.json"),
@@ -156,7 +156,7 @@ describe("a folder of states", () => {
   });
 
   it.each(['{"files":{"../evil.jsonl":"x"}}', '{"files":{}}', "{", '{"files":{"board.jsonl":1}}'])(
-    "carries out no foreign redo %s",
+    "carries out no foreign redo log %s",
     async (text) => {
       const directory = join(makeFolder(), "state");
       mkdirSync(directory);
@@ -167,7 +167,7 @@ describe("a folder of states", () => {
   );
 });
 
-describe("processes beside each other at a folder of states", () => {
+describe("concurrent processes at a folder of states", () => {
   it("lose nothing and apply nothing twice", async () => {
     const [program, directory] = [bundled(join(import.meta.dirname, "keeper.ts"), makeFolder()), makeFolder()];
     const names = Array.from({ length: 10 }, (_, index) => `p${index}`);
@@ -181,7 +181,7 @@ describe("processes beside each other at a folder of states", () => {
   });
 
   it(
-    "that are killed in the middle leave what they had told, whole, and nothing half",
+    "that are killed in the middle leave all deltas that they had reported, complete, and no partial ones",
     async () => {
       const [program, directory] = [bundled(join(import.meta.dirname, "keeper.ts"), makeFolder()), makeFolder()];
       const told = new Set<string>();

@@ -77,7 +77,7 @@ describeStates("states on a branch", async () => {
 });
 
 describe("a branch of states", () => {
-  it("is begun without a history of its own, and grows by a commit for each run", async () => {
+  it("starts without shared history, and grows by one commit per run", async () => {
     const { checkout, origin } = makeCheckout();
     await stateOf(checkout).apply(deltaOf("r1", [putOf("a")]));
     await stateOf(checkout).apply(deltaOf("r2", [putOf("b")]));
@@ -87,7 +87,7 @@ describe("a branch of states", () => {
     expect(git(origin, "ls-tree", "--name-only", "memory")).toBe("_applied.jsonl\nboard.jsonl");
   });
 
-  it("has the author whom git knows", async () => {
+  it("has git's configured author", async () => {
     const { checkout, origin } = makeCheckout();
     git(checkout, "config", "user.name", "Grace");
     git(checkout, "config", "user.email", "grace@example.org");
@@ -95,7 +95,7 @@ describe("a branch of states", () => {
     expect(git(origin, "log", "--format=%an <%ae>", "memory")).toBe("Grace <grace@example.org>");
   });
 
-  it("touches nothing of the checkout", async () => {
+  it("does not change the checkout", async () => {
     const { checkout } = makeCheckout();
     writeFileSync(join(checkout, "app.js"), "2\n");
     writeFileSync(join(checkout, "new.js"), "3\n");
@@ -106,7 +106,7 @@ describe("a branch of states", () => {
     expect(whole(checkout)).toEqual(before);
   });
 
-  it("works from a folder below, a linked working tree, a detached head and a shallow clone", async () => {
+  it("works from a subfolder, a linked working tree, a detached head and a shallow clone", async () => {
     const { checkout, origin } = makeCheckout();
     git(checkout, "checkout", "--quiet", "--detach");
     await stateOf(checkout).apply(deltaOf("r1", [putOf("a")]));
@@ -119,7 +119,7 @@ describe("a branch of states", () => {
     expect(await keysIn(stateOf(checkout))).toEqual(["a", "b", "c"]);
   });
 
-  it("that was deleted is begun again; one that was rewritten by force is gone on with", async () => {
+  it("that was deleted is created again, and one that was rewritten by force is continued", async () => {
     const { checkout, origin } = makeCheckout();
     await stateOf(checkout).apply(deltaOf("r1", [putOf("a")]));
     const first = git(origin, "rev-parse", "memory");
@@ -133,7 +133,7 @@ describe("a branch of states", () => {
     expect(await keysIn(stateOf(checkout))).toEqual(["d"]);
   });
 
-  it("that nobody may push to is tried five times, and then said", async () => {
+  it("that cannot be pushed to is tried five times, and then reported", async () => {
     const { checkout, origin } = makeCheckout();
     git(origin, "config", "transfer.hideRefs", "refs/heads/memory");
     await expect(stateOf(checkout).apply(deltaOf("r1", [putOf("a")]))).rejects.toMatchObject({
@@ -144,7 +144,7 @@ describe("a branch of states", () => {
     expect(await keysIn(stateOf(checkout))).toEqual([]);
   }, 30_000);
 
-  it("of an origin that cannot be reached, or is none, is an error", async () => {
+  it("of an origin that cannot be reached, or is missing, is an error", async () => {
     const { checkout, origin } = makeCheckout();
     rmSync(origin, { recursive: true });
     await expect(stateOf(checkout).read(["board"])).rejects.toMatchObject({ exitCode: 4 });
@@ -164,14 +164,14 @@ describe("a branch of states", () => {
     await expect(stateOf(checkout).read(["board"])).rejects.toThrow(/memory:board\.jsonl:1/);
   });
 
-  it("that holds something else is not written to", async () => {
+  it("with other content is not written to", async () => {
     const { checkout, origin } = makeCheckout();
     const before = git(origin, "rev-parse", "main");
     await expect(stateOf(checkout, "main").apply(deltaOf("r1", [putOf("a")]))).rejects.toThrow(/app\.js/);
     expect(git(origin, "rev-parse", "main")).toBe(before);
   });
 
-  it.each(["120000", "160000"])("whose state is a thing of mode %s is not read", async (mode) => {
+  it.each(["120000", "160000"])("whose state is an object of mode %s is not read", async (mode) => {
     const { checkout } = makeCheckout();
     const id = mode === "160000" ? git(checkout, "rev-parse", "HEAD") : git(checkout, "rev-parse", "HEAD:app.js");
     git(checkout, "checkout", "--quiet", "--orphan", "memory");
@@ -197,7 +197,7 @@ describe("a branch of states", () => {
     "a\nb",
     "a@{1}",
     "*",
-  ])("is not called %j", (branch) => {
+  ])("cannot have the name %j", (branch) => {
     expect(() => stateOf("/", branch)).toThrow(/is not a branch/);
   });
 });
@@ -228,7 +228,7 @@ describe("a hostile checkout", () => {
     return mark;
   };
 
-  it("runs nothing by its hooks and its config", async () => {
+  it("runs none of its hooks and none of its config", async () => {
     const { checkout } = makeCheckout();
     const mark = evil(checkout);
     await stateOf(checkout).apply(deltaOf("r1", [putOf("a")]));
@@ -236,7 +236,7 @@ describe("a hostile checkout", () => {
     expect(existsSync(mark)).toBe(false);
   });
 
-  it.each(["", "file://"])("runs nothing at the other end, where a folder is its origin: %s", async (scheme) => {
+  it.each(["", "file://"])("runs nothing at the other end, if a folder is its origin: %s", async (scheme) => {
     const { checkout, origin } = makeCheckout();
     const mark = join(makeFolder(), "evil");
     const other = makeFolder();
@@ -293,7 +293,7 @@ describe("a hostile checkout", () => {
     expect(readdirSync(checkout)).not.toContain("EVIL");
   });
 
-  it("brings no origin along", async () => {
+  it("cannot add an origin", async () => {
     const { checkout } = makeCheckout();
     git(checkout, "init", "--quiet", "--bare", "inner.git");
     for (const [key, value] of [
@@ -307,8 +307,8 @@ describe("a hostile checkout", () => {
   });
 });
 
-describe("processes beside each other at a branch", () => {
-  it("lose nothing and apply nothing twice; who gave up can come again", async () => {
+describe("concurrent processes at a branch", () => {
+  it("lose nothing and apply nothing twice, and a failed one can retry", async () => {
     const { checkout } = makeCheckout();
     const outfile = bundled(join(import.meta.dirname, "keeper.ts"), makeFolder());
     const names = Array.from({ length: LONG ? 10 : 5 }, (_, index) => `p${index}`);

@@ -3,7 +3,7 @@ import { folderState } from "../../../src/stores/state/folder.ts";
 import { gitState } from "../../../src/stores/state/git.ts";
 import { deltaOf, putOf } from "../../contracts/deltas.ts";
 
-/** A process that applies deltas to a state, each of an id of its own, and says which of them it was told to be applied. */
+/** A process that applies deltas to a state, each with a unique id, and prints the applied ones. */
 
 const [kind = "", place = "", name = "", count = ""] = process.argv.slice(2);
 
