@@ -8,7 +8,7 @@ import type { JsonObject } from "../../src/core/base/values.ts";
 import type { RunResult } from "../../src/core/engine/result/result.ts";
 import type { Digest } from "../../src/reports/model/digest.ts";
 
-/** Three looks at one board by the built program, with its own skills: what was judged is not judged again. */
+/** Three runs over one board with the built program and its own skills: judged issues are not judged again. */
 
 const root = join(import.meta.dirname, "..", "..");
 const place = mkdtempSync(join(tmpdir(), "skillflow-test-"));
@@ -33,7 +33,7 @@ function look(number: number) {
   };
 }
 
-test("a board is judged where it is new, passed over where nothing changed, and taken up where one is worse", async () => {
+test("a board's new issues are judged, unchanged ones skipped, and one that got worse judged again", async () => {
   const { stdout } = await promisify(execFile)(process.execPath, ["workflows/board/demo.mjs", place], {
     cwd: root,
     env: { PATH: process.env["PATH"] },

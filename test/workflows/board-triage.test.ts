@@ -11,7 +11,9 @@ import { openTestWorkspace } from "../../src/app/testing/run-tests.ts";
 import { SkillflowError } from "../../src/core/base/errors.ts";
 import type { Workflow } from "../../src/core/document/workflow/workflow.ts";
 
-/** The triage of a board, by its own tests: they pass, and each way through it that is broken makes one of them fail. */
+/**
+ * The triage of a board, with its own tests: they pass, and each path through it that is broken makes one of them fail.
+ */
 
 const root = join(import.meta.dirname, "..", "..");
 const desk = mkdtempSync(join(tmpdir(), "skillflow-test-"));
@@ -36,7 +38,7 @@ const cases = loaded.tests.flatMap((ready) =>
 );
 const signal = new AbortController().signal;
 
-/** The first thing that is not as expected; undefined where all is. */
+/** The first failure. Undefined if there is none. */
 async function firstFailure(): Promise<string | undefined> {
   for (const one of cases) {
     try {
@@ -90,7 +92,7 @@ const MUTATIONS: readonly (readonly [string, string, Break])[] = [
     "board-triage.yml",
     ({ nodes }) => Reflect.deleteProperty(nodes["each"]?.map ?? {}, "key"),
   ],
-  ["causes that nobody checks", "one-issue.yml", drop("investigate", "eval")],
+  ["causes that are not checked", "one-issue.yml", drop("investigate", "eval")],
   ["trackers that have to be there", "one-issue.yml", drop("duplicates", "requires")],
   ["no class as verdict of an item", "one-issue.yml", dropVerdict],
 ];

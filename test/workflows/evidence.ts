@@ -4,11 +4,14 @@ import { basename, dirname, join } from "node:path";
 import { isObject, type Json } from "../../src/core/base/values.ts";
 import type { Incident } from "./truth.ts";
 
-/** What a responder may see of an incident: the alert, and the folder without what tells the answer. */
+/**
+ * The files that a responder may see of an incident: the alert, and the folder without the files that contain the
+ * answer.
+ */
 
 const HIDDEN = new Set(["README.md", "truth.yml", "make.mjs", "make", "history"]);
 
-/** Copies the evidence below a folder of its own, where its paths are those that the alert names; returns what `work` does. */
+/** Copies the evidence below a separate folder, at the paths that the alert names. Returns the result of `work`. */
 export async function withEvidence<T>(incident: Incident, work: (directory: string) => Promise<T>): Promise<T> {
   const directory = mkdtempSync(join(tmpdir(), "skillflow-score-"));
   try {
@@ -23,13 +26,13 @@ export async function withEvidence<T>(incident: Incident, work: (directory: stri
   }
 }
 
-/** A log whose lines have no year takes it from its file. */
+/** A log whose lines have no year uses that of its file. */
 function touch(path: string, at: string): void {
   if (statSync(path).isDirectory()) for (const name of readdirSync(path)) touch(join(path, name), at);
   utimesSync(path, new Date(at), new Date(at));
 }
 
-/** What one reads out of an alert, whichever system posted it. */
+/** The content of an alert, whichever system posted it. */
 export interface Alert {
   /** When it was raised. */
   readonly at: string;
@@ -75,7 +78,7 @@ function newestTime(text: string): string {
   return [...written, ...epochs].sort().at(-1) ?? "";
 }
 
-/** A result as a model reads it, and its texts as they were before they became JSON. */
+/** A result as a model reads it, and its texts before they became JSON. */
 export function shownText(output: Json): string {
   return [JSON.stringify(output), ...leavesOf(output)].join("\n");
 }

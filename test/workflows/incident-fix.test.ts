@@ -90,7 +90,7 @@ describe("the leak of checkout-5xx, from the finding of its triage", () => {
     copyFileSync(recordOf(place.cwd, "one"), join(desk, "one.jsonl"));
   }, 120_000);
 
-  /** Makes the plan of a project open again. */
+  /** Marks the plan of a project as not applied. */
   const restore = (cwd: string) => copyFileSync(join(desk, "one.jsonl"), recordOf(cwd, "one"));
 
   it("is red before, green after, and both are in the plan", async () => {
@@ -318,7 +318,7 @@ describe("a fix whose processes are killed", () => {
     const folder = join(cwd, ".skillflow/runs");
     mkdirSync(folder, { recursive: true });
     const config = { ...env, GITHUB_API_URL: service.address, GITHUB_TOKEN: "key" };
-    /** Runs the program, and kills it when its record has been written to so often. */
+    /** Runs the program, and kills it when its record has been written to this often. */
     const killed = async (args: string[], records: number, onStart?: (child: ChildProcess) => void) => {
       let left = records;
       let child: ChildProcess | undefined;

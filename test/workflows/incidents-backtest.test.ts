@@ -14,7 +14,7 @@ const names = readdirSync(folder).filter((name) => existsSync(join(folder, name,
 
 it("has ten incidents", () => expect(names).toHaveLength(10));
 
-it.each(names)("%s is a case that agrees with its truth and copies only evidence", (name) => {
+it.each(names)("%s is a case that agrees with its truth.yml and copies only evidence", (name) => {
   const file = join(folder, name, "case.yml");
   const { cases, diagnostics } = loadBacktestFile(file, file, root);
   expect(diagnostics).toEqual([]);

@@ -14,7 +14,7 @@ import { LONG } from "../harness/long.ts";
 import { readAlert, shownText, withEvidence } from "./evidence.ts";
 import { type Place, readIncidents, truthSchema } from "./truth.ts";
 
-/** The incidents that are kept: what is said to be true of them is there to be found, and they can be made again. */
+/** The stored incidents: their evidence shows what truth.yml states, and they can be made again. */
 
 const root = join(import.meta.dirname, "..", "..");
 const scratch = mkdtempSync(join(tmpdir(), "skillflow-incidents-"));
@@ -22,10 +22,10 @@ afterAll(() => rmSync(scratch, { recursive: true }));
 
 const incidents = readIncidents(root);
 const MOST_BYTES = 250_000;
-/** The first one is larger than those that came after it. */
+/** The first one is larger than later ones. */
 const LARGE = "checkout-5xx";
 
-/** By what one tells the webhooks of the systems apart. */
+/** Schemas that distinguish the webhooks of the systems. */
 const SYSTEMS: Readonly<Record<string, z.ZodType>> = {
   Alertmanager: z.object({
     version: z.literal("4"),
@@ -62,7 +62,7 @@ async function use(skill: typeof logs | typeof git, name: string, input: JsonObj
   )) as Json;
 }
 
-/** What a tool shows of a place. */
+/** The tools' output for a place. */
 async function shown(workDir: string, place: Place): Promise<string> {
   const found =
     place.commit === undefined
@@ -80,13 +80,13 @@ describe("the incidents", () => {
     expect([...verdicts].sort()).toEqual([...truthSchema.shape.verdict.options].sort());
   });
 
-  it("are small enough to be kept", () => {
+  it("are small enough to be stored", () => {
     for (const { name, folder } of incidents.filter(({ name }) => name !== LARGE)) {
       expect([name, sizeOf(folder) < MOST_BYTES]).toEqual([name, true]);
     }
   });
 
-  it("name a commit as their cause where a change is it, which then has a proof in it, and else none", () => {
+  it("name a commit as their cause if a change is it, with a proof in it, and no commit otherwise", () => {
     for (const { name, truth } of incidents) {
       const proven = truth.needles.map(({ commit }) => commit ?? null);
       expect([name, truth.cause.commit !== null]).toEqual([name, truth.cause.kind === "change"]);
@@ -97,7 +97,7 @@ describe("the incidents", () => {
   const places = incidents.flatMap(({ name, truth }) =>
     [...truth.needles, ...truth.decoys].map((place) => [name, place.text, place] as const),
   );
-  it.each(places)("show through the tools what truth.yml says: %s, %s", async (name, text, place) => {
+  it.each(places)("show through the tools what truth.yml states: %s, %s", async (name, text, place) => {
     expect(await shown(join(root, "workflows/incidents", name), place)).toContain(text);
   });
 });
@@ -115,7 +115,7 @@ describe("the alert of an incident", () => {
     expect([...seen].sort()).toEqual(Object.keys(SYSTEMS).sort());
   });
 
-  it.each(alerts)("says where the evidence is, and when it was raised: %s", async (_name, { alert }) => {
+  it.each(alerts)("names the place of the evidence, and when it was raised: %s", async (_name, { alert }) => {
     const { at, ...places } = readAlert(alert);
     expect(new Date(at).getUTCFullYear()).toBe(2026);
     for (const place of Object.values(places)) {
@@ -141,7 +141,7 @@ describe("the alert of an incident", () => {
     await run.result;
   });
 
-  it.each(alerts)("leads to a folder that does not tell the answer: %s", async (name, incident) => {
+  it.each(alerts)("refers to a folder that does not contain the answer: %s", async (name, incident) => {
     const seen = await withEvidence(incident, async (directory) => {
       return readdirSync(join(directory, "workflows/incidents", name));
     });
@@ -151,12 +151,12 @@ describe("the alert of an incident", () => {
 });
 
 describe("an incident's maker", () => {
-  /** One of the shortest in the quick tests; a disk of one's own is not to be had everywhere. */
+  /** One of the shortest in the quick tests. A separate disk is not available everywhere. */
   const hasDisk = spawnSync("unshare", ["-Urm", "true"]).status === 0;
   const made = incidents.filter(({ name }) => (LONG ? name !== "full-disk" || hasDisk : name === "supplier-feed"));
 
   it.each(made.map((incident) => [incident.name, incident] as const))(
-    "makes it again, with the same commits and the same proofs: %s",
+    "creates it again, with the same commits and the same proofs: %s",
     { timeout: 900_000 },
     async (name, { truth, folder }) => {
       const out = join(scratch, name);

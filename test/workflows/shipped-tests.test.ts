@@ -34,13 +34,13 @@ const host: Host = {
 };
 const workspace = openTestWorkspace(host, { overrides: new Map(), skillDirs: [], discover: false, store: undefined });
 const loaded = await loadTests(workspace, findTests(host, ["workflows"]), []);
-// The longest last: most of what is broken is noticed before.
+// The longest last: earlier ones notice most of what is broken.
 const cases = loaded.tests
   .toReversed()
   .flatMap((ready) => ready.models.flatMap((model) => ready.test.cases.map((which) => ({ ready, model, which }))));
 const signal = new AbortController().signal;
 
-/** The first thing that is not as expected; undefined where all is. */
+/** The first failure. Undefined if there is none. */
 async function firstFailure(some = cases): Promise<string | undefined> {
   for (const one of some) {
     try {
@@ -106,7 +106,7 @@ describe("the shipped workflows", () => {
     expect(await firstFailure()).toBeUndefined();
   });
 
-  it("are the same to their tests however they are written down", async () => {
+  it("have the same test results in every form in which they can be written", async () => {
     writeFileSync(
       file,
       broken(() => undefined),

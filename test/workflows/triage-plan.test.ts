@@ -27,20 +27,20 @@ import {
 const it = oneOf(4);
 
 /**
- * The triage workflow as it is shipped: one process finds the cause, plans an issue and a message and holds nothing that
- * writes; another carries them out, and has no model.
+ * The triage workflow as shipped: one process finds the cause, plans an issue and a message and has no credential that
+ * writes. Another applies them, and has no model.
  */
 
 const TITLE = "checkout: declined payments leak connections";
 
 afterEach(closeWorlds);
 
-/** What the process that asks the model is given: no channel, and of trackers what reads alone. */
+/** Environment of the process that calls the model: no channel, and only reading credentials of trackers. */
 function analysing(world: World, tracker: Tracker): Record<string, string> {
   return { ...world.places, ...READING, ...TRACKERS[tracker].reading };
 }
 
-/** What the process that writes is given: the plan's tracker and channel, and nothing of the model. */
+/** Environment of the process that writes: the plan's tracker and channel, and no model. */
 function writing({ places, webhook }: World, tracker: Tracker): Record<string, string> {
   const { OPENAI_BASE_URL: _model, ...rest } = places;
   const { SLACK_BOT_TOKEN, GITHUB_TOKEN, LINEAR_API_KEY } = WRITING;
@@ -54,7 +54,7 @@ function expectNothingWritten(world: World): void {
 }
 
 describe.each(sliceOf(trackers))("a triage that files at %s", (tracker) => {
-  it("plans without a credential that writes; a process without a model writes it once", async () => {
+  it("plans without a credential that writes, and a process without a model writes it once", async () => {
     const cwd = makeDesk();
     const reading = [...Object.values(READING), ...Object.values(TRACKERS[tracker].reading)];
     const world = await startWorld({ turns: filingTurns(TITLE), leak: reading });
@@ -85,7 +85,7 @@ describe.each(sliceOf(trackers))("a triage that files at %s", (tracker) => {
     expectNoSecrets(cwd, [analysed, applied, again], world, [...reading, ...Object.values(WRITING)]);
   });
 
-  it("finds the first issue when the same cause is triaged again and told otherwise", async () => {
+  it("finds the first issue when the same cause is triaged again with other words", async () => {
     const cwd = makeDesk();
     const turns = [TITLE, "Orders fail since v1.14.0"].flatMap(filingTurns);
     const world = await startWorld({ turns });
@@ -162,7 +162,7 @@ describe("the plan of the triage's own script, made without any key", () => {
     });
   });
 
-  it("needs what writes: without it nothing is applied, and the variable is named", async () => {
+  it("needs credentials that write: without them nothing is applied, and the variable is named", async () => {
     const { cwd, written } = await makePlanned();
     const bare = await runHere(APPLY, { cwd });
     expect([bare.code, written()]).toEqual([3, [0, 0]]);
@@ -181,7 +181,7 @@ describe("the plan of the triage's own script, made without any key", () => {
     });
 
     it.each(sliceOf(["arrived", "lost"] as const))(
-      "while the message is sent (%s), asks a person whether it was",
+      "while the message is sent (%s), asks a user whether it was sent",
       async (fate) => {
         const { onStart, onWrite } = createReaper("message", fate);
         const { cwd, env, apply, written } = await makePlanned(onWrite);
@@ -198,32 +198,29 @@ describe("the plan of the triage's own script, made without any key", () => {
       },
     );
 
-    it.each(sliceOf([1, 2, 3, 4, 5, 6]))(
-      "when its journal is written the %i. time, writes nothing twice",
-      async (count) => {
-        const { cwd, env, apply, written } = await makePlanned();
-        let left = count;
-        let child: ChildProcess | undefined;
-        const watcher = watch(dirname(runFile(cwd, "r")), (_event, name) => {
-          if (name === "r.jsonl" && --left === 0) child?.kill("SIGKILL");
-        });
-        const onStart = (started: ChildProcess) => {
-          child = started;
-        };
-        await runProgram(APPLY, { cwd, env, onStart });
-        watcher.close();
-        const first = await apply();
-        const [, messages] = written();
-        if (first.statuses.includes("in_doubt")) {
-          expect((await apply("--resolve", `op-2=${messages === 1 ? "applied" : "not-applied"}`)).code).toBe(0);
-        }
-        expect(await apply()).toMatchObject({ code: 0, statuses: ["already_applied", "already_applied"] });
-        expect(written()).toEqual([1, 1]);
-      },
-    );
+    it.each(sliceOf([1, 2, 3, 4, 5, 6]))("at write %i of its journal, writes nothing twice", async (count) => {
+      const { cwd, env, apply, written } = await makePlanned();
+      let left = count;
+      let child: ChildProcess | undefined;
+      const watcher = watch(dirname(runFile(cwd, "r")), (_event, name) => {
+        if (name === "r.jsonl" && --left === 0) child?.kill("SIGKILL");
+      });
+      const onStart = (started: ChildProcess) => {
+        child = started;
+      };
+      await runProgram(APPLY, { cwd, env, onStart });
+      watcher.close();
+      const first = await apply();
+      const [, messages] = written();
+      if (first.statuses.includes("in_doubt")) {
+        expect((await apply("--resolve", `op-2=${messages === 1 ? "applied" : "not-applied"}`)).code).toBe(0);
+      }
+      expect(await apply()).toMatchObject({ code: 0, statuses: ["already_applied", "already_applied"] });
+      expect(written()).toEqual([1, 1]);
+    });
   });
 
-  it("is taken up after each record of the apply, and nothing is written twice", async () => {
+  it("is resumed after each record of the apply, and nothing is written twice", async () => {
     const whole = await makePlanned();
     await whole.apply();
     const record = await recordOfPlan();

@@ -103,13 +103,13 @@ describe.each(sliceOf(trackers))("the triage of a cause that %s knows", (tracker
       expect(call?.output).toHaveProperty("url");
       const found = (call?.output as JsonObject | undefined)?.["existing"];
       expect(found, "the first comment is found where there is one").toBe(fate === "arrived" ? true : undefined);
-      expect(world.model.bodies, "no answer was asked for twice").toHaveLength(commentingTurns(tracker).length);
+      expect(world.model.bodies, "no answer was requested twice").toHaveLength(commentingTurns(tracker).length);
       expectNothingLeaked(cwd, [killed, ended], world);
     },
   );
 });
 
-/** The message goes to the same place, whichever tracker was asked before. */
+/** The message has the same target, whichever tracker was used before. */
 describe.each(sliceOf(trackers))("the triage of a cause that %s knows", (tracker) => {
   it("sends no second message when the program is killed while it sends one", async () => {
     const cwd = makeDesk();

@@ -21,14 +21,14 @@ import { ISSUE } from "../services/sentry-samples.ts";
 import * as slack from "../services/slack.ts";
 
 /**
- * All that is around the triage workflow: local evidence, a model that is scripted, and beside it a service for each
- * vendor that refuses what the vendor refuses and keeps what is written.
+ * The environment of the triage workflow: local evidence, a scripted model, and a service for each vendor that refuses
+ * what the vendor refuses and stores what is written.
  */
 
 const ROOT = join(import.meta.dirname, "..", "..");
 export const COMMIT = "04fa1ae1e6d7406be2c045d3bec08667de177676";
 
-/** What each skill that reads evidence asks for. */
+/** Credentials of each skill that reads evidence. */
 export const READING = {
   OPENAI_API_KEY: "sk-canary-Z9y8X7w6V5u4T3s2R1q0",
   SENTRY_AUTH_TOKEN: sentry.TOKEN,
@@ -38,14 +38,14 @@ export const READING = {
   BETTERSTACK_QUERY_USERNAME: betterstack.USERNAME,
   BETTERSTACK_QUERY_PASSWORD: betterstack.PASSWORD,
 };
-/** What writes, but for the webhook, whose address is told when it stands. */
+/** Credentials that write, except for the webhook, whose address is known once it is started. */
 export const WRITING = {
   GITHUB_TOKEN: github.TOKEN,
   LINEAR_API_KEY: linear.KEY,
   SLACK_BOT_TOKEN: slack.BOT_TOKEN,
 };
 
-/** What the link of a tracker's issue looks like, and the variables of a process that reads there. */
+/** The form of a link to a tracker's issue, and the variables of a process that reads there. */
 export const TRACKERS = {
   github: {
     link: /https:\/\/github\.com\/acme\/shop\/issues\/(\d+)/,
@@ -75,7 +75,7 @@ export function textOf({ messages }: ChatRequest): string {
   return messages.map(({ content }) => content ?? "").join("\n");
 }
 
-/** What the prompt shows there, or a text that fits no expectation. */
+/** The part of the prompt that matches, or a text that fits no expectation. */
 export function seen(body: ChatRequest, pattern: RegExp): string {
   return pattern.exec(textOf(body))?.[1] ?? `(nothing like ${pattern.source})`;
 }
@@ -128,7 +128,7 @@ const ERRORS: ScriptedCall = {
 
 export type Write = "comment" | "issue" | "message";
 
-/** What happens when a service has a write in hand and has not answered; true when the write shall get lost. */
+/** Called when a service has received a write and has not answered. Returns true to lose the write. */
 export type OnWrite = (write: Write) => Promise<boolean>;
 
 export interface World {
@@ -138,18 +138,18 @@ export interface World {
   readonly webhook: string;
   readonly model: ModelService<ChatRequest>;
   readonly messages: readonly slack.Message[];
-  /** The texts of the comments that a tracker keeps beyond those it had. */
+  /** The texts of new comments of a tracker. */
   comments(tracker: Tracker): readonly string[];
-  /** The titles of the issues that a tracker keeps beyond those it had, oldest first. */
+  /** The titles of new issues of a tracker, oldest first. */
   issues(tracker: Tracker): readonly string[];
-  /** What any service was asked and did not allow. */
+  /** Messages about requests that a service did not allow. */
   refusals(): readonly string[];
 }
 
 interface Around {
   readonly turns?: readonly Turn[] | ((body: ChatRequest, index: number) => Scripted | undefined);
   readonly onWrite?: OnWrite;
-  /** A log line quotes these: they have to be kept from everything that follows. */
+  /** A log line quotes these. They must not appear in any output. */
   readonly leak?: readonly string[];
 }
 
@@ -207,7 +207,7 @@ export async function startWorld({ turns = [], onWrite = async () => false, leak
   const comments: JsonObject[] = [];
   const issues: JsonObject[] = [];
   const turn = typeof turns === "function" ? turns : (body: ChatRequest, index: number) => turns[index]?.(body);
-  const model = await startChat((body, index) => turn(body, index) ?? { text: "Nobody expected this question." });
+  const model = await startChat((body, index) => turn(body, index) ?? { text: "Unexpected question." });
   const hub = await github.startGitHub(repository(comments, issues, onWrite));
   const board = await linear.startLinear(async ({ operation }) => {
     if (!linear.hasSchema) return NO_ISSUES;
@@ -330,7 +330,7 @@ export function expectNoSecrets(
   expectNone(JSON.stringify(world.model.bodies), "a prompt");
 }
 
-/** Kills the program, once, when a service has the write in hand; the service goes on when the program is gone. */
+/** Kills the program, once, when a service has received the write. The service continues when the program has died. */
 export function createReaper(write: Write, fate: "arrived" | "lost") {
   let child: ChildProcess | undefined;
   const onStart = (started: ChildProcess) => {

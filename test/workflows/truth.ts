@@ -3,12 +3,12 @@ import { join } from "node:path";
 import { parse } from "yaml";
 import * as z from "zod";
 
-/** What is true of an incident: truth.yml beside it, which no investigator sees. */
+/** The true cause of an incident: its truth.yml, which investigators do not see. */
 
 const text = z.string().min(1);
 const commit = z.string().regex(/^[0-9a-f]{40}$/);
 
-/** A text that stands in one file of the incident, or in one commit of its bundle. */
+/** A text in one file of the incident, or in one commit of its bundle. */
 const place = { in: text, commit: commit.optional(), text };
 
 export const truthSchema = z.strictObject({
@@ -18,9 +18,9 @@ export const truthSchema = z.strictObject({
     commit: commit.nullable(),
     what: text,
   }),
-  /** What proves it. */
+  /** Places that prove it. */
   needles: z.array(z.strictObject({ ...place, proves: text })).min(2),
-  /** What looks like the cause and is not. */
+  /** Places that look like the cause and are not. */
   decoys: z.array(z.strictObject({ ...place, innocent: text })).min(1),
 });
 export type Truth = z.infer<typeof truthSchema>;
@@ -29,7 +29,7 @@ export type Place = Pick<Truth["needles"][number], "in" | "commit" | "text">;
 export interface Incident {
   readonly name: string;
   readonly folder: string;
-  /** As the monitoring system posted it. */
+  /** The payload of the monitoring system. */
   readonly alert: Readonly<Record<string, unknown>>;
   readonly truth: Truth;
 }

@@ -73,7 +73,7 @@ describe("the shipped workflows", () => {
     ...(name.startsWith("incident-fix") ? [] : [[name, "live"] as const]),
   ]);
 
-  it.each(ways)("take the recorded way and find the same: %s with %s tools", async (name, tools) => {
+  it.each(ways)("follow the recorded path and have the same finding: %s with %s tools", async (name, tools) => {
     const { changed, replayed, recorded } = await replayOf(name, tools);
     expect(changed).toEqual([]);
     expect(replayed.status).toBe("succeeded");
