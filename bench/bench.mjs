@@ -2,8 +2,9 @@ import { spawnSync } from "node:child_process";
 import { build } from "esbuild";
 
 /**
- * Bundles the benchmarks as the program itself is bundled, and runs them, or the parts that are named: `npm run bench`,
- * `npm run bench -- executor`. What else the environment holds would slow bare Node as well, and flatter every start.
+ * Bundles the benchmarks as the program itself is bundled, and runs them, or the named parts: `npm run bench`, `npm run
+ * bench -- executor`. Other variables of the environment would slow bare Node as well, and make every start look
+ * better.
  */
 
 await build({

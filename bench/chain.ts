@@ -15,9 +15,9 @@ import { createCall } from "../src/run/call.ts";
 import { driveRun, tell } from "../src/run/drive.ts";
 import { fileBlobs } from "../src/stores/blobs.ts";
 
-/** A run as the command line assembles it, without any latency but the executor's own. */
+/** A run as the command line assembles it, without any latency except the executor's own. */
 
-/** Work that was done, so that no contestant wins by doing less. */
+/** Counts work, so that no contestant wins by doing less. */
 export const done = { replies: 0, looks: 0 };
 
 const question = z.object({ service: z.string(), minutes: z.number().int().min(1) });

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import type { ServerResponse } from "node:http";
 import { sendJson, startLoopback } from "../src/testing.ts";
 
-/** A provider on this machine that says hello, and tells when it was asked. */
+/** A provider on this machine that answers hello, and records when it was called. */
 export async function answerHello() {
   let begun = { at: Number.NaN, pid: 0 };
   let seen = { ms: Number.NaN, megabytes: Number.NaN };
@@ -19,7 +19,7 @@ export async function answerHello() {
   return {
     url: service.url,
     close: () => service.close(),
-    /** `from` is told of the process; what was `seen` is its next request. */
+    /** Call `from` with the process. `seen` resolves with its next request. */
     nextRequest: () => ({
       from: (pid: number, at: number) => {
         begun = { at, pid };
@@ -30,7 +30,7 @@ export async function answerHello() {
   };
 }
 
-/** In MB, where the system tells. */
+/** In MB, if the system reports it. */
 export function peakOf(pid: number): number {
   try {
     return Number(/VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1]) / 1024;

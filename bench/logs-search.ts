@@ -1,7 +1,7 @@
 import skill from "../skills/logs/skill.ts";
 import { toolContext } from "../src/testing.ts";
 
-/** Run as a process of its own: searches a file of this folder, and tells its matches, time and peak memory. */
+/** A separate process that searches a file of this folder, and prints its matches, time and peak memory. */
 const [files = "", contains = ""] = process.argv.slice(2);
 const search = skill.tools.find((tool) => tool.name === "search");
 const begin = performance.now();

@@ -56,7 +56,7 @@ for (const bench of chosen) {
     console.log(`${section(result)}\n`);
     if (words.includes("--write")) writeResult(result);
   } catch (error) {
-    // What was kept of it before stays; the other tables are measured.
+    // Earlier results of it are kept, and the other tables are measured.
     console.error(`${bench.name} could not be measured:`, error);
     process.exitCode = 1;
   }

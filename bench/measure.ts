@@ -3,9 +3,9 @@ import { cpus, loadavg, totalmem, type } from "node:os";
 import type { Name } from "./pages.ts";
 import type { Cell, Column, Machine, Result, Row } from "./results.ts";
 
-/** How everything here is measured. */
+/** Method of all measurements here. */
 
-/** One table, as data: what it says of itself, and who takes part. */
+/** One table, as data: its description, and its contestants. */
 export interface Bench {
   readonly name: Name;
   readonly title: string;
@@ -17,7 +17,7 @@ export interface Bench {
 
 export interface Effort {
   readonly isThorough: boolean;
-  /** Rounds of a table: as many as it wants by default, or more. */
+  /** Rounds of a table: its own number by default, or more. */
   rounds(usual: number): number;
 }
 
@@ -30,10 +30,10 @@ export interface Measured {
 /** Row before it is measured. */
 export type Contestant = Omit<Row, "cells">;
 
-/** A number for each column; or why there is none, after which the contestant rests. */
+/** A number for each column, or the reason why there is none, after which the contestant is skipped. */
 export type Values = readonly number[] | string;
 
-/** Everyone in turn, round by round. Who cannot go on rests, and keeps the rounds that it has. */
+/** Runs every contestant in turn, round by round. One that fails is skipped, and keeps its rounds so far. */
 export async function interleave<One>(
   contestants: readonly One[],
   columns: readonly string[],
@@ -71,7 +71,7 @@ export async function timed(work: () => unknown): Promise<number> {
 export interface Ended {
   /** Output. For a program that failed, its last message. */
   readonly output: string;
-  /** Null where it was ended because its time was over. */
+  /** Null if it was stopped at its time limit. */
   readonly code: number | null;
   readonly ms: number;
 }
@@ -80,11 +80,11 @@ export interface Start {
   readonly cwd?: string;
   readonly env?: Readonly<Record<string, string>>;
   readonly mostMs?: number;
-  /** Told at once. */
+  /** Called immediately. */
   readonly onSpawn?: (pid: number, at: number) => void;
 }
 
-/** A process from its start to its end; Node unless another program is named. */
+/** A process from its start to its end. Runs Node unless another program is named. */
 export function ended(args: readonly string[], start: Start = {}, program = process.execPath): Promise<Ended> {
   const { cwd, env, mostMs = 600_000, onSpawn } = start;
   const begun = performance.now();
@@ -131,7 +131,7 @@ export async function resultOf(bench: Bench, effort: Effort): Promise<Result> {
   return { ...text, ...(isCounted ? { isCounted } : {}), machine, columns: [...columns], rows: rows.map(rounded) };
 }
 
-/** Before anything was measured: what follows is our own. */
+/** Earlier failures of this kind are errors of the bench itself. */
 const LOAD = Number((loadavg()[0] ?? 0).toFixed(1));
 
 function thisMachine(): Machine {
@@ -140,7 +140,7 @@ function thisMachine(): Machine {
   return { cpu: model.trim(), cores: cpus().length, memoryGb, system: type(), node: process.versions.node, load: LOAD };
 }
 
-/** More digits than anybody can rely on. */
+/** More digits than are significant. */
 function rounded(row: Row): Row {
   const cells = Object.entries(row.cells).map(([column, cell]) => {
     return [column, typeof cell === "string" ? cell : cell.map((value) => Number(value.toPrecision(4)))] as const;

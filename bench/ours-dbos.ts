@@ -9,7 +9,7 @@ import { chainRecord } from "./chain.ts";
 const store = openDbosStore(process.env.BENCH_DATABASE_URL ?? "", { pid: process.pid, host: "bench", started: "1" });
 let runs = 0;
 
-/** The first of the records that lie in the folder, as one run. */
+/** The first of the records in the folder, as one run. */
 export async function records(count: number, folder: string): Promise<void> {
   const all = JSON.parse(readFileSync(join(folder, "records.json"), "utf8")) as readonly (readonly RunEvent[])[];
   const journal = await store.create({ ...chainRecord(1), run: `of-${process.pid}-${runs++}` });

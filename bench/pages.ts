@@ -33,14 +33,14 @@ export function readResults(): readonly Result[] {
 export function writeResult(measured: Result): void {
   mkdirSync(RESULTS, { recursive: true });
   const text = `${JSON.stringify(result.parse(measured), undefined, 2)}\n`;
-  // Rounds on one line: a file is read by people too.
+  // Rounds on one line, for human readers.
   const lines = text.replace(/\[[\s\d.,e+-]+\]/g, (numbers) =>
     numbers.replace(/\s+/g, " ").replace(/\[ | \]/g, (end) => end.trim()),
   );
   writeFileSync(join(RESULTS, `${measured.name}.json`), lines);
 }
 
-/** Every page that is made of the results, by its path. */
+/** Every page that is generated from the results, by its path. */
 export function benchPages(results: readonly Result[]): [path: string, text: string][] {
   const scale = "docs/scale.md";
   return [

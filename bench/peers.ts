@@ -35,13 +35,13 @@ function adding({ dependencies, ...rest }: Packages, more: Readonly<Record<strin
   return { dependencies: { ...dependencies, ...more }, ...rest };
 }
 
-/** Folder of a peer, or why it cannot be installed. */
+/** Folder of a peer, or the reason why it cannot be installed. */
 export type Place = { readonly folder: string } | { readonly why: string };
 
 const places = new Map<Peer, Promise<Place>>();
 const MOST_MS = 300_000;
 
-/** Once for each of them; what an earlier run of the bench has installed is taken again. */
+/** Once for each of them. The installation of an earlier run of the bench is used again. */
 export function placeOf(peer: Peer): Promise<Place> {
   const place = places.get(peer) ?? install(peer, PEERS[peer]);
   places.set(peer, place);

@@ -1,6 +1,6 @@
 import { type Cell, type Column, median, medianOf, type Result, type Row, relation } from "./results.ts";
 
-/** docs/performance.md, made of the results and of nothing else. */
+/** Generates docs/performance.md from the results alone. */
 export function renderPerformance(results: readonly Result[]): string {
   const parts = [HEAD, machines(results), METHOD, promiseTable(results), losses(results), ...results.map(section)];
   return `${parts.join("\n\n")}\n`;
@@ -41,7 +41,7 @@ interface Promised {
   readonly what: string;
   readonly measured: string;
   readonly promise: string;
-  /** Above 1 it is kept; undefined where nothing was measured. */
+  /** Above 1 the promise is kept. Undefined if nothing was measured. */
   readonly reserve: number | undefined;
 }
 
@@ -81,7 +81,7 @@ function promiseOf(rows: readonly Row[], row: Row, column: Column): Promised[] {
   ];
 }
 
-/** Said in one place and first, so that nobody has to look for it. */
+/** Lists losses in one place at the top, where readers find them. */
 function losses(results: readonly Result[]): string {
   const lines = results.flatMap(({ name, columns, rows }) => {
     const peers = rows.filter(({ kind }) => kind === "peer");
@@ -100,7 +100,7 @@ function losses(results: readonly Result[]): string {
   return `## Where we lose\n\nBy how much a peer is better than we are, where it is.\n\n${text}`;
 }
 
-/** How many times as good; above 1 is better. */
+/** The quality ratio. Above 1 is better. */
 function advantage({ better }: Column, ratio: number | undefined): number | undefined {
   if (ratio === undefined || better === "neither") return undefined;
   return better === "less" ? 1 / ratio : ratio;
@@ -112,7 +112,7 @@ function bestOfOurs(rows: readonly Row[], { group }: Row, { name, better }: Colu
   return ours.sort((a, b) => value(a) - value(b))[0];
 }
 
-/** A table as Markdown, with what it measured and how. */
+/** Formats a table as Markdown, with a description of the measurement. */
 export function section({ name, title, how, rounds, columns, rows, isThorough }: Result): string {
   const command = `npm run bench -- ${name}${isThorough ? " --thorough" : ""}`;
   const times = rounds === 1 ? "one round" : `${rounds} rounds`;

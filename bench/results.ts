@@ -1,8 +1,8 @@
 import * as z from "zod";
 
-/** What a measurement leaves behind (`bench/results/NAME.json`), and what can be said of it. */
+/** The result of a measurement (`bench/results/NAME.json`), and calculations on it. */
 
-/** The rounds in their order; or why there are none. */
+/** The rounds in their order, or the reason why there are none. */
 const cell = z.union([z.array(z.number()).min(1), z.string().min(1)]);
 
 const promise = z.strictObject({
@@ -14,7 +14,7 @@ const promise = z.strictObject({
 
 const row = z.strictObject({
   name: z.string().min(1),
-  /** `limit`: what no program can do without; it is no choice that somebody has. */
+  /** `limit`: the least that any program needs. Users cannot choose it. */
   kind: z.enum(["ours", "peer", "limit"]),
   /** Only rows that promise the same are compared. */
   group: z.string().optional(),
@@ -31,7 +31,7 @@ const column = z.strictObject({
 export const result = z
   .strictObject({
     schema: z.literal("skillflow.bench/1"),
-    /** The word after `npm run bench --`. */
+    /** The name after `npm run bench --`. */
     name: z.string().regex(/^[a-z-]+$/),
     title: z.string().min(1),
     /** Describes what is measured, and its limits. */
@@ -47,7 +47,7 @@ export const result = z
       memoryGb: z.number(),
       system: z.string(),
       node: z.string(),
-      /** Processes at work in the minute before the bench began. */
+      /** Running processes in the minute before the bench started. */
       load: z.number(),
     }),
     columns: z.array(column).min(1),

@@ -6,7 +6,7 @@ import { medianOf, type Result } from "./results.ts";
 const BEGINS = "<!-- made by `npm run bench -- --write` -->";
 const ENDS = "<!-- as far as here -->";
 
-/** The page with its section made anew. */
+/** Generates the page with its section updated. */
 export function renderScale(page: string, results: readonly Result[]): string {
   const from = page.indexOf(BEGINS);
   const to = page.indexOf(ENDS);
@@ -32,7 +32,7 @@ interface Need {
   readonly what: string;
   readonly needed: string;
   readonly there: string;
-  /** Above 1 it does not suffice. */
+  /** Above 1 it is not enough. */
   readonly share: number;
   readonly move: string;
 }
@@ -137,7 +137,7 @@ function needsOf(measured: Measured): Need[] {
   ];
 }
 
-/** Runs under way at any moment. */
+/** Runs in progress at any moment. */
 function inFlight({ requests }: Measured): number {
   return (RUNS / 60) * requests * ASSUMED.secondsPerCall;
 }
@@ -169,7 +169,7 @@ function money({ tokens, fresh, answered }: Measured): string {
   return `At list prices that is ${costs.join(", ")}. The workflow's \`max_cost_usd\` bounds a run, \`per_day\` of \`listen\` a day.`;
 }
 
-/** Three digits are more than such a computation knows. */
+/** More than three digits would not be significant. */
 function count(value: number): string {
   return Number(value.toPrecision(3)).toLocaleString("en", { maximumFractionDigits: 2 });
 }

@@ -1,6 +1,6 @@
 import { Agent, request } from "node:http";
 
-/** Load on a service, from a process of its own: `serve-load.js URL CLIENTS` prints what came of it as JSON. */
+/** Puts load on a service, from a separate process: `serve-load.js URL CLIENTS` prints the results as JSON. */
 
 const WARM_MS = 1000;
 const MEASURED_MS = 3000;

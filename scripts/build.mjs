@@ -119,7 +119,7 @@ async function buildLoader(code) {
   await build({ ...shape, entryPoints: { load: "src/entry/load.ts" }, outdir: "dist", define });
 }
 
-/** Digest of the program and everything loaded with it: V8 identifies cached code only by its length. */
+/** Returns the digest of the program and everything loaded with it. V8 identifies cached code only by its length. */
 function digestOf(code) {
   const digest = createHash("sha256").update(code);
   const files = readdirSync("dist/vendor").filter((name) => /\.cjs(?:\.br)?$/.test(name));
@@ -169,7 +169,7 @@ function fileOf(path) {
   return /^(?:@[^/]+\/)?[^/]+/.exec(path)[0].replace("@", "").replace("/", "-");
 }
 
-/** Returns the names that a source takes from a package: `*` if it takes all. */
+/** Returns the names that a source uses of a package: `*` if it uses all. */
 function namesTaken(source, path) {
   const imports = [
     ...readFileSync(source, "utf8").matchAll(/(?:const \{([^{}]*)\} = await |(typeof )|)import\("([^"]+)"\)/g),
@@ -179,7 +179,7 @@ function namesTaken(source, path) {
     .flatMap(([, names = "*"]) => names.split(",").map((name) => name.split(":")[0].trim()));
 }
 
-/** Bundles of each package only what the sources take from it. */
+/** Bundles only what the sources use of each package. */
 function usedParts() {
   return {
     name: "used-parts",

@@ -41,7 +41,7 @@ const agent = new Agent({
   outputType: answer.strip(),
 });
 
-/** A loop over `run`, each with what the one before answered. */
+/** A loop over `run`, each with the answer of the one before. */
 export async function loop(nodes) {
   let before = "502 at checkout";
   for (let node = 0; node < nodes; node++) before = (await run(agent, before)).finalOutput.cause;

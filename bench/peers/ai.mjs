@@ -27,7 +27,7 @@ const tools = {
   look: tool({ description: "Looks at what a service did of late.", inputSchema: question, execute: look }),
 };
 
-/** A loop over `generateText`, each with what the one before answered. */
+/** A loop over `generateText`, each with the answer of the one before. */
 export async function loop(nodes) {
   let before = "502 at checkout";
   for (let node = 0; node < nodes; node++) {

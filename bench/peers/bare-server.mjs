@@ -1,6 +1,6 @@
 import { createServer } from "node:http";
 
-/** Answers each JSON request with so many bytes of JSON, which it has ready. */
+/** Answers each JSON request with this many prepared bytes of JSON. */
 const answer = JSON.stringify({ jsonrpc: "2.0", id: 1, result: "x".repeat(Math.max(0, Number(process.argv[2]) - 40)) });
 const server = createServer((request, response) => {
   const parts = [];

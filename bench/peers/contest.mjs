@@ -1,8 +1,9 @@
 import { pathToFileURL } from "node:url";
 
 /**
- * One measurement of one contestant, in a process of its own: `contest.mjs MODULE EXPORT NODES REPEATS FOLDER` runs chains of
- * so many nodes, after half a second of short ones, and prints the milliseconds of a node and the peak of memory in MB.
+ * One measurement of one contestant, in a separate process: `contest.mjs MODULE EXPORT NODES REPEATS FOLDER` runs
+ * chains of this many nodes, after half a second of short ones, and prints the milliseconds per node and the peak
+ * memory in MB.
  */
 
 const WARM_MS = 500;

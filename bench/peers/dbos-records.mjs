@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { DBOS } from "@dbos-inc/dbos-sdk";
 
-/** Bare steps that keep the same texts as our engine does, and in the same order. */
+/** Bare steps that store the same texts as skillflow's engine, in the same order. */
 
 DBOS.setConfig({ name: "bench", systemDatabaseUrl: process.env.BENCH_DATABASE_URL, logLevel: "error" });
 const recording = DBOS.registerWorkflow(
@@ -16,7 +16,7 @@ const recording = DBOS.registerWorkflow(
 );
 await DBOS.launch();
 
-/** The first of the records that lie in the folder, a step each. */
+/** The first of the records in the folder, a step each. */
 export async function records(count, folder) {
   await (await DBOS.startWorkflow(recording)(`${folder}/records.json`, count)).getResult();
 }

@@ -3,7 +3,7 @@ import { ANSWER, CALLS, checkedAnswer, done, look, question } from "./work.mjs";
 
 export { done } from "./work.mjs";
 
-/** Bare steps, one for each reply and each result: the durable records that a node has with us. */
+/** Bare steps, one for each reply and each result: the durable records of a node in skillflow. */
 
 DBOS.setConfig({ name: "bench", systemDatabaseUrl: process.env.BENCH_DATABASE_URL, logLevel: "error" });
 const chain = DBOS.registerWorkflow(

@@ -61,7 +61,7 @@ export const toolNode = (nodes) => chain(nodes, {});
 
 export const memorySaver = (nodes) => chain(nodes, { checkpointer: new MemorySaver() });
 
-/** Each step is on disk before the next one begins: what our file store promises as well. */
+/** Each step is on disk before the next one starts, as skillflow's file store guarantees too. */
 export async function sqliteSaver(nodes, folder) {
   const { SqliteSaver } = await import("@langchain/langgraph-checkpoint-sqlite");
   const checkpointer = SqliteSaver.fromConnString(`${folder}/chain-${performance.now()}.sqlite`);

@@ -1,6 +1,6 @@
 import { z } from "zod";
 
-/** The work of one node, the same for every contestant: what the model says, what the tool does, and what is checked. */
+/** The work of one node, the same for every contestant: the model's replies, the tool's work, and the checks. */
 
 export const INSTRUCTION = "Look at what came before, and say what comes next.";
 export const question = z.object({ service: z.string(), minutes: z.number().int().min(1) });
@@ -16,10 +16,10 @@ export const ANSWER = JSON.stringify({
 });
 export const USAGE = { input: 900, cached: 700, output: 60 };
 
-/** So that nobody wins by doing less. */
+/** Counts work, so that no contestant wins by doing less. */
 export const done = { replies: 0, looks: 0 };
 
-/** What the tool does with a question that was checked; its result is checked here, where the peers do not do it. */
+/** Answers a question that was checked. Its result is checked here, because the peers do not do it. */
 export function look({ service, minutes }) {
   done.looks++;
   const lines = Array.from({ length: 5 }, (_, index) => `https://look.example ${service} answered 502 at ${index}`);

@@ -70,7 +70,7 @@ function grepped(log: string): string {
 interface Failure {
   /** A line of ordinary progress; `n` counts, `r` is random. */
   readonly progress: (n: number, r: number) => string;
-  /** Lines that the failed step prints. Those that name the cause begin with "! ", which is removed. */
+  /** Lines that the failed step prints. Those that name the cause start with "! ", which is removed. */
   readonly says: readonly string[];
   readonly exit: number;
 }

@@ -8,7 +8,7 @@ import type { Row } from "../results.ts";
 const PROGRAM = resolve("dist/bin.js");
 const TIME = "time";
 
-/** The built program as a process: what it takes from there on. */
+/** The built program as a process: its resources from start to end. */
 export const commandLine: Bench = {
   name: "command-line",
   title: "The command line",
@@ -56,7 +56,7 @@ const PROMISES: Readonly<Record<string, { readonly most: number; readonly of?: s
 const SHORT = 10;
 const LONG = 210;
 
-/** A long chain against a short one. */
+/** A long chain compared with a short one. */
 async function furtherNode(folder: string, env: Readonly<Record<string, string>>): Promise<number> {
   const model = ["--model", "openai-compatible:m", "--max-steps", String(LONG)];
   const run = (length: number) =>

@@ -28,7 +28,7 @@ const RECORD = "a record";
 const BARE = "DBOS 5.3.0, bare steps";
 const NODES = 10;
 
-/** The engine in Postgres: what it adds to a step, and what workers carry. */
+/** The engine in Postgres: what it adds to a step, and how much workers handle. */
 export const dbos: Bench = {
   name: "dbos",
   title: "The engine `dbos`",
@@ -133,7 +133,7 @@ interface Queue {
   readonly record: RunRecord;
 }
 
-/** Runs a second, by so many workers. */
+/** Runs per second, with this many workers. */
 async function measureQueue(queue: Queue, workers: number, runs: number): Promise<Carried> {
   const { folder, url, database, store, record } = queue;
   const ids = Array.from({ length: runs }, (_, index) => `by-${workers}-${index}`);
@@ -181,7 +181,7 @@ async function stopped(child: ChildProcess): Promise<void> {
   await over;
 }
 
-/** When runs ended, in milliseconds, the first first. */
+/** When runs ended, in milliseconds, in order. */
 async function endsOf(database: Database, workers: number): Promise<readonly number[]> {
   const found = await database.rows<{ readonly at: string }>(
     `select updated_at as at from ${ENGINE_SCHEMA}.workflow_status

@@ -15,7 +15,7 @@ import {
 import { type Peer, PROGRAMS, placeOf } from "../peers.ts";
 import { type Cell, type Column, median, relation } from "../results.ts";
 
-/** Chains of nodes through us and through what a user would pick instead. */
+/** Chains of nodes in skillflow and in programs that a user would choose instead. */
 export const executor: Bench = {
   name: "executor",
   title: "The executor next to its peers",
@@ -41,7 +41,7 @@ A contestant that takes longer than 20 seconds for a size (180 with \`--thorough
 };
 
 interface Runner extends Contestant {
-  /** Folder of the installed peer. Without one, it runs with our own packages. */
+  /** Folder of the installed peer. Without one, it runs with the bench's own packages. */
   readonly peer?: Peer;
   readonly module: string;
   readonly run: string;
@@ -132,7 +132,7 @@ function growth(long: Cell | undefined, short: Cell | undefined): Cell {
   return ratio === undefined ? "–" : [ratio];
 }
 
-/** Why a size is left out: by what the size before took, or because that could not be run. */
+/** Reason why a size is left out: the time of the size before, or because that could not run. */
 function whyNot(own: Record<string, Cell> = {}, before: number | undefined, size: number, capMs: number) {
   if (before === undefined) return undefined;
   const cell = own[timeColumn(before)];
@@ -154,5 +154,5 @@ async function runOnce(runner: Runner, size: number, { folder, database }: Conte
   return [ms, megabytes];
 }
 
-/** For its start, and what it runs before it is measured. */
+/** Time for its start, and for runs before the measurement. */
 const WARM_MS = 5000;

@@ -10,7 +10,7 @@ const NEEDLES = ["status=502", "ERROR", "checkout-7", "not there at all"];
 const PEAK = "peak";
 const GREP = "grep -c";
 
-/** The logs skill's search beside the tools of a command line, on one file. */
+/** Compares the logs skill's search with command-line tools, on one file. */
 export const logs: Bench = {
   name: "logs",
   title: "Searching logs",
@@ -101,7 +101,7 @@ async function jq(folder: string, needle: string): Promise<Found | string> {
   ]);
 }
 
-/** 1 is no match, for grep. */
+/** Exit code 1 means no match, for grep. */
 async function shell(folder: string, program: string, args: readonly string[]): Promise<Found | string> {
   try {
     const { output, code, ms } = await ended(args, { cwd: folder }, program);

@@ -14,7 +14,7 @@ const BARE = "a bare server of Node";
 const PYTHON = "python3 -c pass";
 const PEAK = "peak";
 
-/** The Skills Protocol as a service: the built program as one process, the load on it as another. */
+/** The Skills Protocol as a service: the built program in one process, the load on it in another. */
 export const serve: Bench = {
   name: "serve",
   title: "The Skills Protocol under load",

@@ -45,7 +45,7 @@ conflicts, of no trust and of no other format. In one process, after a first rou
   },
 };
 
-/** Finding them and reading what they say. */
+/** Finding skills and reading their documents. */
 function findAll(folder: string): void {
   const { size } = projectOf(folder).skills.ids;
   if (size < SKILLS) throw new Error(`only ${size} skills were found`);

@@ -9,7 +9,7 @@ import type { Cell } from "../results.ts";
 const COLUMNS = ["start", "first model request", "peak at it"];
 const INSTALL = "install";
 
-/** From nothing to the first request of a model, and what has to be installed for it. */
+/** From the start to the first request of a model, and the size of the installation. */
 export const start: Bench = {
   name: "start",
   title: "Start-up and size",

@@ -79,7 +79,7 @@ function measureAll(asked: readonly { readonly node: string; readonly prompt: Pr
   });
 }
 
-/** In the order in which providers look for what they know: tools, instructions, messages. */
+/** In the order in which providers look up cached parts: tools, instructions, messages. */
 function textOf(prompt: Prompt): string {
   const { instructions, messages } = openingOf(prompt);
   const parts = [...prompt.tools, instructions, ...messages, ...prompt.turns];
