@@ -86,7 +86,7 @@ const MUTATIONS: readonly (readonly Mutation[])[] = [
   nodes.flatMap(([id, { instruction }]) => {
     if (instruction === undefined) return [];
     const said = broken((draft) => Object.assign(draft.nodes[id] ?? {}, { instruction: `${instruction} Be quick.` }));
-    return [[`${id} told to be quick`, said] as const];
+    return [[`${id} with the order to be quick`, said] as const];
   }),
   nodes.flatMap(([id, { steps = [] }]) =>
     steps.map((step, n) => {
