@@ -6,7 +6,7 @@ import { runsOf } from "../harness/long.ts";
 const TABLES = tablesOf("t1_app");
 const pass = (sql: string) => gate(sql, TABLES);
 
-/** Queries that people write over logs, and what is sent. */
+/** Queries that people write over logs, and the queries that are sent. */
 const GOOD: readonly (readonly [string, string])[] = [
   ["SELECT dt, raw FROM logs", "SELECT dt, raw FROM remote(t1_app_logs) AS logs"],
   ["select * from spans s limit 5;", "select * from remote(t1_app_spans) s limit 5"],
@@ -137,7 +137,7 @@ const HOSTILE: readonly (readonly [string, RegExp])[] = [
 ];
 
 describe("the gate before Better Stack's SQL API", () => {
-  it.each(GOOD)("passes %s", (sql, sent) => {
+  it.each(GOOD)("accepts %s", (sql, sent) => {
     expect(pass(sql)).toBe(sent);
     expect(faultsOf(sent)).toEqual([]);
   });
@@ -147,7 +147,7 @@ describe("the gate before Better Stack's SQL API", () => {
     expect(() => pass(sql)).toThrow(/^The query is refused at character \d+/);
   });
 
-  it("leaves every text as it is, whatever it says", () => {
+  it("leaves every text unchanged, whatever it contains", () => {
     const text = fc.string({ unit: "grapheme", maxLength: 60 }).filter((value) => !/\p{Cc}/u.test(value));
     const spelt = fc.tuple(text, fc.boolean()).map(([value, doubled]) => {
       return `'${value.replaceAll("\\", "\\\\").replaceAll("'", doubled ? "''" : "\\'")}'`;
@@ -160,7 +160,7 @@ describe("the gate before Better Stack's SQL API", () => {
     );
   });
 
-  it("lets no table function and no reading function through, wherever it stands and however it is written", () => {
+  it("rejects every table function and reading function, in any place and any spelling", () => {
     const call = fc
       .tuple(
         fc.constantFrom(...READING),
@@ -176,7 +176,7 @@ describe("the gate before Better Stack's SQL API", () => {
     );
   });
 
-  it("opens no table but the declared ones, wherever one may stand", () => {
+  it("reads no tables but the declared ones, in any place of a query", () => {
     const part = fc.stringMatching(/^[a-z_][a-z0-9_]{0,8}$/);
     const name = fc
       .tuple(part, part)
@@ -193,7 +193,7 @@ describe("the gate before Better Stack's SQL API", () => {
     );
   });
 
-  it("sends nothing that reads elsewhere, however a good query is broken and mended", () => {
+  it("sends nothing that reads elsewhere, however a valid query is mutated", () => {
     let passed = 0;
     fc.assert(
       fc.property(
@@ -281,7 +281,7 @@ interface Edit {
   readonly piece: string;
 }
 
-/** What fits in many places, so that enough of what is tried is a query still. */
+/** Fragments that fit in many places, so that enough attempts are still valid queries. */
 const MILD = [
   "x",
   "",
@@ -326,8 +326,8 @@ function sentFor(sql: string): string | undefined {
 }
 
 /**
- * What of a query that was sent would be read from elsewhere. Written apart from the gate, and in another way: it knows
- * no grammar, only what must not stand where.
+ * The parts of a sent query that would read from elsewhere. Written independently of the gate, and in another way: it
+ * knows no grammar, only what must not occur where.
  */
 function faultsOf(sent: string): string[] {
   const bare = withoutTexts(sent).replaceAll(

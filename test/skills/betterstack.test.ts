@@ -458,7 +458,7 @@ describe("the connection", () => {
   });
 });
 
-/** The contract suite talks to the bare service, with everything as large as it gets. */
+/** The contract suite uses the bare service, with answers of maximum size. */
 const flooded = await startBetterStack(flood);
 afterAll(() => flooded.close());
 

@@ -7,7 +7,7 @@ import { createRedactor } from "../../src/core/base/redact/redact.ts";
 
 const SECRET = "Canary0123456789abcdefghijKLMNOP";
 
-/** What vendors answer is cut by their skills, before anybody takes secrets out of it. */
+/** Skills cut the answers of vendors before secrets are removed from them. */
 const CUTS: readonly (readonly [string, (words: string) => string])[] = [
   ["a mail server's reply", (words) => mailAdvice(Object.assign(new Error("no"), { response: words }))],
   ["a mail server's error", (words) => mailAdvice(new Error(words))],
@@ -20,8 +20,8 @@ const CUTS: readonly (readonly [string, (words: string) => string])[] = [
   ["a field of a log", (words) => shortened(words, 400)],
 ];
 
-describe("what a skill cuts", () => {
-  it.each(CUTS)("of %s holds no half of a secret", (_, cut) => {
+describe("an answer that a skill cuts", () => {
+  it.each(CUTS)("of %s contains no part of a secret", (_, cut) => {
     const redactor = createRedactor([{ name: "S", value: SECRET }]);
     for (let place = 150; place < 650; place += 5) {
       const told = redactor.text(cut(`${"x ".repeat(place / 2)}${SECRET} ${"y".repeat(700)}`));

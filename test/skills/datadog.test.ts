@@ -70,7 +70,7 @@ function call(name: string, context: ToolContext, input: JsonObject = INPUTS[nam
   return callTool(datadog, name, input, context) as Promise<JsonObject>;
 }
 
-/** What Datadog answers to everything but the question whether the API key is known. */
+/** Datadog's answer to every request except the validation of the API key. */
 function always(answer: Answer, times = Number.POSITIVE_INFINITY): Script {
   return ({ operation, before }) => (operation !== "validate" && before < times ? answer : undefined);
 }
@@ -617,7 +617,7 @@ describe("Datadog's recorded answers", () => {
   });
 });
 
-/** The contract suite talks to the bare service, with everything as large as it gets. */
+/** The contract suite uses the bare service, with answers of maximum size. */
 const flooded = await startDatadog(flood);
 afterAll(() => flooded.close());
 

@@ -19,7 +19,7 @@ const ids: Record<string, string> = {};
 
 beforeAll(() => {
   root = mkdtempSync(join(tmpdir(), "git-test-"));
-  // What the skill leaves to the system's temp cleaning is then removed with the test.
+  // Files that the skill leaves to the system's cleaning of temporary files are then deleted with the test.
   vi.stubEnv("TMPDIR", root);
   repo = join(root, "work");
   createHistory(repo);
@@ -29,7 +29,7 @@ afterAll(() => {
   rmSync(root, { recursive: true, force: true });
 });
 
-/** The parts of all tools' results that are looked into. */
+/** The parts of all tools' results that are checked. */
 type Result = {
   readonly id: string;
   readonly head: string;
@@ -58,7 +58,7 @@ async function call(tool: string, input: object, parts: Parameters<typeof toolCo
 }
 
 describe("reading history", () => {
-  test("log lists commits, newest first, and tells how to go on", async () => {
+  test("log lists commits, newest first, and how to continue", async () => {
     const result = await call("log", { limit: 2 });
     expect(result.commits.map((each) => each.subject)).toEqual(["Merge side", "Work aside"]);
     expect(result).toMatchObject({ returned: 2, truncated: true, more: expect.stringContaining("skip: 2") });
@@ -115,7 +115,7 @@ describe("reading history", () => {
     expect(readme.commits.map(({ subject }) => subject)).toEqual(["Add a readme", "Raise the limit", "Add payments"]);
   });
 
-  test("a release's diff begins with code, and ends with tests, foreign code, manifests and documents", () => {
+  test("a release's diff starts with code, and ends with tests, third-party code, manifests and documents", () => {
     const names = [
       "CHANGELOG.md",
       "docs/a.js",
@@ -160,7 +160,7 @@ describe("reading history", () => {
     expect(commits.at(-1)?.files).toEqual([{ path: "README.md", added: 1, deleted: 0 }]);
   });
 
-  test("show gives message, files and diff", async () => {
+  test("show returns message, files and diff", async () => {
     const [result] = (await call("show", { commits: ["v1.1"] })).commits;
     expect(result).toMatchObject({
       id: ids["v1.1"],
@@ -172,7 +172,7 @@ describe("reading history", () => {
     expect(result?.diff).toContain("-const LIMIT = 5;\n+const LIMIT = 50;");
   });
 
-  test("show gives several commits, each once, and leaves where to read on to one alone", async () => {
+  test("show returns several commits, each once, and only for one commit how to continue", async () => {
     const { commits } = await call("show", { commits: ["v1.1", "v1.0", "v1.0^{commit}"] });
     expect(commits.map(({ id }) => id)).toEqual([ids["v1.1"], ids["v1.0"]]);
     expect(commits.map(({ diff }) => diff)).toEqual([
@@ -182,7 +182,7 @@ describe("reading history", () => {
     await expect(call("show", { commits: ["v1.1", "v1.0"], from_line: 2 })).rejects.toThrow("with one commit only");
   });
 
-  test("log shows the diff of each commit on demand, of one path where one is given", async () => {
+  test("log shows the diff of each commit on demand, of one path if one is given", async () => {
     const { commits } = await call("log", { from: "v1.0", to: "v1.1", patch: true });
     expect(commits.map(({ diff }) => diff)).toEqual([expect.stringContaining("-const LIMIT = 5;\n+const LIMIT = 50;")]);
     const { commits: narrow } = await call("log", { path: "README.md", patch: true });
@@ -190,7 +190,7 @@ describe("reading history", () => {
     expect(narrow[0]?.diff).not.toContain("pay.ts");
   });
 
-  test("all times are UTC, and blame and log tell the same of a commit", async () => {
+  test("all times are UTC, and blame and log agree about a commit", async () => {
     const zones = newRepository("zones");
     commit(zones, "One", { "a.txt": "a\n" }, "2024-03-01T01:30:00+05:30");
     run(zones, "tag", "-a", "-m", "First", "v1");
@@ -201,7 +201,7 @@ describe("reading history", () => {
     for (const { date } of (await call("refs", {}, { workDir: zones })).refs) expect(date).toMatch(/T\d\d:\d\d:\d\dZ$/);
   });
 
-  test("refs give the commit that an annotated tag stands for, and leave out what stands for none", async () => {
+  test("refs lists the commit of an annotated tag, and leaves out tags of other objects", async () => {
     const tags = newRepository("annotated");
     commit(tags, "One", { "a.txt": "a\n" });
     run(tags, "tag", "-a", "-m", "First", "v1");
@@ -234,7 +234,7 @@ describe("reading history", () => {
     expect(result.commits.map((each) => each.author).sort()).toEqual(["Ann", "Eve"]);
   });
 
-  test("read_file gives numbered lines of a file as it was", async () => {
+  test("read_file returns numbered lines of a file at a commit", async () => {
     const result = await call("read_file", { path: "src/pay.ts", ref: "v1.0", start_line: 2 });
     expect(result).toMatchObject({ text: "2: export const pay = () => LIMIT;", truncated: false });
   });
@@ -254,13 +254,13 @@ describe("reading history", () => {
     expect(commits[0]?.body).toContain("Author: root");
   });
 
-  test("a clone that ends early says so", async () => {
+  test("a shallow clone reports that it is shallow", async () => {
     execFileSync("git", ["clone", "-q", "--depth", "1", `file://${repo}`, join(root, "shallow")]);
     expect(await call("log", {}, { workDir: join(root, "shallow") })).toMatchObject({ shallow: expect.any(String) });
   });
 });
 
-describe("which repository", () => {
+describe("the choice of the repository", () => {
   test("one below the working directory is named by its path", async () => {
     expect((await call("log", { repository: "work" }, { workDir: root })).returned).toBe(6);
   });
@@ -271,7 +271,7 @@ describe("which repository", () => {
     expect((await Promise.all(calls)).map((each) => each.truncated)).toEqual([false, false, false]);
   });
 
-  test("GIT_REPOSITORY may lie outside of the working directory", async () => {
+  test("GIT_REPOSITORY may be outside of the working directory", async () => {
     const config = { GIT_REPOSITORY: repo };
     expect((await call("refs", {}, { workDir: join(repo, "src"), config })).head).toBe("main");
   });
@@ -307,7 +307,7 @@ describe("which repository", () => {
   });
 });
 
-/** Several times what is shown at once. */
+/** Several times the maximum that is shown at once. */
 const LINES = LONG ? 5000 : 1500;
 
 describe("bounds", () => {
@@ -337,7 +337,7 @@ describe("bounds", () => {
     expect(JSON.stringify(result).length).toBeLessThan(24_000);
   });
 
-  test("a long diff is read on line by line without a gap", async () => {
+  test("a long diff is continued line by line without a gap", async () => {
     const pieces: string[] = [];
     for (let next: number | undefined = 1; next !== undefined; ) {
       const input: object = { commits: ["HEAD~3"], path: "big.txt", from_line: next };
@@ -354,7 +354,7 @@ describe("bounds", () => {
     expect(new Set(added).size).toBe(LINES);
   });
 
-  test("a long file is read on line by line without a gap", async () => {
+  test("a long file is continued line by line without a gap", async () => {
     const numbers: number[] = [];
     for (let next: number | undefined = 1; next !== undefined; ) {
       const result = await call("read_file", { path: "big.txt", start_line: next }, { workDir: big });
@@ -377,7 +377,7 @@ describe("bounds", () => {
   });
 });
 
-describe("errors tell what to change", () => {
+describe("errors explain what to change", () => {
   test.each([
     ["show", { commits: ["v9"] }, "The newest tags are: v1.1, v1.0. The newest branches are: "],
     ["diff", { from: "v1.0..v1.1" }, "is a range; give its ends"],
@@ -426,7 +426,7 @@ describe("hostile input", () => {
     },
   );
 
-  test("text to look for is never an option or a pattern", async () => {
+  test("search text is never an option or a pattern", async () => {
     for (const text of ["--output=owned", "-G.*", ".*", "^"]) {
       expect((await call("log", { grep: text })).returned).toBe(0);
       expect((await call("log", { author: text })).returned).toBe(0);
@@ -435,7 +435,7 @@ describe("hostile input", () => {
     expect(existsSync(join(repo, "owned"))).toBe(false);
   });
 
-  test("no name that does not exist resolves to anything", async () => {
+  test("a name that does not exist never resolves", async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.string({ minLength: 1, unit: fc.constantFrom("-", "v", "1", ".", "^", "@", "~", "{", "}", "/", ":") }),
@@ -566,7 +566,7 @@ function createHostile(): { hostile: string; marker: string; script: string } {
   return { hostile, marker, script };
 }
 
-/** Gives the newest commit a signature, so that a reader who checks signatures would start gpg. */
+/** Signs the newest commit, so that a reader that checks signatures would start gpg. */
 function sign(folder: string): void {
   const text = execFileSync("git", ["cat-file", "commit", "HEAD"], { cwd: folder, encoding: "utf8" });
   const signature = "gpgsig -----BEGIN PGP SIGNATURE-----\n \n iQ==\n -----END PGP SIGNATURE-----\n";

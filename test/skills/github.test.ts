@@ -54,7 +54,7 @@ const INPUTS: Readonly<Record<string, JsonObject>> = {
   list_refs: { kind: "tag" },
 };
 
-/** Answers where the published example shows nothing: no rival pull request, a whole file, a failed job. */
+/** Answers where the published example is not enough: no rival pull request, a complete file, a failed job. */
 const PUBLISHED: Readonly<Record<string, Script>> = {
   create_pr: on("pulls/list", { body: [] }),
   get_file: on("repos/get-content", { body: fileBody("export const pool = 10;\n") }),
@@ -89,7 +89,7 @@ function isWrite({ operation }: Asked): boolean {
   return /create|update|add-|re-run/.test(operation);
 }
 
-/** A script's answer to one operation; `times` for its first requests only. */
+/** A script's answer to one operation. `times` limits it to the first requests. */
 function on(operation: string, answer: Answer, times = Number.POSITIVE_INFINITY): Script {
   return (asked) => (asked.operation === operation && asked.before < times ? answer : undefined);
 }
@@ -633,7 +633,7 @@ describe("the connection", () => {
   });
 });
 
-/** The contract suite talks to the bare service: the published contract, with everything as large as it gets. */
+/** The contract suite uses the bare service: the published contract, with answers of maximum size. */
 const flooded = await startGitHub(flood);
 afterAll(() => flooded.close());
 

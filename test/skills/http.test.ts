@@ -25,7 +25,7 @@ const saying = (text: string, headers: Record<string, string> = {}, status = 200
   return async (_, response) => void response.writeHead(status, { "content-type": "text/plain", ...headers }).end(text);
 };
 
-describe("which hosts are asked", () => {
+describe("the allowed hosts", () => {
   const isAdmitted = (HTTP_HOSTS: string, url: string) =>
     admit(url, { config: { HTTP_HOSTS } }).then(
       ({ url: { href } }) => href,
@@ -41,7 +41,7 @@ describe("which hosts are asked", () => {
     ["[2001:db8::1]:9000", "http://[2001:db8::1]:9000/", "http://[2001:db8::1]:9000/"],
     ["169.254.169.254", "http://169.254.169.254/latest", "http://169.254.169.254/latest"],
     ["localhost:3000", "http://localhost:3000/", "http://localhost:3000/"],
-  ])("%j lets %s be asked", async (hosts, url, asked) => {
+  ])("%j allows %s", async (hosts, url, asked) => {
     expect(await isAdmitted(hosts, url)).toBe(asked);
   });
 
@@ -66,13 +66,13 @@ describe("which hosts are asked", () => {
     ["*.*", "http://a.example/"],
     ["", "http://a.example/"],
     ["*.com", "nonsense"],
-  ])("%j does not let %s be asked", async (hosts, url) => {
+  ])("%j does not allow %s", async (hosts, url) => {
     expect(await isAdmitted(hosts, url)).toMatch(
       /not listed|does not list|lists no host|not a host|must start with|must not contain|not an address/,
     );
   });
 
-  it("a name that leads to this machine or to a cloud's metadata is not, unless it is listed as such", async () => {
+  it("do not include a name that resolves to this machine or to a cloud's metadata, unless it is listed as such", async () => {
     const leading = (address: string) => async () => [{ address: "192.0.2.1" }, { address }];
     const config = { HTTP_HOSTS: "a.invalid, *.b.invalid" };
     for (const url of ["http://a.invalid/", "https://x.b.invalid/"]) {
@@ -99,7 +99,7 @@ describe("which hosts are asked", () => {
   });
 });
 
-describe("a name that leads elsewhere once the connection is made", () => {
+describe("a name that resolves differently when the connection is made", () => {
   it("is not connected to", async () => {
     service = await startLoopback(async (_, response) => void response.end("secret"));
     const { dispatcher } = await admit("http://a.invalid/", { config: { HTTP_HOSTS: "a.invalid" } }, async () => []);
@@ -109,25 +109,28 @@ describe("a name that leads elsewhere once the connection is made", () => {
     expect(service.requests).toEqual([]);
   });
 
-  it.each([true, false])("looks a name up as Node asks for it, all of its addresses: %j", async (all) => {
-    const look = (...addresses: string[]) =>
-      new Promise<unknown>((resolve) => {
-        const found = addresses.map((address) => ({ address, family: 4 }));
-        const lookup = guardedLookup(((_: string, __: object, done: (...told: unknown[]) => void) =>
-          done(null, found)) as never);
-        lookup("a.invalid", { all }, (error, address, family) => resolve(error ?? [address, family]));
-      });
-    await Promise.all([
-      expect(look("192.0.2.1")).resolves.toEqual(
-        all ? [[{ address: "192.0.2.1", family: 4 }], undefined] : ["192.0.2.1", 4],
-      ),
-      expect(look("192.0.2.1", "169.254.169.254")).resolves.toBeInstanceOf(GuardedAddress),
-    ]);
-  });
+  it.each([true, false])(
+    "resolves a name with all of its addresses, in the form that Node requests: %j",
+    async (all) => {
+      const look = (...addresses: string[]) =>
+        new Promise<unknown>((resolve) => {
+          const found = addresses.map((address) => ({ address, family: 4 }));
+          const lookup = guardedLookup(((_: string, __: object, done: (...told: unknown[]) => void) =>
+            done(null, found)) as never);
+          lookup("a.invalid", { all }, (error, address, family) => resolve(error ?? [address, family]));
+        });
+      await Promise.all([
+        expect(look("192.0.2.1")).resolves.toEqual(
+          all ? [[{ address: "192.0.2.1", family: 4 }], undefined] : ["192.0.2.1", 4],
+        ),
+        expect(look("192.0.2.1", "169.254.169.254")).resolves.toBeInstanceOf(GuardedAddress),
+      ]);
+    },
+  );
 });
 
 describe("a page", () => {
-  it("is told with its status, some headers and its text, and nothing is sent along", async () => {
+  it("is returned with its status, some headers and its text, and the request has no credentials", async () => {
     const context = await start(saying("ok\n", { "x-request-id": "r-1", "set-cookie": "sid=hidden", server: "nginx" }));
     const page = await get(context);
     expect(page).toMatchObject({
@@ -142,14 +145,14 @@ describe("a page", () => {
     expect([service?.requests[0]?.method, authorization, cookie]).toEqual(["GET", undefined, undefined]);
   });
 
-  it.each([401, 403, 404, 429, 500, 503])("that answers %i is an answer", async (status) => {
+  it.each([401, 403, 404, 429, 500, 503])("with status %i is a valid answer", async (status) => {
     const context = await start(saying("no", { "retry-after": "7" }, status));
     expect(await get(context)).toMatchObject({ status, text: "no", headers: { "retry-after": "7" } });
     expect(await check(context, `${service?.url}/`)).toMatchObject({ checks: [{ status, ok: false }], answering: 0 });
     expect(service?.requests).toHaveLength(2);
   });
 
-  it("is read in part: by lines, by offset, and no further than a megabyte of a hundred", async () => {
+  it("is read in part: by lines, by offset, and at most one megabyte of a hundred", async () => {
     const lines = Array.from({ length: 3000 }, (_, n) => `metric_${n} ${n}`).join("\n");
     const context = await start(saying(lines));
     expect(await get(context, { contains: "METRIC_29" })).toMatchObject({ lines_matching: 111 });
@@ -183,7 +186,7 @@ describe("a page", () => {
 });
 
 describe("a redirect", () => {
-  it("is followed on listed hosts, and the way is told without what queries hold", async () => {
+  it("is followed on listed hosts, and the path is reported without queries", async () => {
     const context = await start(async ({ url }, response) => {
       if (url.startsWith("/health")) response.writeHead(302, { location: "/login?token=one-time" }).end();
       else response.end("here");
@@ -193,7 +196,7 @@ describe("a redirect", () => {
     expect(JSON.stringify(page)).not.toContain("one-time");
   });
 
-  it("to another host, to metadata or into a circle is told and not followed", async () => {
+  it("to another host, to metadata or in a circle is reported and not followed", async () => {
     const other = await startLoopback(saying("secret"));
     for (const location of [
       other.url,
@@ -217,8 +220,8 @@ describe("a redirect", () => {
   });
 });
 
-describe("what does not answer", () => {
-  it("is told in words, beside what does", async () => {
+describe("a host that does not answer", () => {
+  it("is reported in words, next to those that do", async () => {
     const context = await start(saying("ok"));
     const { host } = new URL(service?.url ?? "");
     const both = { ...context, config: { HTTP_HOSTS: `${host},127.0.0.1:1,nothing.invalid` } };
@@ -245,7 +248,7 @@ describe("what does not answer", () => {
     await expect(get({ ...context, fetch: expired })).rejects.toThrow("its certificate has expired (CERT_HAS_EXPIRED)");
   });
 
-  it("in twenty seconds is left alone, whether it is silent or sends a little", async () => {
+  it("within twenty seconds is abandoned, whether it is silent or sends a little", async () => {
     for (const begin of ["", "a"]) {
       vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
       const context = await start(async (_, response) => {
@@ -266,7 +269,7 @@ describe("what does not answer", () => {
   });
 });
 
-it("tells how many hosts there are, without asking any", async () => {
+it("the probe reports how many hosts there are, without a request", async () => {
   expect(await http.probe?.(toolContext({ config: { HTTP_HOSTS: "a.example, b.example" } }))).toMatch(
     /allowed hosts: 2/,
   );

@@ -39,7 +39,7 @@ function call(name: string, context: ToolContext, input: JsonObject = INPUTS[nam
   return callTool(jira, name, input, context) as Promise<JsonObject>;
 }
 
-/** Without the address, whose port is another each time. */
+/** Without the address, whose port changes. */
 const steady = (value: Json) => JSON.parse(JSON.stringify(value).replaceAll(service.url, "https://jira.test")) as Json;
 
 const sent = () => JSON.parse(service.requests.at(-1)?.body ?? "null") as JsonObject;

@@ -295,7 +295,7 @@ describe.skipIf(certificate === undefined)("a cluster with an authority of its o
   });
 });
 
-/** Of 127.0.0.1, where this machine has openssl. */
+/** A certificate for 127.0.0.1, if this machine has openssl. */
 function makeCertificate(): { readonly key: string; readonly cert: string } | undefined {
   const [key, cert] = [join(folder, "key.pem"), join(folder, "cert.pem")];
   const subject = ["-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1"];

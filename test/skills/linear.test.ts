@@ -48,7 +48,7 @@ const INPUTS: Readonly<Record<string, JsonObject>> = {
   attach_link: { issue: "OPS-7", url: "https://ci.example.com/runs/7", title: "The run", subtitle: "triage" },
 };
 
-/** The same by ids. */
+/** The same inputs by ids. */
 const BY_ID: Readonly<Record<string, JsonObject>> = {
   ...INPUTS,
   create_issue: {

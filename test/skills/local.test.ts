@@ -5,7 +5,7 @@ import logs from "../../skills/logs/skill.ts";
 import { describeSkill, type SkillCase } from "../contracts/skill.ts";
 import { LONG } from "../harness/long.ts";
 
-/** The skills that read local files keep the contract of all skills, on the shipped incident. */
+/** The skills that read local files satisfy the contract of all skills, on the shipped incident. */
 
 const INCIDENT = "workflows/incidents/checkout-5xx";
 const FILES = `${INCIDENT}/logs/${LONG ? "*" : "checkout-1"}.log.gz`;

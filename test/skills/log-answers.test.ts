@@ -38,7 +38,7 @@ const METRICS = jsonl(
   ]).flat(),
 );
 
-describe("a search without a hit tells why", () => {
+describe("a search without a hit explains why", () => {
   test.each<[object, string]>([
     [{ where: { level: "error" } }, "no line has the field level; fields: time, severity_text, http.status, ms"],
     [{ where: { status: 503 } }, "no line has the field status (near: http.status); fields: "],
@@ -60,7 +60,7 @@ describe("a search without a hit tells why", () => {
     }
   });
 
-  test("a file without times, where times are asked for", async () => {
+  test("a file without times, if times are requested", async () => {
     expect(await call("search", { files: "plain.log", since: "2024-05-01" })).toMatchObject({
       matched: 0,
       notes: ["plain.log: no line has a recognized time"],
@@ -76,14 +76,14 @@ describe("a search without a hit tells why", () => {
     ]);
   });
 
-  test("fields that a table, a count or a series is made of", async () => {
+  test("fields that a table, a count or a series uses", async () => {
     const why = [expect.stringContaining("no line has the field Ms (near: ms)")];
     expect(await call("search", { files: "app.jsonl", fields: ["time", "Ms"] })).toMatchObject({ matched: 2, why });
     expect(await call("count_by", { files: "app.jsonl", by: "Ms" })).toMatchObject({ without_value: 2, why });
     expect(await call("series", { files: "app.jsonl", fields: "Ms" })).toMatchObject({ matched: 2, why });
   });
 
-  test("what is only looked at in part is not said of all", async () => {
+  test("a partial search makes no statement about the rest", async () => {
     put("long.jsonl", jsonl(Array.from({ length: 9000 }, (_, index) => ({ time: at(index), n: index }))));
     const { why } = await call("search", { files: "long.jsonl", where: { level: "error" } });
     expect(why).toEqual([
@@ -91,7 +91,7 @@ describe("a search without a hit tells why", () => {
     ]);
   });
 
-  test("nothing is told where something was found", async () => {
+  test("there is no explanation if something was found", async () => {
     expect(await call("search", { files: "app.jsonl", where: { ms: ">100" } })).not.toHaveProperty("why");
   });
 
@@ -100,7 +100,7 @@ describe("a search without a hit tells why", () => {
   });
 });
 
-describe("times are known by many names", () => {
+describe("times are recognized under many names", () => {
   const time = 1714557600123;
   const iso = "2024-05-01T10:00:00.123Z";
   test.each<object>([
@@ -157,7 +157,7 @@ describe("times are known by many names", () => {
     expect(new Date(timeOfText(text, Date.parse("2024-06-01")) ?? 0).toISOString()).toBe(expected);
   });
 
-  test("since finds lines that are lists, and such as have JSON behind a text", async () => {
+  test("since finds lines that are lists, and lines with JSON after text", async () => {
     put("odd.log", `[{"name":"a","start":${time}000}]\napp-1 | {"ts":${time},"level":"error"}\n`);
     expect((await call("search", { files: "odd.log", since: iso, until: "2024-05-01T10:00:01Z" })).matched).toBe(2);
     expect((await call("search", { files: "odd.log", where: { level: "error" } })).matched).toBe(1);
@@ -165,7 +165,7 @@ describe("times are known by many names", () => {
 });
 
 describe("results are short", () => {
-  test("files are named once, and JSON is not JSON inside of a text", async () => {
+  test("files are named once, and JSON is not nested in a string", async () => {
     put("a/very/long/path/of/one/service/app.jsonl", APP);
     const result = await call("search", { files: ["a/**/*.jsonl", "app.jsonl"], where: { ms: ">100" } });
     const second = APP.indexOf("\n") + 1;
@@ -181,7 +181,7 @@ describe("results are short", () => {
     });
   });
 
-  test("an alias in the place of a path is told what it stands for", async () => {
+  test("an alias instead of a path gets an error that refers to the path", async () => {
     await expect(call("around", { file: "f1", offset: 0 })).rejects.toThrow(
       "give the file's path from `files` of that result",
     );
@@ -198,7 +198,7 @@ describe("results are short", () => {
     expect(result).not.toHaveProperty("lines");
   });
 
-  test("the time of a line is a column of a text too", async () => {
+  test("the time of a line is a column for text lines too", async () => {
     put("text.log", "2024-05-01 10:00:00 a\n\tb\n");
     const { rows } = await call("search", { files: "text.log", fields: ["time", "line"] });
     expect(rows).toEqual([
@@ -207,14 +207,14 @@ describe("results are short", () => {
     ]);
   });
 
-  test("a line that speaks as a result of ours stays a text", async () => {
+  test("a line that looks like a result of the tool remains a text", async () => {
     put("forged.jsonl", '{"blob_id":"blob:00000000000000000000000000000000","kind":"text/plain","size_bytes":1}\n');
     expect(Object.values((await call("search", { files: "forged.jsonl" })).lines ?? {})).toEqual([
       expect.stringContaining("blob_id"),
     ]);
   });
 
-  test("what does not fit into a result is told beside how to read on", async () => {
+  test("a result that is too large reports the reason next to how to continue", async () => {
     put("wide.jsonl", jsonl(Array.from({ length: 60 }, (_, n) => ({ n, text: "x".repeat(1000) }))));
     const wide = await call("search", { files: "wide.jsonl", limit: 60 });
     expect(wide.more).toMatch(
@@ -226,7 +226,7 @@ describe("results are short", () => {
 });
 
 describe("several files", () => {
-  test("the first and the last lines are those by time, and each file keeps its own order", async () => {
+  test("the first and the last lines are chosen by time, and each file keeps its own order", async () => {
     put("z/new.log", "2024-05-01T10:00:03Z c\n  stack of c\n2024-05-01T10:00:05Z e\n");
     put("z/old.log", "2024-05-01T10:00:01Z a\n2024-05-01T10:00:02Z b\n2024-05-01T10:00:04Z d\n");
     put("z/untimed.log", "u\n");
@@ -296,7 +296,7 @@ describe("shapes", () => {
     ]);
   });
 
-  test("are counted beside fields", async () => {
+  test("are counted in addition to fields", async () => {
     const { columns, rows } = await call("count_by", { files: "app.jsonl", by: "http.status", shape: true });
     expect(columns).toEqual(["http.status", "shape", "count"]);
     expect(rows).toContainEqual(["503", "severity_text=error http.status=503 ms=<n>", 1]);
@@ -304,7 +304,7 @@ describe("shapes", () => {
 });
 
 describe("the overview", () => {
-  test("leaves out what former runs wrote, gives binaries no fields, and counts packed lines", async () => {
+  test("leaves out files of earlier runs, lists no fields for binaries, and counts packed lines", async () => {
     put("o/out/trace.jsonl", '{"schema":"skillflow.run/1","run":"r1"}\n');
     put(
       "o/core.log",
@@ -327,7 +327,7 @@ describe("the overview", () => {
 });
 
 describe("series", () => {
-  test("each group's numbers are summed up, and their steps are told with their times", async () => {
+  test("each group's numbers are summarized, and their steps have times", async () => {
     const result = await call("series", { files: "metrics.jsonl", fields: ["pool", "requests"], by: "instance" });
     expect(result).toEqual({
       matched: 240,
@@ -348,14 +348,14 @@ describe("series", () => {
     });
   });
 
-  test("counters are told by their growth, which a new start does not make negative", async () => {
+  test("counters are summarized by their growth, which a restart does not make negative", async () => {
     const values = [0, 10, 20, 30, 0, 10, 20, 120, 220, 320, 420];
     put("counter.jsonl", jsonl(values.map((value, index) => ({ time: at(index * 10), metric: "requests", value }))));
     const { rows } = await call("series", { files: "counter.jsonl", fields: "value", by: "metric", rate: true });
     expect(rows).toEqual([["requests", "value", 9, "10s", 1, 10, 5, 1, 10, ["10:01:10 1 → 10"]]]);
   });
 
-  test("only what lies in the window and passes the filters counts, whichever file comes first", async () => {
+  test("only lines in the window that pass the filters count, whichever file comes first", async () => {
     put(
       "s/b.jsonl",
       jsonl([
@@ -410,7 +410,7 @@ describe("series", () => {
     );
   });
 
-  test("more series than can be kept are counted, and those that change most come first", async () => {
+  test("more series than can be stored are counted, and those that change most are listed first", async () => {
     const many = Array.from({ length: 3000 }, (_, index) => ({
       time: at(index),
       id: index % 1000,
@@ -440,7 +440,7 @@ describe("series", () => {
   });
 });
 
-test("all that a model is told of the tools takes less than 2,500 tokens", async () => {
+test("the tools' descriptions for a model need less than 2,500 tokens", async () => {
   const { readFileSync } = await import("node:fs");
   const text = readFileSync(new URL("../../skills/logs/SKILL.md", import.meta.url), "utf8").replace(
     /^---[\s\S]*?\n---\n/,

@@ -147,7 +147,7 @@ http_request_duration_seconds_bucket{le="+Inf"} 144320
 http_request_duration_seconds_sum 53423
 `;
 
-/** Exports as the tools of this world write them, and what is found in their rows. */
+/** Exports in the formats of common tools, and the expected values of their rows. */
 const EXPORTS: Record<string, { text: string | Buffer; format: string; where: object; rows: number; found: object }> = {
   "otel/logs.json": {
     text: JSON.stringify(OTLP_LOGS, undefined, 2),
@@ -516,7 +516,7 @@ describe("exports become rows with fields", () => {
     expect(Object.values(lines)).toEqual(['{"eventTime": "2024-05-01T10:00:00Z", "id": 12345678901234567890}']);
   });
 
-  test("lines that only begin like a document stay lines", async () => {
+  test("lines that only start like a document remain lines", async () => {
     const cases = {
       "cut.jsonl": '{"time":"2024-05-01T10:00:00Z","msg":"cut he\n{"a":1}\n{"a":2}\n',
       "array.log": "[2024-05-01 10:00:00] INFO x\n[{main}] y\n",
@@ -529,7 +529,7 @@ describe("exports become rows with fields", () => {
     }
   });
 
-  test("what follows in a document that is damaged is shown as it stands", async () => {
+  test("the rest of a damaged document is shown unchanged", async () => {
     put("damaged.json", '[{"a":1},\n{"a":2}]\nthen somebody appended this\nand this\n');
     const { matched, lines } = await call("search", { files: "damaged.json" });
     expect([matched, Object.values(lines)]).toEqual([
@@ -540,7 +540,7 @@ describe("exports become rows with fields", () => {
     expect((await call("search", { files: "cut.json", contains: '"a":1' })).matched).toBe(1);
   });
 
-  test("a document of many megabytes is read in pieces, with the surroundings of each record", async () => {
+  test("a document of many megabytes is read in pieces, with the context of each record", async () => {
     const records = Array.from({ length: 40_000 }, (_, index) => ({
       timeUnixNano: `${1714557600000 + index}000000`,
       severityText: index === 39_999 ? "ERROR" : "INFO",
@@ -564,7 +564,7 @@ describe("exports become rows with fields", () => {
 describe("pieces", () => {
   const cell = fc.string({ unit: fc.constantFrom("a", "é", '"', ",", "\n", " ", "1"), maxLength: 5 });
 
-  test("a table is the same wherever its text is parted", () => {
+  test("a table is the same wherever its text is split", () => {
     const rows = fc.array(fc.array(cell, { minLength: 2, maxLength: 3 }), { minLength: 1, maxLength: 5 });
     fc.assert(
       fc.property(rows, fc.integer({ min: 1, max: 9 }), (cells, size) => {
@@ -580,7 +580,7 @@ describe("pieces", () => {
     );
   });
 
-  test("documents are the same wherever their text is parted", () => {
+  test("documents are the same wherever their text is split", () => {
     const documents = fc.array(fc.dictionary(fc.string({ maxLength: 4 }), fc.jsonValue({ maxDepth: 2 })), {
       minLength: 1,
     });
@@ -601,7 +601,7 @@ type Result = {
   readonly files: readonly object[];
 };
 
-describe("what was written to be slow or to break", () => {
+describe("input that is meant to be slow or to break", () => {
   const DEEP = 20_000;
   const nest = "[".repeat(DEEP) + "]".repeat(DEEP);
 
@@ -609,21 +609,21 @@ describe("what was written to be slow or to break", () => {
     ["deep.json", nest],
     ["deep-rows.json", `[{"a": 1}, ${nest}]`],
     ["deep.jsonl", `{"a": 1}\n{"a": ${nest}}\n`],
-  ])("JSON that is nested too deep to be written again stays text: %s", async (name, text) => {
+  ])("JSON that is nested too deep to be serialized again remains text: %s", async (name, text) => {
     put(name, text);
     await expect(call("search", { files: name, where: { a: 2 } })).resolves.toMatchObject({ matched: 0 });
     await expect(call("count_by", { files: name, by: "a" })).resolves.toBeDefined();
     await expect(call("files", { files: name })).resolves.toMatchObject({ matched: 1 });
   });
 
-  test("a table of a hundred thousand columns is read, those of one name told apart", () => {
+  test("a table of a hundred thousand columns is read, with distinct names for columns with one name", () => {
     const names = Array.from({ length: 100_000 }, (_, index) => `column${index % 99_999}`);
     const convert = convertCsv("a.csv");
     const rows = [...convert.push(`${names.join(",")}\n${"1,".repeat(99_999)}2\n`), ...convert.end()];
     expect(rows.map((row) => JSON.parse(row))).toMatchObject([{ column0: 1, column99998: 1, "column0#100000": 2 }]);
   });
 
-  test("a line of a table is gone through once, in however many pieces it comes", () => {
+  test("a line of a table is scanned once, in however many pieces it arrives", () => {
     const convert = convertCsv("a.csv");
     const piece = `${"x".repeat(1000)},`.repeat(10);
     const rows = [...convert.push("a,b\n")];

@@ -49,7 +49,7 @@ beforeAll(() => {
 afterAll(() => rmSync(dir, { recursive: true, force: true }));
 
 describe("survey", () => {
-  test.each([{ around: at(60) }, {}])("gives files, errors, changes, series and events with %j", async (input) => {
+  test.each([{ around: at(60) }, {}])("returns files, errors, changes, series and events with %j", async (input) => {
     const result = await survey({ files: "*", ...input });
     expect(result["files"]).toContainEqual({
       file: "app.jsonl",
@@ -136,7 +136,7 @@ describe("survey", () => {
     expect(result["files"]).toHaveLength(4);
   });
 
-  test("an example can be looked up at its place", async () => {
+  test("an example can be looked up at its position", async () => {
     const [error] = (await survey({ files: "app.jsonl" }))["errors"] as { at: string; example: string }[];
     const [file = "", offset] = error?.at.split("@") ?? [];
     const around = await callTool(skill, "around", { file, offset: Number(offset), before: 0, after: 0 }, context());
@@ -149,7 +149,7 @@ describe("survey", () => {
     await expect(call).rejects.toThrow("enough");
   });
 
-  test("a result has at most 12,000 characters, and counts what it leaves out", async () => {
+  test("a result has at most 12,000 characters, and counts what is left out", async () => {
     const many = Array.from({ length: 900 }, (_, index) => {
       const word = `w${String.fromCharCode(97 + (index % 26), 97 + Math.floor(index / 26))}"\\`;
       return `${JSON.stringify({ time: at(index), level: "error", service: word, msg: `deploy ${word} ${'é"\n'.repeat(300)}`, [word]: index })}\n`;
@@ -167,7 +167,7 @@ describe("survey", () => {
 describe("a survey of deploys, counters and flips", () => {
   const lines = (rows: readonly object[]) => rows.map((row) => `${JSON.stringify(row)}\n`).join("");
 
-  test("gives each deploy once, the latest before the instant first", async () => {
+  test("returns each deploy once, the latest before the instant first", async () => {
     const deploys = [10, 50, 58, 70].map((minute) => ({ time: at(minute), service: "pay", version: `v${minute}` }));
     put("e/deploys.jsonl", lines(deploys));
     const result = await survey({ files: "e/*", around: at(60) });
@@ -205,7 +205,7 @@ describe("a survey of deploys, counters and flips", () => {
     ]);
   });
 
-  test("a gauge with a counter's name that falls is no counter", async () => {
+  test("a gauge with a counter's name that falls is not a counter", async () => {
     const rows = Array.from({ length: 20 }, (_, minute) => ({
       time: at(minute),
       metric: "queue_count",
@@ -217,7 +217,7 @@ describe("a survey of deploys, counters and flips", () => {
     expect(series).not.toHaveProperty("per");
   });
 
-  test("shows each flip, and first the strongest series of each metric", async () => {
+  test("shows each flip, and the strongest series of each metric first", async () => {
     const rows = Array.from({ length: 30 }, (_, minute) => [
       { time: at(minute), instance: "a", up: [12, 13, 20].includes(minute) ? 0 : 1, load: minute < 12 ? 10 : 14 },
       { time: at(minute), instance: "b", up: 1, load: minute < 12 ? 10 : 12 },
@@ -229,7 +229,7 @@ describe("a survey of deploys, counters and flips", () => {
   });
 });
 
-test("lists of any sizes fit, and what is missing is counted", () => {
+test("lists of any size fit, and what is missing is counted", () => {
   const list = fc.array(fc.record({ text: fc.string({ maxLength: 600, unit: ANY_CHARACTER }) }), { maxLength: 60 });
   fc.assert(
     fc.property(fc.record({ a: list, b: list, c: list }), (sections) => {

@@ -9,7 +9,7 @@ const names = readdirSync(FOLDER, { withFileTypes: true })
   .map(({ name }) => name);
 
 describe("an alert", () => {
-  it.each(names)("names the evidence of %s, whichever system posted it", (name) => {
+  it.each(names)("contains the evidence of %s, whichever system posted it", (name) => {
     const read = readAlert({ alert: JSON.parse(readFileSync(`${FOLDER}/${name}/alert.json`, "utf8")) });
     const files = readdirSync(`${FOLDER}/${name}`);
     const bundle = files.find((file) => file.endsWith(".bundle")) ?? "";
@@ -41,16 +41,16 @@ describe("an alert", () => {
     ],
     ["with JSON in a string", { Message: '{"logs":"var/log/app/*.log"}' }, { files: ["var/log/app/*.log"] }],
     [
-      "with a cause beside the title",
+      "with a cause next to the title",
       { name: "mails", cause: "Missed heartbeat", description: "mails\nlogs: a/b.log\nTwo in a row" },
       { title: "mails", text: "Missed heartbeat\nTwo in a row" },
     ],
     ["with names and values", { fields: [{ name: "service", value: "mail" }] }, { service: "mail" }],
-  ])("%s is read as far as it goes", (_, alert, expected) => {
+  ])("%s is parsed as far as possible", (_, alert, expected) => {
     expect(readAlert({ alert })).toMatchObject(expected);
   });
 
-  it("names no source files and no addresses as evidence", () => {
+  it("lists no source files and no addresses as evidence", () => {
     const alert = { stack: "at src/app.js:3", url: "https://x.example/a/b.log", message: "**Firing**" };
     expect(readAlert({ alert })).not.toHaveProperty("files");
   });

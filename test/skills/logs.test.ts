@@ -112,14 +112,14 @@ describe("search", () => {
     expect((await call("search", { files: "fmt.log", where: { level: "error", code: 7 } })).matched).toBe(1);
   });
 
-  test("a line is given without its line end, with the place where it starts", async () => {
+  test("a line is returned without its line end, with the position where it starts", async () => {
     const { lines } = await call("search", { files: "app.log", contains: "WARN" });
     expect(lines).toEqual([
       { at: `app.log@${APP.indexOf("2024-05-01 10:01")}`, text: "2024-05-01 10:01:00,000 WARN slow query took 812ms" },
     ]);
   });
 
-  test("pages forward by skip, and the last lines come in order", async () => {
+  test("pages forward with skip, and the last lines are returned in order", async () => {
     const input = { files: ["app.log", "api/*.jsonl"], limit: 3 };
     const first = await call("search", input);
     expect(first).toMatchObject({
@@ -136,7 +136,7 @@ describe("search", () => {
     expect((await call("search", { ...input, skip: 9 })).truncated).toBe(false);
   });
 
-  test("order and the ends of a file go by time, also if the newest line comes first", async () => {
+  test("order and the ends of a file depend on time, also if the newest line comes first", async () => {
     const line = (minute: number) => `2024-05-01 10:0${minute}:00 m${minute}\n`;
     put("reverse.log", [5, 4, 3, 2, 1].map(line).join(""));
     const texts = async (input: object) =>
@@ -161,7 +161,7 @@ describe("search", () => {
     expect((await call("search", { files: "empty.log" })).matched).toBe(0);
   });
 
-  test("a byte-order mark, wrong UTF-8, NUL and colours do no harm", async () => {
+  test("a byte-order mark, invalid UTF-8, NUL and colours cause no errors", async () => {
     put(
       "odd.log",
       Buffer.concat([
@@ -184,7 +184,7 @@ describe("bounds", () => {
     expect(result.lines[0]?.text).toMatch(/… \[cut; the line has 700000 bytes\]$/);
   });
 
-  test("only the front of a huge line is looked at, wherever chunks end", async () => {
+  test("only the start of a huge line is searched, wherever chunks end", async () => {
     put(
       "huge.log",
       `${"a".repeat(70_000)}needle\n${"b".repeat(3_000_000)}needle\nneedle ${"c".repeat(3_000_000)}\nneedle\n`,
@@ -201,13 +201,13 @@ describe("bounds", () => {
     expect((await call("files", { files: "nul.log" })).files[0]).toMatchObject({ format: "binary" });
   });
 
-  test("distinct values are bounded and the rest is counted", async () => {
+  test("distinct values are limited and the rest is counted", async () => {
     put("ids.log", Array.from({ length: 12_000 }, (_, index) => `id=${index}\n`).join(""));
     const result = await call("count_by", { files: "ids.log", by: "id", limit: 5 });
     expect(result).toMatchObject({ matched: 12_000, distinct: 10_000, returned: 5, truncated: true, other: 11_995 });
   });
 
-  test("too many time buckets are refused with what to change", async () => {
+  test("too many time buckets are refused with a hint", async () => {
     put(
       "years.log",
       Array.from({ length: 600 }, (_, index) => `${new Date(index * 864e5 + 1.6e12).toISOString()} x\n`).join(""),
@@ -246,7 +246,7 @@ describe("count_by", () => {
     expect(await call("count_by", { files: "api/api.jsonl", ...input })).toMatchObject({ columns, rows });
   });
 
-  test("buckets are named as shortly as the time that they share allows", async () => {
+  test("bucket names are as short as their common prefix allows", async () => {
     const dayAndBuckets = async (bucket: string, files = "api/api.jsonl") => {
       const { day, rows } = await call("count_by", { files, bucket });
       return [day, rows?.[0]?.[1]];
@@ -268,7 +268,7 @@ describe("count_by", () => {
 });
 
 describe("orientation and neighbourhood", () => {
-  test("files tells format, times and fields", async () => {
+  test("files lists format, times and fields", async () => {
     const { files } = await call("files", { files: "api/**" });
     expect(files).toEqual([
       expect.objectContaining({
@@ -283,13 +283,13 @@ describe("orientation and neighbourhood", () => {
     ]);
   });
 
-  test("files without a name finds what looks like a log, and not what a link leads to", async () => {
+  test("files without a name finds files that look like a log, and no link targets outside", async () => {
     const names = (await call("files", { limit: 100 })).files.map((each) => each.file);
     expect(names).toEqual(expect.arrayContaining(["app.log", "fmt.log", "api/api.jsonl", "api/old/api.jsonl.gz"]));
     expect(names).not.toContain("leak.log");
   });
 
-  test("around gives the neighbours of a line, in packed files too", async () => {
+  test("around returns the neighbours of a line, in packed files too", async () => {
     const { lines } = await call("search", { files: "app.log", contains: "Illegal" });
     const offset = Number(lines[0]?.at.split("@")[1]);
     const result = await call("around", { file: "app.log", offset, before: 1, after: 1 });
@@ -395,7 +395,7 @@ describe("timestamps", () => {
     expect(time === undefined ? undefined : new Date(time).toISOString()).toBe(expected);
   });
 
-  test("a date alone is that day's beginning", () => {
+  test("a date alone is the start of that day", () => {
     expect(parseInstant("2024-05-01")).toBe(Date.parse("2024-05-01T00:00:00Z"));
     expect(parseInstant("tomorrow")).toBeUndefined();
   });
@@ -428,7 +428,7 @@ describe("hostile input", () => {
     }
   });
 
-  test("a glob passes over links that lead out", async () => {
+  test("a glob skips links that lead out", async () => {
     const result = await call("search", { files: "*.log", contains: "secret" });
     expect(result.matched).toBe(0);
   });
@@ -456,17 +456,17 @@ describe("hostile input", () => {
     },
   );
 
-  test("a pattern that takes for ever is stopped", async () => {
+  test("a pattern that takes forever is stopped", async () => {
     put("slow.log", `${"a".repeat(5000)}!\n`);
     await expect(call("search", { files: "slow.log", matches: "a*a*a*a*a*[bc]" })).rejects.toThrow("takes too long");
     await expect(call("count_by", { files: "slow.log", pattern: "(?:a|a)*[bc]" })).rejects.toThrow("takes too long");
   });
 
-  test.each(["(", "[z-a]", "a**"])("the pattern %j is told to be wrong", async (matches) => {
+  test.each(["(", "[z-a]", "a**"])("the pattern %j is reported as invalid", async (matches) => {
     await expect(call("search", { files: "app.log", matches })).rejects.toThrow("not a regular expression");
   });
 
-  test("a damaged packed file is read up to the damage, and says so", async () => {
+  test("a damaged packed file is read up to the damage, with a note", async () => {
     const text = Array.from({ length: 20_000 }, (_, index) => `line ${index} ${Math.sin(index)}\n`).join("");
     put("cut.gz", gzipSync(text).subarray(0, 100_000));
     const result = await call("search", { files: "cut.gz", contains: "line 99 " });
@@ -496,7 +496,7 @@ describe("hostile input", () => {
     rmSync(file);
   });
 
-  test("searches side by side do not disturb each other", async () => {
+  test("concurrent searches do not affect each other", async () => {
     const one = () => call("search", { files: "*.log", contains: "ERROR", matches: "timeout after (\\d+)" });
     const results = await Promise.all([one(), one(), one()]);
     expect(results.map((result) => result.matched)).toEqual([2, 2, 2]);
@@ -553,7 +553,7 @@ describe("pieces", () => {
     expect(matchesGlob(glob, path)).toBe(expected);
   });
 
-  test("every match of a pattern holds the literal that is looked for first", () => {
+  test("every match of a pattern contains the literal that is searched for first", () => {
     const unit = fc.constantFrom(
       "a",
       "b",
@@ -599,12 +599,12 @@ describe("pieces", () => {
   });
 });
 
-/** The parts of all tools' results that are looked into. */
+/** The parts of all tools' results that are checked. */
 type Result = {
   readonly matched: number;
   readonly returned: number;
   readonly truncated: boolean;
-  /** The lines with their whole places, as text. */
+  /** The lines with their full positions, as text. */
   readonly lines: readonly { readonly at: string; readonly text: string }[];
   readonly files: readonly { readonly file: string }[];
   readonly columns?: readonly string[];
@@ -638,7 +638,7 @@ function inPieces(bytes: Buffer, sizes: fc.Stream<number>) {
   };
 }
 
-/** What blocks must come to, said the slow way. */
+/** The expected blocks, computed in a slow and simple way. */
 function plainLines(bytes: Buffer) {
   const lines = bytes.toString("latin1").split("\n");
   if (lines.at(-1) === "") lines.pop();
@@ -650,7 +650,7 @@ function plainLines(bytes: Buffer) {
   });
 }
 
-/** The meaning of a glob, said as a regular expression on `/path`. */
+/** The meaning of a glob, as a regular expression on `/path`. */
 function globPattern(glob: string): RegExp {
   const segments = glob.split("/").map((segment) => {
     if (segment === "**") return "(?:/(?!\\.)[^/]*)*";

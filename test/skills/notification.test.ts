@@ -118,7 +118,7 @@ function firstRequest(): LoopbackRequest {
 }
 
 describe("several channels at once", () => {
-  it("each have the message, and each outcome is told", async () => {
+  it("each get the message, and each outcome is reported", async () => {
     const http = await startHttp();
     const smtp = await startSmtp();
     const config = { ...http.config, ...smtp.config, NOTIFICATION_FILE: "several.jsonl" };
@@ -138,7 +138,7 @@ describe("several channels at once", () => {
     expect([logged.length, service?.requests.length, mail?.messages.length]).toEqual([1, 3, 1]);
   });
 
-  it("do not fail with one of them", async () => {
+  it("do not fail because of one of them", async () => {
     const context = await startHttp(({ url }) =>
       url === WEBHOOK_PATH ? { status: 403, body: { error: "expired" } } : undefined,
     );
@@ -166,7 +166,7 @@ describe("several channels at once", () => {
 });
 
 describe("the list of channels", () => {
-  it("tells what is configured, what is missing and what is wrong, and sends nothing", async () => {
+  it("shows which are configured, missing and misconfigured, and sends nothing", async () => {
     const http = await startHttp();
     const config = { ...http.config, TEAMS_WEBHOOK_URL: "https://example.com/x", NOTIFICATION_FILE: "../x" };
     expect(await callTool(notification, "channels", {}, { ...http, config })).toEqual({
@@ -190,7 +190,7 @@ describe("the list of channels", () => {
 });
 
 describe("the console and the file", () => {
-  it("log the message so that no line of it begins a command", async () => {
+  it("log the message so that no line of it starts a command", async () => {
     const { logged, context } = loggingContext();
     await send(["console"], context, { ...NOTICE, text: "::error::x\n##[group]y" });
     expect(logged).toEqual([
@@ -207,7 +207,7 @@ describe("the console and the file", () => {
     ]);
   });
 
-  it("append one JSON object a line, also through a link that stays inside", async () => {
+  it("append one JSON object per line, also through a link that stays inside", async () => {
     await symlink("real.jsonl", join(workDir, "linked.jsonl"));
     await writeFile(join(workDir, "real.jsonl"), "");
     for (const NOTIFICATION_FILE of ["real.jsonl", "linked.jsonl", join(workDir, "real.jsonl")]) {
@@ -219,7 +219,7 @@ describe("the console and the file", () => {
     );
   });
 
-  it("are refused where the path leads out, is no file or has no folder", async () => {
+  it("are refused if the path leads out, is not a file or has no folder", async () => {
     await symlink(join(outside, "there.jsonl"), join(workDir, "dangling.jsonl"));
     await writeFile(join(outside, "kept.jsonl"), "kept");
     await symlink(join(outside, "kept.jsonl"), join(workDir, "out.jsonl"));
@@ -260,7 +260,7 @@ describe("the generic webhook", () => {
     expect(JSON.parse(body)).toEqual({ id: headers["idempotency-key"], ...NOTICE });
   });
 
-  it("is unsigned without a secret, and says so", async () => {
+  it("is unsigned without a secret, with a note", async () => {
     const context = await startHttp();
     const { NOTIFICATION_WEBHOOK_SECRET: _, ...config } = context.config;
     expect(await send(["webhook"], { ...context, config })).toMatchObject({
@@ -269,7 +269,7 @@ describe("the generic webhook", () => {
     expect(firstRequest().headers).not.toHaveProperty("x-skillflow-signature");
   });
 
-  it("gets the same key from every attempt of a call, and another from another call or message", async () => {
+  it("gets the same key for every attempt of a call, and another for another call or message", async () => {
     const context = await startHttp((_, before) =>
       before === 0 ? { status: 429, text: "", headers: { "retry-after": "0" } } : undefined,
     );
@@ -286,7 +286,7 @@ describe("the generic webhook", () => {
 });
 
 describe("Discord", () => {
-  it("gets an embed that mentions nobody, and says which message it made", async () => {
+  it("gets an embed without mentions, and returns the created message", async () => {
     const context = await startHttp();
     await send(["discord"], context);
     expect(firstRequest().url).toBe(`${DISCORD_PATH}?wait=true`);
@@ -303,7 +303,7 @@ describe("Discord", () => {
     });
   });
 
-  it("keeps the thread that the address names", async () => {
+  it("uses the thread that the address names", async () => {
     const context = await startHttp();
     const config = { ...context.config, DISCORD_WEBHOOK_URL: `${service?.url}${DISCORD_PATH}?thread_id=42` };
     await send(["discord"], { ...context, config });
@@ -342,7 +342,7 @@ describe("Discord", () => {
     expect(service?.discord[0]?.embeds[0]?.description).toBe(sent);
   });
 
-  it("says that its answer is not Discord's", async () => {
+  it("reports that its answer is not Discord's", async () => {
     const context = await startHttp(() => ({ text: "<html>" }));
     expect(await reasonOf("discord", context)).toMatch(/not from Discord. Check DISCORD_WEBHOOK_URL.*unclear/);
   });
@@ -381,20 +381,20 @@ describe("Teams", () => {
     [413, /too long for Teams/],
     [429, /rate limit holds until/],
     [404, /TEAMS_WEBHOOK_URL is wrong/],
-  ])("told with 200 that it failed with %i, says so", async (status, reason) => {
+  ])("reports the failure if it answers 200 for a failure with %i", async (status, reason) => {
     const text = `Webhook message delivery failed with error: Microsoft Teams endpoint returned HTTP error ${status} with ContextId x.`;
     const context = await startHttp(() => ({ text, headers: { "retry-after": "600" } }));
     expect(await reasonOf("teams", context)).toMatch(reason);
     expect(service?.requests).toHaveLength(1);
   });
 
-  it("told with 200 of another failure, does not take it for a success", async () => {
+  it("reports the failure if it answers 200 for another failure", async () => {
     const context = await startHttp(() => ({ text: "Webhook Bad Request: message delivery failed" }));
     expect(await reasonOf("teams", context)).toMatch(/Teams failed \(502.*unclear/);
   });
 });
 
-/** As much as the schema allows, of one character. */
+/** The longest input that the schema allows, of one character. */
 function longest(unit: string): JsonObject {
   const of = (length: number) => unit.repeat(length).slice(0, length);
   const field = { name: of(60), value: of(300) };
@@ -412,7 +412,7 @@ describe("the longest message", () => {
     },
   );
 
-  it("says how much of it is missing", async () => {
+  it("states how much of it is missing", async () => {
     const context = await startHttp();
     await send(["teams", "discord"], context, { ...longest("a\n"), fields: [] });
     expect(service?.teams.flatMap(cardLines)).toContainEqual(expect.stringMatching(/^… \[\d+ more lines\]$/));
@@ -425,29 +425,29 @@ function sendSchema(): unknown {
   return notification.tools.find((tool) => tool.name === "send")?.input_schema;
 }
 
-describe("webhooks that fail", () => {
+describe("failing webhooks", () => {
   const busy = { status: 429, text: "", headers: { "retry-after": "0" } };
 
-  it.each(turnOf(HTTP))("%s is asked again after a 429, as told", async (channel) => {
+  it.each(turnOf(HTTP))("%s is retried after a 429, as requested", async (channel) => {
     const context = await startHttp((_, before) => (before === 0 ? busy : undefined));
     expect(await send([channel], context)).toMatchObject({ delivered: 1 });
     expect(service?.requests).toHaveLength(2);
   });
 
-  it("Discord is asked again as its JSON tells", async () => {
+  it("Discord is retried after the time in its JSON", async () => {
     const body = { message: "You are being rate limited.", retry_after: 0.001, global: false };
     const context = await startHttp((_, before) => (before === 0 ? { status: 429, body } : undefined));
     expect(await send(["discord"], context)).toMatchObject({ delivered: 1 });
     expect(service?.requests).toHaveLength(2);
   });
 
-  it("Discord is not waited for when its JSON tells a long time", async () => {
+  it("Discord is not retried when the time in its JSON is long", async () => {
     const context = await startHttp(() => ({ status: 429, body: { retry_after: 64.57, global: true } }));
     expect(await reasonOf("discord", context)).toMatch(/Discord's rate limit holds until .*Nothing was sent/);
     expect(service?.requests).toHaveLength(1);
   });
 
-  it.each(turnOf(HTTP))("%s is given up when it stays busy", async (channel) => {
+  it.each(turnOf(HTTP))("%s is abandoned when it stays busy", async (channel) => {
     const context = await startHttp(() => busy);
     expect(await reasonOf(channel, context)).toMatch(/rate limit holds until/);
     expect(service?.requests).toHaveLength(3);
@@ -458,19 +458,19 @@ describe("webhooks that fail", () => {
     ["webhook", 1],
     ["discord", 1],
     ["teams", 1],
-  ])("%s is asked %i times when it fails with 500", async (channel, times) => {
+  ])("%s is called %i times when it fails with 500", async (channel, times) => {
     const context = await startHttp(() => ({ status: 500, text: "oops", headers: { "retry-after": "0" } }));
     expect(await reasonOf(channel, context)).toMatch(/failed \(500: oops\).*unclear: check before you send it again/);
     expect(service?.requests).toHaveLength(times);
   });
 
-  it.each(turnOf(HTTP))("%s is not followed to another place", async (channel) => {
+  it.each(turnOf(HTTP))("%s is not followed to a redirect's target", async (channel) => {
     const context = await startHttp(() => ({ status: 307, text: "", headers: { location: "/elsewhere" } }));
     expect(await reasonOf(channel, context)).toMatch(/returned a redirect \(307\).*Correct [A-Z_]+_URL/);
     expect(service?.requests).toHaveLength(1);
   });
 
-  it.each(turnOf(HTTP))("%s that cannot be reached got nothing", async (channel) => {
+  it.each(turnOf(HTTP))("%s that cannot be reached received nothing", async (channel) => {
     const context = await startHttp();
     await service?.close();
     expect(await reasonOf(channel, context)).toMatch(/could not be reached \(ECONNREFUSED\)\. Nothing was sent\.$/);
@@ -484,7 +484,7 @@ describe("webhooks that fail", () => {
     );
   });
 
-  it.each(turnOf(HTTP))("%s that is silent is left in time", async (channel) => {
+  it.each(turnOf(HTTP))("%s that is silent is abandoned at the timeout", async (channel) => {
     const clock = new AbortController();
     vi.spyOn(AbortSignal, "timeout").mockReturnValue(clock.signal);
     const context = await startHttp();
@@ -495,7 +495,7 @@ describe("webhooks that fail", () => {
     expect(await reasonOf(channel, { ...context, fetch: silent })).toMatch(/did not respond within 30 s.*unclear/);
   });
 
-  it.each(turnOf(HTTP))("%s is no longer waited for once the call is aborted", { timeout: 5000 }, async (channel) => {
+  it.each(turnOf(HTTP))("%s is abandoned once the call is aborted", { timeout: 5000 }, async (channel) => {
     const controller = new AbortController();
     const fetchThenAbort: typeof fetch = async (url, init) => {
       const response = await fetch(url, init);
@@ -526,7 +526,7 @@ describe("addresses of webhooks", () => {
     ["webhook", "https://a.example.com/x", "other.example, *.example.com"],
     ["webhook", "https://[::1]/x", "[::1]"],
     ["discord", "http://proxy.internal/api/webhooks/1/t", "PROXY.internal"],
-  ] as const)("%s may ask %s", async (channel, url, hosts?: string) => {
+  ] as const)("%s may use %s", async (channel, url, hosts?: string) => {
     expect(await reasonOf(channel, address(channel, url, hosts))).toBe("asked");
   });
 
@@ -544,7 +544,7 @@ describe("addresses of webhooks", () => {
     ["webhook", "https://user:canary@example.com/x"],
     ["webhook", "https://example.com/x", "https://example.com"],
     ["webhook", "https://example.com/x", "*"],
-  ] as const)("%s may not ask %s", async (channel, url, hosts?: string) => {
+  ] as const)("%s may not use %s", async (channel, url, hosts?: string) => {
     const reason = await reasonOf(channel, address(channel, url, hosts));
     expect(reason).toMatch(/^(The host of )?[A-Z_]+ (is not|must|contains) /);
     expect(reason).not.toContain("canary");
@@ -552,7 +552,7 @@ describe("addresses of webhooks", () => {
 });
 
 describe("e-mail", () => {
-  it("arrives as text and as escaped HTML, from and to whom the config says", async () => {
+  it("arrives as text and as escaped HTML, with the configured sender and recipients", async () => {
     const context = await startSmtp();
     await send(["email"], context, { ...NOTICE, text: "a < b\n<img src=x>" });
     const [message] = mail?.messages ?? [];
@@ -581,14 +581,14 @@ describe("e-mail", () => {
     expect(await send(["email"], withUrl(context, url(MAIL_PASSWORD)))).toMatchObject({ delivered: 1 });
   });
 
-  it("is kept back while offline, but for a server on this machine", async () => {
+  it("is not sent while offline, except to a server on this machine", async () => {
     const context = { ...(await startSmtp()), offline: true };
     expect(await send(["email"], context)).toMatchObject({ delivered: 1 });
     const elsewhere = await reasonOf("email", withUrl(context, "smtps://u:p@mail.example.com"));
     expect(elsewhere).toBe("The mail server mail.example.com was not contacted: the run is offline.");
   });
 
-  it("tells a refused password without telling the password, even if the server does", async () => {
+  it("reports a refused password without the password, even if the server repeats it", async () => {
     const context = await startSmtp();
     const reason = await reasonOf("email", withUrl(context, url("wrong canary/p@ss")));
     expect(reason).toMatch(/refused the name or the password in SMTP_URL \(535 .*\[redacted:SMTP_URL\]/);
@@ -602,13 +602,13 @@ describe("e-mail", () => {
     expect(reason).toMatch(/could not be encrypted .*Use a port that offers TLS, or smtps:/);
   });
 
-  it("refuses a certificate that nobody vouches for", async () => {
+  it("refuses an untrusted certificate", async () => {
     const context = await startSmtp({ disabledCommands: [] });
     expect(await reasonOf("email", context)).toMatch(/certificate/);
     expect(mail?.messages).toHaveLength(0);
   });
 
-  it("is refused with its recipients, and delivered to those that the server takes", async () => {
+  it("reports refused recipients, and is delivered to those that the server accepts", async () => {
     const context = await startSmtp();
     const to = (NOTIFICATION_EMAIL_TO: string) => ({
       ...context,
@@ -622,7 +622,7 @@ describe("e-mail", () => {
     });
   });
 
-  it("is refused with its sender", async () => {
+  it("reports a refused sender", async () => {
     const refusal = Object.assign(new Error("not you"), { responseCode: 553 });
     const context = await startSmtp({ onMailFrom: (_address, _session, done) => done(refusal) });
     expect(await reasonOf("email", context)).toMatch(/refused NOTIFICATION_EMAIL_FROM \(553 not you\)/);
@@ -631,7 +631,7 @@ describe("e-mail", () => {
   it.each([
     [451, /does not accept the message now \(451 busy\)\. Nothing was sent. Send it again later/],
     [554, /refused the message \(554 busy\)/],
-  ])("tells a server's %i", async (responseCode, reason) => {
+  ])("reports a server's %i", async (responseCode, reason) => {
     const context = await startSmtp({
       onData: (stream, _session, done) => {
         stream.on("end", () => done(Object.assign(new Error("busy"), { responseCode })));
@@ -654,14 +654,14 @@ describe("e-mail", () => {
     );
   });
 
-  it("is left in time by a server that never greets", async () => {
+  it("times out for a server that never greets", async () => {
     const clock = new AbortController();
     vi.spyOn(AbortSignal, "timeout").mockReturnValue(clock.signal);
     const context = await startSmtp({ onConnect: () => setImmediate(() => clock.abort()) });
     expect(await reasonOf("email", context)).toMatch(/did not finish within 30 s.*unclear/);
   });
 
-  it("leaves the outcome unclear where the connection broke off behind the message", async () => {
+  it("leaves the outcome unclear if the connection broke off after the message", async () => {
     const sockets = new Set<Socket>();
     const context = await startSmtp({
       onData: (stream) => {
@@ -675,7 +675,7 @@ describe("e-mail", () => {
     expect(String(error)).toMatch(/closed the connection.*unclear: check before you send it again/);
   });
 
-  it("says that nothing was sent when the server cannot be reached", async () => {
+  it("reports that nothing was sent when the server cannot be reached", async () => {
     const context = await startSmtp();
     await mail?.close();
     expect(await reasonOf("email", context)).toMatch(/could not be reached.*ECONNREFUSED.*Nothing was sent/);
@@ -702,7 +702,7 @@ describe("e-mail", () => {
   });
 });
 
-describe("a model's text, whatever it is,", () => {
+describe("a model's text", () => {
   const pieces = fc.constantFrom(
     ..."@everyone|@here|<@1>|<@&2>|<#3>|<t:1:R>|](|](https://evil.example)|{{DATE(2026-01-01,SHORT)}}".split("|"),
     "\r\nBcc: all@evil.example\r\n\r\n",
@@ -726,7 +726,7 @@ describe("a model's text, whatever it is,", () => {
     fc.assert(fc.asyncProperty(hostile, property), { numRuns });
   const control = /[^\P{Cc}\n\t]|[\u202a-\u202e\u2066-\u2069]/u;
 
-  it("is no mention, no link elsewhere and no command in Discord", async () => {
+  it("contains no mention, no foreign link and no command in Discord", async () => {
     const context = await startHttp();
     await holds(async (notice) => {
       await send(["discord"], context, notice);
@@ -739,7 +739,7 @@ describe("a model's text, whatever it is,", () => {
     });
   });
 
-  it("is only text in a Teams card", async () => {
+  it("is plain text in a Teams card", async () => {
     const context = await startHttp();
     await holds(async (notice) => {
       const before = service?.teams.length ?? 0;
@@ -770,7 +770,7 @@ describe("a model's text, whatever it is,", () => {
     expect(mail?.messages).toHaveLength(MAILS);
   });
 
-  it("stays in its lines in the console", async () => {
+  it("stays on its lines in the console", async () => {
     const { logged, context } = loggingContext();
     await holds(async (notice) => {
       await send(["console"], context, notice);
@@ -782,7 +782,7 @@ describe("a model's text, whatever it is,", () => {
     });
   });
 
-  it("stays in its line in the file, and in its members in the webhook's body", async () => {
+  it("stays on its line in the file, and in its members in the webhook's body", async () => {
     const http = await startHttp();
     const context = { ...http, config: { ...http.config, NOTIFICATION_FILE: "hostile.jsonl" } };
     await holds(async (notice) => {
@@ -810,7 +810,7 @@ describe("the input", () => {
     expect(fits(sendSchema(), { ...NOTICE, channels: ["console"], ...change })).toBe(false);
   });
 
-  it.each(["title", "text"])("is refused when its %s shows nothing", async (member) => {
+  it.each(["title", "text"])("is refused when its %s has nothing visible", async (member) => {
     const notice = { ...NOTICE, [member]: "\u200b\u202e\n" };
     await expect(send(["console"], toolContext(), notice)).rejects.toThrow(`The ${member} contains nothing visible`);
   });
@@ -847,7 +847,7 @@ describe("PagerDuty and Opsgenie", () => {
   });
 
   it.each(["pagerduty", "opsgenie"])(
-    "%s takes the longest message, and the same call for the same alert",
+    "%s accepts the longest message, and gets the same alert key from the same call",
     async (channel) => {
       const context = await startHttp((_, before) => {
         return before === 0 ? { status: 429, text: "", headers: { "retry-after": "0" } } : undefined;
@@ -863,7 +863,7 @@ describe("PagerDuty and Opsgenie", () => {
   );
 
   it.each(["pagerduty", "opsgenie"])(
-    "%s may have the alert if it refuses only what came after an attempt that failed",
+    "%s may have the alert if it refuses only an attempt after a failed one",
     async (channel) => {
       const context = await startHttp((_, before) =>
         before === 0
@@ -880,7 +880,7 @@ describe("PagerDuty and Opsgenie", () => {
   it.each([
     ["pagerduty", "PAGERDUTY_ROUTING_KEY", /400: Event object is invalid.*routing_key/],
     ["opsgenie", "OPSGENIE_API_KEY", /401: Key format is not valid!\)\. OPSGENIE_API_KEY is wrong/],
-  ])("%s says that %s is wrong, without showing it", async (channel, field, message) => {
+  ])("%s reports that %s is wrong, without showing it", async (channel, field, message) => {
     const context = await startHttp();
     const wrong = "canaryWrong0123456789abcdef01234";
     const reason = await reasonOf(channel, { ...context, config: { ...context.config, [field]: wrong } });

@@ -17,7 +17,7 @@ function exposed(isMeant: (tool: ToolDescriptor) => boolean): readonly string[] 
   return tools.flatMap((tool) => (isMeant(tool) ? [tool.exposed] : [])).sort();
 }
 
-it("the built-in tools whose results the team's own systems write are told from those that strangers write", () => {
+it("the built-in tools whose results the team's own systems write are distinguished from those with untrusted text", () => {
   expect(exposed(({ origin }) => origin === "team")).toEqual([
     "betterstack_get_monitor",
     "betterstack_get_monitor_availability",
@@ -102,7 +102,7 @@ it("the built-in tools whose results the team's own systems write are told from 
   ]);
 });
 
-it("of the built-in tools only GitHub's and GitLab's write what may be public, as far as is known before the call", () => {
+it("of the built-in tools only GitHub's and GitLab's may write public text, as far as is known before the call", () => {
   expect(exposed(({ audience }) => audience === "public")).toEqual([
     "github_add_comment",
     "github_add_labels",
@@ -115,13 +115,13 @@ it("of the built-in tools only GitHub's and GitLab's write what may be public, a
   ]);
 });
 
-it("what the built-in tools read is private, but for the channels of notification; a call of a function reads too", () => {
+it("the built-in tools read private data, except the channels of notification, and a call of a function reads too", () => {
   const open = exposed(({ effect, reads }) => effect === "read" && reads !== "private");
   expect(open).toEqual(["notification_channels"]);
   expect(exposed(({ effect, reads }) => effect === "write" && reads !== undefined)).toEqual(["supabase_rpc"]);
 });
 
-it("each built-in tool that writes declares the input fields that choose where it writes", () => {
+it("each built-in tool that writes declares the input fields that determine its target", () => {
   for (const { exposed: name, effect, targets, input_schema } of tools) {
     if (effect !== "write") continue;
     expect(targets, name).toBeDefined();

@@ -6,7 +6,7 @@ import { loadSkillModule } from "../../src/loaders/formats/module/skill-module.t
 
 const root = join(import.meta.dirname, "../../skills");
 
-it.each(readdirSync(root))("every tool of %s tells what it gives, in less than 400 tokens", async (id) => {
+it.each(readdirSync(root))("every tool of %s describes its output, in less than 400 tokens", async (id) => {
   const { tools } = await loadSkillModule(join(root, id, "skill.ts"));
   for (const { name, output_schema } of tools) {
     expect(output_schema, name).toMatchObject({ type: "object" });

@@ -108,7 +108,7 @@ describe.skipIf(reason)("the postgres skill", { timeout: 60_000 }, () => {
   });
 
   describe("reads", () => {
-    it("rows as lists, each kind of value as JSON has it", async () => {
+    it("rows as lists, with values as JSON", async () => {
       expect(await query("SELECT state, count(*) FROM orders GROUP BY 1 ORDER BY 2 DESC")).toEqual({
         columns: ["state", "count"],
         rows: [
@@ -124,7 +124,7 @@ describe.skipIf(reason)("the postgres skill", { timeout: 60_000 }, () => {
       ]);
     });
 
-    it("no more rows than are wanted, and says that there are more; nothing found is no refusal", async () => {
+    it("no more rows than requested, with a note that there are more, and an empty result is not a refusal", async () => {
       const some = await call("query", { sql: "SELECT * FROM orders;", limit: 3 }, contextFor());
       expect(some).toMatchObject({ row_count: 3, more: true, note: expect.stringContaining("more rows") });
       expect(await query("TABLE orders LIMIT 0")).toMatchObject({
@@ -136,7 +136,7 @@ describe.skipIf(reason)("the postgres skill", { timeout: 60_000 }, () => {
       );
     });
 
-    it("plans without carrying anything out", async () => {
+    it("plans without executing anything", async () => {
       expect(JSON.stringify(await call("explain", INPUTS["explain"] ?? {}, contextFor()))).toContain(
         "Index Scan using orders_pkey",
       );
@@ -153,7 +153,7 @@ describe.skipIf(reason)("the postgres skill", { timeout: 60_000 }, () => {
       expect(await orders()).toBe(1000);
     });
 
-    it("sizes, columns, indexes and what is bloated", async () => {
+    it("sizes, columns, indexes and bloat", async () => {
       const { tables } = await call("list_tables", { contains: "ORDERS", sort: "dead_rows" }, contextFor());
       expect(tables).toEqual([expect.objectContaining({ name: "public.orders", rows_expected: 1000, dead_rows: 0 })]);
       const table = await call("describe_table", { table: "public.orders" }, contextFor());
@@ -176,7 +176,7 @@ describe.skipIf(reason)("the postgres skill", { timeout: 60_000 }, () => {
       });
     });
 
-    it("what runs and who waits for whom, without the values of statements", async () => {
+    it("running statements and lock waits, without the values of statements", async () => {
       await asOwner(async (holder) => {
         await holder.query("BEGIN");
         await holder.query("UPDATE orders SET note = 'private-note' WHERE id = 1");
@@ -207,7 +207,7 @@ describe.skipIf(reason)("the postgres skill", { timeout: 60_000 }, () => {
       });
     });
 
-    it("says what is not installed, and what the role does not see", async () => {
+    it("reports what is not installed, and what the role does not see", async () => {
       await expect(call("top_statements", {}, contextFor())).rejects.toThrow(/pg_stat_statements is not installed/);
       await asOwner((client) => client.query("CREATE EXTENSION pg_stat_statements"));
       await query("SELECT count(*) FROM orders WHERE note = 'private-note'");
@@ -218,7 +218,7 @@ describe.skipIf(reason)("the postgres skill", { timeout: 60_000 }, () => {
       expect(await postgres.probe?.(contextFor({}, "postgres"))).toMatch(/superuser: use a role that can only read/);
     });
 
-    it("how it fares, which indexes only cost, and who replicates it", async () => {
+    it("statistics, unused indexes, and replication", async () => {
       await asOwner(async (client) => {
         await client.query(
           "CREATE SEQUENCE nearly MAXVALUE 100; SELECT setval('nearly', 97); GRANT SELECT ON nearly TO triage",
@@ -318,13 +318,13 @@ describe.skipIf(reason)("the postgres skill", { timeout: 60_000 }, () => {
       expect(await orders()).toBe(1000);
     });
 
-    it("calls functions that compute, its own immutable ones too", async () => {
+    it("calls functions that compute, also its own immutable ones", async () => {
       const sql =
         "SELECT twice(4), upper('a'), date_trunc('hour', now()) <= clock_timestamp(), jsonb_build_object('a', coalesce(NULL, 1)), count(*) FILTER (WHERE id > 5) FROM orders WHERE id IN (1, 9) AND note LIKE '%wipe()%' OR id = ANY (ARRAY[8])";
       expect((await query(sql))["rows"]).toEqual([[8, "A", true, { a: 1 }, 1]]);
     });
 
-    it("cuts off what takes too long, and reads no answer of a hundred megabytes", async () => {
+    it("stops slow queries, and reads no answer of a hundred megabytes", async () => {
       const slow = query("SELECT count(*) FROM (SELECT generate_series(1, 100000000000)) AS n").catch(
         (error: Error) => error.message,
       );
@@ -382,7 +382,7 @@ describe.skipIf(reason)("the postgres skill", { timeout: 60_000 }, () => {
       expect(message).not.toContain("SCRAM-SHA-256");
     });
 
-    it("but the roles, without their passwords", async () => {
+    it("but lists the roles, without their passwords", async () => {
       const { rows } = await query(
         "SELECT rolpassword FROM members WHERE rolname = 'triage'",
         contextFor({}, "postgres"),
@@ -394,7 +394,7 @@ describe.skipIf(reason)("the postgres skill", { timeout: 60_000 }, () => {
   describe("never shows a hidden column", () => {
     const hiding = () => contextFor({ POSTGRES_HIDDEN_COLUMNS: "users.email, *.password_hash, logins.email" });
 
-    it("in what is shown of its table, and says so", async () => {
+    it("in the description of its table, and reports that", async () => {
       expect(await query("SELECT * FROM users ORDER BY id", hiding())).toMatchObject({
         columns: ["id", "name", "payload", "settings"],
         never_shown: expect.arrayContaining(["public.users.email", "public.users.password_hash"]),
@@ -456,7 +456,7 @@ describe.skipIf(reason)("the postgres skill", { timeout: 60_000 }, () => {
       expect(told).not.toMatch(/ada-hidden|hash-hidden|login-hidden/);
     });
 
-    it("of one schema, while another's table of that name is read", async () => {
+    it("of one schema, while another's table of that name is readable", async () => {
       const context = contextFor({ POSTGRES_HIDDEN_COLUMNS: "audit.users.email" });
       expect(JSON.stringify(await query("SELECT email FROM users", context))).toContain("ada-hidden");
       await expect(query("SELECT * FROM audit.users", context)).rejects.toThrow(
@@ -467,7 +467,7 @@ describe.skipIf(reason)("the postgres skill", { timeout: 60_000 }, () => {
     });
   });
 
-  describe("tells what is wrong in words, without the password", () => {
+  describe("reports in words what is wrong, without the password", () => {
     const failing = async (config: Readonly<Record<string, string>>, parts: Partial<ToolContext> = {}) => {
       const { message } = await failureOf(() => call("list_queries", {}, { ...contextFor(config), ...parts }));
       expect(message).not.toContain(PASSWORD);
@@ -475,7 +475,7 @@ describe.skipIf(reason)("the postgres skill", { timeout: 60_000 }, () => {
       return message;
     };
 
-    it("of where it is", async () => {
+    it("with the server's address", async () => {
       expect(await failing({ POSTGRES_URL: "" })).toMatch(/POSTGRES_URL is not set/);
       expect(await failing({ POSTGRES_URL: "mysql://a:b@c/d" })).toMatch(/must be a postgres:\/\/ address/);
       expect(await failing({ POSTGRES_URL: at("triage", "?sslmode=sometimes") })).toMatch(
@@ -495,7 +495,7 @@ describe.skipIf(reason)("the postgres skill", { timeout: 60_000 }, () => {
       expect(await failing(offline, { offline: true })).toMatch(/db\.example was not contacted: the run is offline/);
     });
 
-    it("of a server that is none: a web page, silence, half an answer", async () => {
+    it("with an address that is not a Postgres server: a web page, silence, half an answer", async () => {
       const web = await startLoopback((_, response) => void response.end("<html>"));
       expect(await failing({ POSTGRES_URL: `postgres://a:b@${new URL(web.url).host}/x` })).toMatch(
         /Could not reach Postgres|SSL/,
@@ -524,7 +524,7 @@ describe.skipIf(reason)("the postgres skill", { timeout: 60_000 }, () => {
       }
     });
 
-    it("of what a statement asks for", async () => {
+    it("with a statement", async () => {
       await expect(query("SELECT * FROM nothing")).rejects.toThrow(/no such table or view\. list_tables.*42P01/);
       await expect(query("SELECT nothing FROM orders")).rejects.toThrow(/no such column\. describe_table.*42703/);
       await expect(query("SELEC 1")).rejects.toThrow(/refused the statement \(42601\): syntax error/);
@@ -541,7 +541,7 @@ if (!reason) {
   });
 }
 
-it("splits statements as Postgres does, and takes their values out", () => {
+it("splits statements as Postgres does, and removes their values", () => {
   expect(tokensOf('a."B""c" -- x\n /* y /* z */ */ E\'it\\\'s\' $q$;$q$ 1.5e3 $1').map(({ text }) => text)).toEqual([
     "a",
     ".",

@@ -164,14 +164,14 @@ function makeHistory(folder: string): void {
   commit("Give up sooner", 1000, "v1.1");
 }
 
-/** The published run of GitHub ended well, ours does not. */
+/** The published run of GitHub succeeded, the one here did not. */
 const failing: GitHubScript = ({ operation, example }) =>
   operation === "actions/list-jobs-for-workflow-run"
     ? { body: JSON.parse(JSON.stringify(example).replaceAll('"success"', '"failure"')) }
     : undefined;
 const STARTS: Readonly<Record<string, () => Promise<Loopback>>> = { github: () => startGitHub(failing) };
 
-/** Supabase's own answers, by the path asked for. */
+/** Supabase's own answers, by the requested path. */
 const SUPABASE: readonly (readonly [RegExp, Json])[] = [
   [/logs\.all/, { result: [{ id: "1", timestamp: 1_769_846_400_000_000, event_message: TIMED_OUT }], error: null }],
   [/database\/migrations/, [{ version: "20260131074500", name: "drop_orders_state_idx" }]],
@@ -209,9 +209,9 @@ async function started(service: Promise<Loopback>): Promise<Loopback> {
 
 const load = async (id: string) => (await import(`../../skills/${id}/skill.ts`)).default as Skill;
 
-describe("what each skill is asked in a triage", async () => {
-  it("is written down for every skill without a loopback service", () => {
-    // Those of postgres are asked where its database is.
+describe("the questions for each skill in a triage", async () => {
+  it("are defined for every skill without a loopback service", () => {
+    // The questions of postgres are asked where its database is.
     expect([...Object.keys(HERE), "postgres"].sort(), "new skill? write test/services/<id>.ts with `vendor`").toEqual(
       WITHOUT_VENDOR,
     );

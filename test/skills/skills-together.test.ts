@@ -9,13 +9,13 @@ import { ANSWERING, WITHOUT_VENDOR } from "../services/vendors.ts";
 /** All built-in skills at one node at once: most vendors answer, one is down, one refuses, one is slow. */
 
 interface Vendor {
-  /** What it is asked, which answers as soon as it is up. */
+  /** Its call, and a server that answers as soon as it has started. */
   readonly asked: readonly [tool: string, input: JsonObject];
   readonly start?: () => Promise<Loopback>;
   readonly env?: (url: string) => Readonly<Record<string, string>>;
-  /** What its call fails with, where it does. */
+  /** The expected error, if the call fails. */
   readonly fails?: RegExp;
-  /** It answers when all others have. */
+  /** It answers after all others have. */
   readonly isSlow?: boolean;
 }
 
@@ -62,7 +62,7 @@ afterEach(async () => {
   await Promise.all(open.splice(0).map((service) => service.close()));
 });
 
-/** In front of a service: what it is asked waits for the others. */
+/** A service whose requests wait for the others. */
 function delayed({ url }: Loopback, others: Promise<void>): Promise<Loopback> {
   return startLoopback(async ({ method, url: path, headers }, response) => {
     await others;
@@ -101,11 +101,11 @@ edges: []
 `;
 
 describe("all built-in skills at once", () => {
-  it("are those that there are", () => {
+  it("are those that exist", () => {
     expect(Object.keys(OTHERS).sort()).toEqual(WITHOUT_VENDOR);
   });
 
-  it("answer side by side, whichever of them is down, refuses or is slow, and each says which", async () => {
+  it("answer side by side, whichever of them is down, refuses or is slow, and each error names its service", async () => {
     let tellAll: () => void = () => undefined;
     const others = new Promise<void>((resolve) => {
       tellAll = resolve;

@@ -101,11 +101,11 @@ describe("a select list", () => {
     "a->>1x",
     `"${"x".repeat(64)}"`,
     Array.from({ length: 61 }, (_, at) => `c${at}`).join(","),
-  ])("%j is not one", (text) => {
+  ])("%j is not a select list", (text) => {
     expect(() => parseSelect(text)).toThrow();
   });
 
-  it("tells how to write it and that there are no joins", () => {
+  it("gets an error that describes its form and the lack of joins", () => {
     expect(() => parseSelect("*,secrets(*)")).toThrow(/at "\(\*\)".*Query them separately/);
   });
 
@@ -131,7 +131,7 @@ describe("a select list", () => {
     fc.array(fc.oneof(pieces, fc.string({ maxLength: 3 }))).map((all) => all.join("")),
   );
 
-  it("is refused or sent with nothing outside of quotes that has a meaning beyond columns", () => {
+  it("is refused, or sent with nothing outside of quotes that has a meaning beyond columns", () => {
     fc.assert(
       fc.property(hostile, (text) => {
         const sent = attempt(() => renderSelect(parseSelect(text)));
@@ -143,7 +143,7 @@ describe("a select list", () => {
     );
   });
 
-  it("reads what it sends as the same list", () => {
+  it("is parsed again as the same list", () => {
     fc.assert(
       fc.property(hostile, (text) => {
         const items = attempt(() => parseSelect(text));
@@ -162,7 +162,7 @@ const TEXT = fc.oneof(
   fc.constantFrom("a,b", "a)", '"', '\\"', "\\", "),or(id.gt.0", '"),("id".gt."0', "null", "(1,2)", "*", "%"),
 );
 
-/** PostgREST's logical expressions as its grammar reads them: a reader of our own, to see what would be understood. */
+/** A reader of PostgREST's logical expressions by its grammar, to check how an expression is understood. */
 function understood(text: string): unknown {
   let at = 0;
   const fail = (): never => {
@@ -220,7 +220,7 @@ describe("a filter", () => {
     expect(renderFilter([condition])).toBe(`and(${sent})`);
   });
 
-  it("is understood as it was meant, whatever stands in names and values", () => {
+  it("is understood as intended, for any names and values", () => {
     const condition = fc.oneof(
       fc.record({ column: NAME, op: fc.constantFrom("eq", "neq", "like", "gt"), value: TEXT }),
       fc.record({ column: NAME, op: fc.constant("in"), value: fc.array(TEXT, { minLength: 1, maxLength: 5 }) }),
@@ -277,7 +277,7 @@ describe("conditions for a change", () => {
     ["a list", [{ column: "id", op: "in", value: [1, 2] }]],
     ["a list of words", [{ column: "status", op: "in", value: ["open", "on hold"] }]],
     ["an equality among others", [{ column: "id", op: "gte", value: 0 }, eq]],
-  ])("suffice with %s", (_what, conditions) => {
+  ])("are sufficient with %s", (_what, conditions) => {
     expect(() => requireSelective(conditions)).not.toThrow();
   });
 
@@ -305,7 +305,7 @@ describe("conditions for a change", () => {
         { column: "title", op: "is_not", value: null },
       ],
     ],
-  ])("do not suffice with %s", (_what, conditions) => {
+  ])("are not sufficient with %s", (_what, conditions) => {
     expect(() => requireSelective(conditions)).toThrow(/at least one condition must be eq.*Nothing was changed/);
   });
 });
@@ -314,12 +314,12 @@ describe("the lists of tables and functions", () => {
   const contextOf = (config: Record<string, string>) => toolContext({ config });
   const listed = contextOf({ SUPABASE_TABLES: " incidents , ops.runbooks", SUPABASE_FUNCTIONS: "open_count" });
 
-  it.each(["incidents", "public.incidents", "ops.runbooks"])("let %s be read and changed", (name) => {
+  it.each(["incidents", "public.incidents", "ops.runbooks"])("allow reading and changing %s", (name) => {
     expect(readable(name, listed)).toEqual(writable(name, listed));
   });
 
   it.each(["secrets", "ops.incidents", "ops.secrets", "runbooks", "public.runbooks", "Incidents", "auth.users"])(
-    "let %s neither be read nor changed",
+    "do not allow reading or changing %s",
     (name) => {
       expect(() => readable(name, listed)).toThrow(/is not in SUPABASE_TABLES: use incidents, ops.runbooks\./);
       expect(() => writable(name, listed)).toThrow(/is not in SUPABASE_TABLES/);
@@ -344,27 +344,27 @@ describe("the lists of tables and functions", () => {
     "tàble",
     "-x",
     "x".repeat(64),
-  ])("take %j for no name at all", (name) => {
+  ])("treat %j as no name at all", (name) => {
     for (const choose of [readable, writable, callable]) {
       expect(() => choose(name, listed)).toThrow(/is not a name. Write name or schema.name/);
     }
   });
 
-  it("let everything be read and nothing be changed or called when they are not set", () => {
+  it("allow reading everything and changing or calling nothing when they are not set", () => {
     const open = contextOf({ SUPABASE_TABLES: "  " });
     expect(readable("secrets", open)).toEqual({ schema: "public", name: "secrets" });
     expect(() => writable("secrets", open)).toThrow(/is read-only: SUPABASE_TABLES is not set/);
     expect(() => callable("open_count", open)).toThrow(/No function can be called: SUPABASE_FUNCTIONS is not set/);
   });
 
-  it("let only listed functions be called", () => {
+  it("allow calls of listed functions only", () => {
     expect(callable("public.open_count", listed)).toEqual({ schema: "public", name: "open_count" });
     expect(() => callable("forget_all", listed)).toThrow(/is not in SUPABASE_FUNCTIONS: use open_count/);
     expect(() => callable("ops.open_count", listed)).toThrow(/is not in SUPABASE_FUNCTIONS/);
   });
 
   it.each([",", "incidents,", "incidents;secrets", "*", "public.*", "a.b.c", '"incidents"'])(
-    "open nothing when they cannot be read: %j",
+    "allow nothing when they cannot be parsed: %j",
     (text) => {
       const context = contextOf({ SUPABASE_TABLES: text, SUPABASE_FUNCTIONS: text });
       expect(() => readable("incidents", context)).toThrow(/SUPABASE_TABLES: ".*" is not a name or schema.name/);
@@ -372,7 +372,7 @@ describe("the lists of tables and functions", () => {
     },
   );
 
-  it("mean the configured schema where none is named", () => {
+  it("refer to the configured schema by default", () => {
     const context = contextOf({ SUPABASE_TABLES: "runbooks", SUPABASE_SCHEMA: "ops" });
     expect(readable("runbooks", context)).toEqual({ schema: "ops", name: "runbooks" });
     expect(isWritable({ schema: "public", name: "runbooks" }, context)).toBe(false);
@@ -380,14 +380,14 @@ describe("the lists of tables and functions", () => {
     expect(() => readable("x", contextOf({ SUPABASE_SCHEMA: "a,b" }))).toThrow(/SUPABASE_SCHEMA "a,b"/);
   });
 
-  it("suggest what is like a name", () => {
+  it("suggest similar names", () => {
     expect(namesLike("incident", ["services", "incidents", "secrets"])).toEqual(["incidents"]);
     expect(namesLike("zzz", ["services", "incidents"])).toEqual([]);
   });
 });
 
 describe("values to write", () => {
-  it("are taken as they are, by the names of their columns", () => {
+  it("are accepted unchanged, by the names of their columns", () => {
     const row = { title: '{"not": "read"}', payload: { a: [1, null] }, notes: null, '"odd.name"': ["x"] };
     expect(rowOf(row)).toEqual({ title: '{"not": "read"}', payload: { a: [1, null] }, notes: null, "odd.name": ["x"] });
     expect(rowOf({})).toEqual({});
@@ -411,7 +411,7 @@ describe("values to write", () => {
     expect(() => bounded({ a: "x".repeat(200_000) })).toThrow(/Write less at a time/);
   });
 
-  it("keep a name that JavaScript has a use for", () => {
+  it("keep a name with a meaning in JavaScript", () => {
     expect(JSON.stringify(rowOf(JSON.parse('{"__proto__": 1}') as JsonObject))).toBe('{"__proto__":1}');
     expect(renderColumn(parseColumn("constructor"))).toBe('"constructor"');
     expect(parseName('"toString"')).toBe("toString");
@@ -419,7 +419,7 @@ describe("values to write", () => {
 });
 
 describe("rows in an answer", () => {
-  it("stay as they are when they are few, nulls included", () => {
+  it("remain unchanged when they are few, nulls included", () => {
     const rows = [{ id: 1, note: null, doc: { a: [1] } }, 7, "text", null];
     expect(fitRows(rows)).toEqual({ rows, leftOut: 0 });
   });
@@ -437,7 +437,7 @@ describe("rows in an answer", () => {
     expect(rows.length + leftOut).toBe(500);
   });
 
-  it("show one even when it is enormous", () => {
+  it("contain at least one even when it is enormous", () => {
     const wide = Object.fromEntries(Array.from({ length: 1600 }, (_, at) => [`column_${at}`, '"'.repeat(400)]));
     const { rows, leftOut } = fitRows([wide, { id: 2 }]);
     expect(rows).toHaveLength(1);

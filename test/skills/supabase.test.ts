@@ -36,7 +36,7 @@ const INPUTS: Readonly<Record<string, JsonObject>> = {
   list_tables: { limit: 200 },
   describe_table: { table: "incidents" },
 };
-/** Of what Supabase itself knows, beside the database. */
+/** Answers of Supabase itself, in addition to the database. */
 const MANAGEMENT: Readonly<Record<string, JsonObject>> = {
   service_logs: {
     service: "database",
@@ -100,7 +100,7 @@ describe.skipIf(missing)("on a real PostgREST", () => {
     failureOf(() => use(name, input, parts, role)).then((error) => error.message);
   const idsOf = (result: JsonObject) => (result["rows"] as JsonObject[]).map((row) => row["id"]);
 
-  /** What PostgREST itself answers to the service role, without the skill. */
+  /** PostgREST's own answer to the service role, without the skill. */
   const raw = async (path: string, init: RequestInit = {}) => {
     const key = database.keyFor("service_role");
     const headers = {
@@ -146,7 +146,7 @@ describe.skipIf(missing)("on a real PostgREST", () => {
       expect((await use("count", { table: "incidents", where: [condition] }))["count"]).toBe(ids.length);
     });
 
-    it("holds all of where and one of any_of", async () => {
+    it("requires all of where and one of any_of", async () => {
       const any_of = [
         { column: "severity", op: "eq", value: 1 },
         { column: "severity", op: "eq", value: 4 },
@@ -156,14 +156,14 @@ describe.skipIf(missing)("on a real PostgREST", () => {
       expect(await use("count", { table: "incidents", any_of })).toEqual({ count: 2, method: "exact" });
     });
 
-    it("returns the columns that were chosen, as they were named", async () => {
+    it("returns the chosen columns, under their names", async () => {
       const select = 'n:id::text, code:payload->error->>code, "odd.name, (really)", service_id';
       const where = [{ column: "id", op: "eq", value: 1 }];
       const result = await use("query", { table: "incidents", select, where });
       expect(result["rows"]).toEqual([{ n: "1", code: "E42", "odd.name, (really)": "odd", service_id: 1 }]);
     });
 
-    it("reads numbers beyond JavaScript's as text", async () => {
+    it("returns numbers beyond JavaScript's range as text", async () => {
       const result = await use("query", { table: "numbers", select: "big::text,amount" });
       expect(result["rows"]).toEqual([
         { big: "9007199254740993", amount: 0.1 },
@@ -171,7 +171,7 @@ describe.skipIf(missing)("on a real PostgREST", () => {
       ]);
     });
 
-    it("sorts, rows without a value last, and counts on request", async () => {
+    it("sorts with empty values last, and counts on request", async () => {
       const order: JsonObject[] = [{ column: "opened_at", descending: true }, { column: "id" }];
       const result = await use("query", { table: "incidents", select: "id", order, total: true, limit: 4 });
       expect(result).toEqual({ rows: [{ id: 3 }, { id: 2 }, { id: 1 }, { id: 4 }], total: 5, next_offset: 4 });
@@ -194,7 +194,7 @@ describe.skipIf(missing)("on a real PostgREST", () => {
       expect(seen).toEqual(Array.from({ length: 60 }, (_, at) => at + 1));
     });
 
-    it("says that an offset is beyond the end", async () => {
+    it("reports that an offset is beyond the end", async () => {
       const message = await fails("query", { table: "incidents", offset: 50, total: true });
       expect(message).toMatch(/PGRST103.*only 5 rows.*beyond the last row/);
     });
@@ -208,7 +208,7 @@ describe.skipIf(missing)("on a real PostgREST", () => {
       ).toBe(1);
     });
 
-    it("finds a text by exactly that text, whatever it is", async () => {
+    it("finds a text by its exact value, whatever it is", async () => {
       const text = fc
         .string({ unit: "grapheme", minLength: 1, maxLength: 12 })
         .filter((found) => !found.includes("\0"));
@@ -247,14 +247,14 @@ describe.skipIf(missing)("on a real PostgREST", () => {
       "id,secrets!secrets_incident_id_fkey(*)",
     ];
 
-    it("are needed: PostgREST itself hands out what hangs on a row", async () => {
+    it("are needed: PostgREST itself returns related rows", async () => {
       const leaked = await raw("/incidents?select=*,secrets(*)&id=eq.1");
       expect(JSON.stringify(leaked)).toContain("the canary of the secrets");
-      // Here `notes` is a foreign key that leads elsewhere than to the listed table of that name.
+      // Here `notes` is a foreign key that refers to another table than the listed one of that name.
       expect(JSON.stringify(await raw("/links?select=notes(*)"))).toContain("the canary of the secrets");
     });
 
-    it.each([...LEAKS, "notes(*)", "x:notes(body)"])("are not got around by selecting %s", async (select) => {
+    it.each([...LEAKS, "notes(*)", "x:notes(body)"])("are not bypassed by selecting %s", async (select) => {
       const requests = await requestsDuring(async () => {
         expect(await fails("query", { table: "incidents", select })).toMatch(/Query them separately/);
         expect(await fails("query", { table: "links", select }, { SUPABASE_TABLES: "" })).toMatch(/does not name/);
@@ -263,7 +263,7 @@ describe.skipIf(missing)("on a real PostgREST", () => {
     });
 
     it.each(["secrets.value", "secrets.and", "or", '"secrets.value"', '"secrets(value)"', '"or"', '"*,secrets(*)"'])(
-      "are not got around by a condition on or an order by %s",
+      "are not bypassed by a condition on or an order by %s",
       async (column) => {
         const where = [{ column, op: "eq", value: "the canary of the secrets" }];
         expect(await fails("query", { table: "incidents", where })).toMatch(/does not name columns|42703/);
@@ -285,14 +285,14 @@ describe.skipIf(missing)("on a real PostgREST", () => {
       ["delete", { table: "secrets", where: [{ column: "id", op: "eq", value: 1 }] }],
       ["rpc", { function: "forget_all" }],
       ["rpc", { function: "escalate" }],
-    ])("keep %s from what is not on them, without a request", async (name, input) => {
+    ])("hide %s from what is not on them, without a request", async (name, input) => {
       const requests = await requestsDuring(async () => {
         expect(await fails(name, input)).toMatch(/is not in SUPABASE_(TABLES|FUNCTIONS)/);
       });
       expect(requests).toBe(0);
     });
 
-    it("let everything be read and nothing be changed when they are not set", async () => {
+    it("allow reading everything and changing nothing when they are not set", async () => {
       const none = { SUPABASE_TABLES: "", SUPABASE_FUNCTIONS: "" };
       expect((await use("count", { table: "ops.secrets" }, none))["count"]).toBe(1);
       const where = [{ column: "id", op: "eq", value: 1 }];
@@ -302,14 +302,14 @@ describe.skipIf(missing)("on a real PostgREST", () => {
       expect(await fails("rpc", { function: "open_count" }, none)).toMatch(/SUPABASE_FUNCTIONS is not set/);
     });
 
-    it("count a function of the row as a column of its table when reading, where it cannot write", async () => {
+    it("treat a function of the row as a column of its table when reading, where it cannot write", async () => {
       const texts = await raw("/texts?select=id");
       expect(await fails("query", { table: "incidents", select: "id,escalate" })).toMatch(/25006.*only reading/);
       expect(await fails("query", { table: "incidents", order: [{ column: "escalate" }] })).toMatch(/25006/);
       expect(await raw("/texts?select=id")).toEqual(texts);
     });
 
-    it("show themselves in list_tables and describe_table", async () => {
+    it("are shown in list_tables and describe_table", async () => {
       const listed = await use("list_tables", { contains: "IN" });
       expect(listed).toMatchObject({ schema: "public", total: 3, functions: [{ function: "incidents_of" }] });
       const names = (listed["tables"] as JsonObject[]).map((each) => each["table"]);
@@ -323,7 +323,7 @@ describe.skipIf(missing)("on a real PostgREST", () => {
   });
 
   describe("describe_table", () => {
-    it("tells types, keys, references and comments", async () => {
+    it("describes types, keys, references and comments", async () => {
       const described = await use("describe_table", { table: "incidents" });
       expect(described).toMatchObject({ table: "incidents", description: "What went wrong.", writable: true });
       const columns = described["columns"] as JsonObject[];
@@ -335,14 +335,14 @@ describe.skipIf(missing)("on a real PostgREST", () => {
       expect(column("odd.name, (really)")).toMatchObject({ type: "text" });
     });
 
-    it("tells functions and their parameters", async () => {
+    it("describes functions and their parameters", async () => {
       const listed = await use("list_tables", { contains: "incidents_of" });
       expect(listed["functions"]).toEqual([
         { function: "incidents_of", parameters: { service: "text", worst: "integer, optional" } },
       ]);
     });
 
-    it.each(["describe_table", "query"])("%s names tables that are like one that is not there", async (name) => {
+    it.each(["describe_table", "query"])("%s suggests tables with a similar name", async (name) => {
       const parts = { SUPABASE_TABLES: "" };
       expect(await fails(name, { table: "incident" }, parts)).toMatch(/Did you mean incidents/);
       expect(await fails(name, { table: "incidnts" }, { SUPABASE_TABLES: "incidnts" })).not.toMatch(/Is it/);
@@ -365,7 +365,7 @@ describe.skipIf(missing)("on a real PostgREST", () => {
       expect(result["groups_total"]).toBeGreaterThan(0);
     });
 
-    it("keeps to the tables that are listed, and to columns", async () => {
+    it("uses only listed tables, and columns", async () => {
       expect(await fails("group", { table: "secrets", by: ["value"] })).toMatch(/is not in SUPABASE_TABLES/);
       expect(await fails("group", { table: "incidents", by: ["secrets(value)"] })).toMatch(/does not name columns/);
     });
@@ -387,7 +387,7 @@ describe.skipIf(missing)("on a real PostgREST", () => {
       });
     });
 
-    it("leaves rows as they are whose key is there, so that it can be repeated", async () => {
+    it("leaves rows with an existing key unchanged, so that it can be repeated", async () => {
       const rows = [{ body: "once" }, { body: "twice" }];
       const input = { table: "texts", rows, unless_exists: ["body"] };
       expect(await use("insert", input)).toMatchObject({ inserted: 2 });
@@ -415,12 +415,12 @@ describe.skipIf(missing)("on a real PostgREST", () => {
       expect(await fails("insert", { table: "incidents", rows })).toMatch(message);
     });
 
-    it("explains a key that is none", async () => {
+    it("explains an unknown key", async () => {
       const input = { table: "incidents", rows: [{ title: "x" }], unless_exists: ["severity"] };
       expect(await fails("insert", input)).toMatch(/42P10.*unless_exists must list/);
     });
 
-    it("does not reach another table by the name of a column", async () => {
+    it("does not reach another table through the name of a column", async () => {
       const rows = [{ '"secrets(value)"': "x" }];
       expect(await fails("insert", { table: "incidents", rows })).toMatch(/PGRST204/);
     });
@@ -434,7 +434,7 @@ describe.skipIf(missing)("on a real PostgREST", () => {
     const left = (ids: readonly number[]) => raw(`/texts?id=in.(${ids})&order=id`);
     const set = { notes: "changed" };
 
-    it("change the rows that are named, and return them", async () => {
+    it("change the rows that match, and return them", async () => {
       const ids = await add("named", 3);
       const where = [{ column: "id", op: "in", value: ids.slice(0, 2) }];
       const result = await use("update", {
@@ -453,7 +453,7 @@ describe.skipIf(missing)("on a real PostgREST", () => {
       expect(await left(ids)).toEqual([{ id: ids[2], body: "named 2" }]);
     });
 
-    it("say so when no row matches, and change nothing", async () => {
+    it("report when no row matches, and change nothing", async () => {
       const where = [{ column: "id", op: "eq", value: -1 }];
       const note = expect.stringContaining("Nothing was changed");
       expect(await use("update", { table: "incidents", set, where })).toEqual({ updated: 0, note });
@@ -469,7 +469,7 @@ describe.skipIf(missing)("on a real PostgREST", () => {
       if (name === "delete") expect(await use(name, { ...input, max_rows: 6 })).toMatchObject({ deleted: 6 });
     });
 
-    it("count to fifty unless told", async () => {
+    it("have a limit of fifty rows by default", async () => {
       const ids = await add("fifty", 51);
       const where = [{ column: "id", op: "in", value: ids }];
       expect(await fails("delete", { table: "texts", where })).toMatch(/match 51 rows, more than max_rows \(50\)/);
@@ -477,7 +477,7 @@ describe.skipIf(missing)("on a real PostgREST", () => {
       expect(all).toMatchObject({ deleted: 51 });
     });
 
-    it("would lose everything by PostgREST's own parameters and by functions of a row, if those passed", async () => {
+    it("would destroy everything through PostgREST's own parameters and functions of a row, if those were sent", async () => {
       expect(await raw("/incidents?num_nulls=eq.0&select=id")).toHaveLength((await raw("/incidents?select=id")).length);
       const [row] = await raw("/notes", { method: "POST", body: '[{"body": "lost"}]' });
       expect(await raw("/notes?columns=eq.id", { method: "DELETE" })).toEqual([row]);
@@ -497,7 +497,7 @@ describe.skipIf(missing)("on a real PostgREST", () => {
       ["both truths", { column: "active", op: "in", value: ["true", "false"] }, /must be eq/],
       ["any title", { column: "title", op: "like", value: "*" }, /must be eq/],
       ["a column of another table", { column: "secrets.value", op: "eq", value: "x" }, /does not name/],
-    ])("are not led to every row by %s", async (_what, condition, message) => {
+    ])("do not match every row with %s", async (_what, condition, message) => {
       const before = await raw("/incidents?order=id");
       const texts = await raw("/texts?body=like.escalated*");
       for (const name of ["update", "delete"]) {
@@ -522,7 +522,7 @@ describe.skipIf(missing)("on a real PostgREST", () => {
       ["an operator with a value in it", { where: [{ column: "id", op: "eq.1,id.gt", value: 0 }] }],
       ["a bound beyond 500", { where: [{ column: "id", op: "eq", value: 1 }], max_rows: 501 }],
       ["a select list", { where: [{ column: "id", op: "eq", value: 1 }], select: "id,escalate" }],
-    ])("do not take %s", (_what, input) => {
+    ])("do not accept %s", (_what, input) => {
       for (const [name, more] of [
         ["delete", {}],
         ["update", { set }],
@@ -532,7 +532,7 @@ describe.skipIf(missing)("on a real PostgREST", () => {
       }
     });
 
-    it("explain a reference that still holds", async () => {
+    it("explain a reference that still exists", async () => {
       const where = [{ column: "id", op: "eq", value: 1 }];
       expect(await fails("delete", { table: "incidents", where })).toMatch(/23503.*still referenced.*Fix that first/);
     });
@@ -542,7 +542,7 @@ describe.skipIf(missing)("on a real PostgREST", () => {
     const policy =
       /42501.*row-level security.*A row-level security policy does not allow the key's role to write this row/;
 
-    it("of the key's role bound what is read and written", async () => {
+    it("of the key's role limit what is read and written", async () => {
       expect((await use("count", { table: "incidents" }, {}, "triage"))["count"]).toBeLessThan(
         Number((await use("count", { table: "incidents" }))["count"]),
       );
@@ -555,7 +555,7 @@ describe.skipIf(missing)("on a real PostgREST", () => {
       expect(await use("delete", { table: "incidents", where: others }, {}, "triage")).toMatchObject({ deleted: 0 });
     });
 
-    it("that are missing are told apart from policies", async () => {
+    it("that are missing are distinguished from policies", async () => {
       const open = { SUPABASE_TABLES: "" };
       expect(await fails("query", { table: "secrets" }, open, "triage")).toMatch(
         /42501.*permission denied for table secrets.*lacks this permission/,
@@ -563,7 +563,7 @@ describe.skipIf(missing)("on a real PostgREST", () => {
       expect(await fails("query", { table: "incidents" }, {}, "anon")).toMatch(/42501.*permission denied/);
     });
 
-    it("are refused to a key that is none", async () => {
+    it("are refused for an invalid key", async () => {
       const message = await fails("query", { table: "incidents" }, { SUPABASE_SERVICE_ROLE_KEY: "not-a-key-at-all" });
       expect(message).toMatch(/401, PGRST301.*SUPABASE_SERVICE_ROLE_KEY is wrong, expired/);
       expect(message).not.toContain("not-a-key-at-all");
@@ -597,7 +597,7 @@ describe.skipIf(missing)("on a real PostgREST", () => {
       expect(await use("rpc", input)).toEqual({ result });
     });
 
-    it("says when there is more", async () => {
+    it("reports when there is more", async () => {
       const result = await use("rpc", { function: "series", args: { upto: 500 }, limit: 5 });
       expect(result).toEqual({ result: [1, 2, 3, 4, 5], more: "There are more than these 5." });
     });
@@ -616,7 +616,7 @@ describe.skipIf(missing)("on a real PostgREST", () => {
     });
   });
 
-  it("explains an operator that does not suit the column, and a column that is not there", async () => {
+  it("explains an operator that does not suit the column, and an unknown column", async () => {
     const query = (column: string, op: string, value: string) =>
       fails("query", { table: "incidents", where: [{ column, op, value }] });
     expect(await query("severity", "like", "x*")).toMatch(/42883.*does not match the column's type/);
@@ -626,7 +626,7 @@ describe.skipIf(missing)("on a real PostgREST", () => {
   });
 });
 
-describe("on a service that answers as told", () => {
+describe("on a scripted service", () => {
   let service: Loopback | undefined;
   afterEach(() => service?.close());
 
@@ -638,7 +638,7 @@ describe("on a service that answers as told", () => {
 
   describe.each(LONG_FORM ? NAMES : ["query", ...WRITES])("%s", (name) => {
     const isWrite = WRITES.includes(name);
-    // What a tool asks first: a count precedes a change.
+    // A tool's first request: a count precedes a change.
     const isFirstWrite = name === "insert" || name === "rpc";
 
     it.each<[string, number, object, RegExp]>([
@@ -660,7 +660,7 @@ describe("on a service that answers as told", () => {
       expect(made()).toBe(1);
     });
 
-    it("waits as told after a 429, and asks again", async () => {
+    it("waits after a 429 as requested, and retries", async () => {
       const context = await start((request, response) => {
         if (made() === 1) sendJson(response, 429, { message: "slow down" }, { "retry-after": "0" });
         else flood(request, response);
@@ -669,7 +669,7 @@ describe("on a service that answers as told", () => {
       expect(made()).toBeGreaterThan(1);
     });
 
-    it("says until when to wait after a 429 that lasts", async () => {
+    it("reports how long to wait after a 429 that lasts", async () => {
       const context = await start((_, response) => sendJson(response, 429, {}, { "retry-after": "600" }));
       await expect(call(name, context)).rejects.toThrow(/rate limit is used up until \d{4}-.*Nothing was done/);
       expect(made()).toBe(1);
@@ -694,7 +694,7 @@ describe("on a service that answers as told", () => {
       expect(made()).toBe(3);
     });
 
-    it("says so when the answer is not JSON", async () => {
+    it("reports an answer that is not JSON", async () => {
       const context = await start((_, response) => {
         response.writeHead(200, { "content-type": "text/html", "content-range": "0-0/1" });
         response.end("<html>");
@@ -702,13 +702,13 @@ describe("on a service that answers as told", () => {
       await expect(call(name, context)).rejects.toThrow(/not in the expected form. Check SUPABASE_URL/);
     });
 
-    it("says so when the answer is JSON of another kind", async () => {
+    it("reports an answer that is JSON of another kind", async () => {
       const context = await start((_, response) => sendJson(response, 200, { hello: 1 }));
       if (name === "rpc") return expect(await call(name, context)).toEqual({ result: { hello: 1 } });
       await expect(call(name, context)).rejects.toThrow(/SUPABASE_URL|has no count/);
     });
 
-    it("says that nothing answers, without the key", async () => {
+    it("reports a missing answer, without the key", async () => {
       const context = await start(flood);
       await service?.close();
       const message = isFirstWrite
@@ -738,7 +738,7 @@ describe("on a service that answers as told", () => {
       await expect(call(name, context)).rejects.toThrow("the run ended");
     });
 
-    it.each(["SUPABASE_URL", "SUPABASE_SERVICE_ROLE_KEY"])("says that %s is not set", async (field) => {
+    it.each(["SUPABASE_URL", "SUPABASE_SERVICE_ROLE_KEY"])("reports that %s is not set", async (field) => {
       const context = await start(flood);
       const { [field]: _, ...config } = context.config;
       await expect(call(name, { ...context, config })).rejects.toThrow(`${field} is not set`);
@@ -776,7 +776,7 @@ describe("on a service that answers as told", () => {
         request.method === "GET" ? matching(request, response) : answer(request, response);
     const preferences = () => service?.requests.map(({ headers }) => String(headers["prefer"] ?? "")) ?? [];
 
-    it.each(["update", "delete"])("by %s is bounded by the server too, where it knows how", async (name) => {
+    it.each(["update", "delete"])("by %s is limited by the server too, if it supports that", async (name) => {
       const context = await start(asChange((_, response) => sendJson(response, 200, [{ id: 1 }])));
       await call(name, context);
       expect(preferences()[1]).toMatch(/handling=strict/);
@@ -784,7 +784,7 @@ describe("on a service that answers as told", () => {
       expect(made()).toBe(2);
     });
 
-    it.each(["update", "delete"])("by %s that meets more rows by then is undone by the server", async (name) => {
+    it.each(["update", "delete"])("by %s that matches more rows by then is undone by the server", async (name) => {
       const context = await start(
         asChange((_, response) => sendJson(response, 400, { code: "PGRST124", message: "Query result exceeds" })),
       );
@@ -792,31 +792,34 @@ describe("on a service that answers as told", () => {
       expect(made()).toBe(2);
     });
 
-    it.each(["update", "delete"])("by %s is asked for without the bound where the server knows none", async (name) => {
-      const context = await start(
-        asChange(({ headers }, response) =>
-          /max-affected/.test(String(headers["prefer"]))
-            ? sendJson(response, 400, { code: "PGRST122", message: "Invalid preferences" })
-            : sendJson(response, 200, [{ id: 1 }]),
-        ),
-      );
-      await call(name, context);
-      expect(preferences()[2]).not.toMatch(/max-affected|strict/);
-      expect(made()).toBe(3);
-    });
+    it.each(["update", "delete"])(
+      "by %s is requested without the limit if the server does not support it",
+      async (name) => {
+        const context = await start(
+          asChange(({ headers }, response) =>
+            /max-affected/.test(String(headers["prefer"]))
+              ? sendJson(response, 400, { code: "PGRST122", message: "Invalid preferences" })
+              : sendJson(response, 200, [{ id: 1 }]),
+          ),
+        );
+        await call(name, context);
+        expect(preferences()[2]).not.toMatch(/max-affected|strict/);
+        expect(made()).toBe(3);
+      },
+    );
 
     it.each<[object, number, RegExp]>([
       [{ message: "upstream" }, 502, /502\). upstream. Whether it took effect is unclear/],
       [{ code: "40001", message: "could not serialize" }, 500, /40001.*Nothing was changed/],
       [{ code: "57P01", message: "terminating connection" }, 500, /57P01.*unclear/],
       [{ code: "40003", message: "completion unknown" }, 500, /40003.*unclear/],
-    ])("that fails with %j is told to be undone or unclear", async (body, status, message) => {
+    ])("that fails with %j is reported as undone or unclear", async (body, status, message) => {
       const context = await start(asChange((_, response) => sendJson(response, status, body)));
       await expect(call("update", context)).rejects.toThrow(message);
       expect(made()).toBe(2);
     });
 
-    it("is not made when the conditions look at what is no column of the table", async () => {
+    it("is not made when the conditions refer to something that is not a column of the table", async () => {
       const context = await start(matching);
       const where = [
         { column: "id", op: "eq", value: 1 },
@@ -835,7 +838,7 @@ describe("on a service that answers as told", () => {
     });
   });
 
-  it("leaves a refusal of an unknown table as it is where the server does not describe itself", async () => {
+  it("keeps the original refusal for an unknown table if the server does not describe itself", async () => {
     const context = await start(({ url }, response) =>
       url === "/rest/v1/"
         ? sendJson(response, 404, { code: "PGRST126", message: "Root endpoint metadata is disabled" })
@@ -848,7 +851,7 @@ describe("on a service that answers as told", () => {
   });
 });
 
-describe("what Supabase knows beside the database", () => {
+describe("data of Supabase outside of the database", () => {
   let service: Loopback | undefined;
   afterEach(() => service?.close());
 
@@ -858,7 +861,7 @@ describe("what Supabase knows beside the database", () => {
   };
   const asked = () => new URL(service?.requests[0]?.url ?? "", "http://x");
 
-  it("is a service's log, newest first, of the period and with the text that were asked for", async () => {
+  it("includes a service's log, newest first, of the requested period and with the requested text", async () => {
     const line = (at: number) => ({ id: `l${at}`, timestamp: 1_769_846_400_000_000 + at, event_message: `line ${at}` });
     const logs = await call("service_logs", await start({ result: [line(3e6), line(2e6), line(1e6)], error: null }));
     expect(logs).toEqual({
@@ -878,7 +881,7 @@ describe("what Supabase knows beside the database", () => {
     );
   });
 
-  it("is no log of more than a day, nor of an empty period, and says what the service found wrong", async () => {
+  it("includes no log of more than a day, nor of an empty period, and reports the service's error", async () => {
     const context = await start({ error: { message: "Unrecognized name" } });
     const day = { service: "api", from: "2026-01-30T08:00:00Z", to: "2026-01-31T09:00:00Z" };
     await expect(call("service_logs", context, day)).rejects.toThrow(/at most 24 hours/);
@@ -887,7 +890,7 @@ describe("what Supabase knows beside the database", () => {
     await expect(call("service_logs", context, { service: "api" })).rejects.toThrow("Unrecognized name");
   });
 
-  it("is the migrations, newest first, with how many are not shown", async () => {
+  it("includes the migrations, newest first, and how many are not shown", async () => {
     const all = ["20260101000000", "20260301000000", "20260201000000"].map((version) => ({
       version,
       name: `m${version}`,
@@ -901,7 +904,7 @@ describe("what Supabase knows beside the database", () => {
     expect(await call("list_migrations", await start([]))).toEqual({ total: 0, migrations: [] });
   });
 
-  it("is what the advisor finds amiss, the worst first, of a level or about a table", async () => {
+  it("includes the advisor's findings, the worst first, of a level or about a table", async () => {
     const lint = (name: string, level: string, table: string) => ({
       ...{ name, level, title: "Unindexed foreign keys", facing: "EXTERNAL", categories: ["PERFORMANCE"] },
       ...{ description: "lorem", detail: `Table ${table} has a foreign key without an index`, cache_key: name },
@@ -941,7 +944,7 @@ describe("what Supabase knows beside the database", () => {
     }
   });
 
-  it("follows from the project's address, or is asked for", async () => {
+  it("is found through the project's address, or needs a setting", async () => {
     const context = await start([]);
     const { SUPABASE_PROJECT: _, ...config } = context.config;
     const hosted = { ...config, SUPABASE_URL: "https://zyxwvuts.supabase.co" };
@@ -961,7 +964,7 @@ describe("groups", () => {
   let service: Loopback | undefined;
   afterEach(() => service?.close());
 
-  it("are made here where the database may not, a page at a time, and say of how many rows", async () => {
+  it("are formed here if the database may not, a page at a time, with the number of rows", async () => {
     const rows = Array.from({ length: 1500 }, (_, id) => ({ k0: id % 3 === 0 ? "open" : null, value: id }));
     service = await startLoopback(({ url }, response) => {
       const query = new URL(url, "http://x").searchParams;
@@ -993,7 +996,7 @@ describe("groups", () => {
 const LONG = 'é"\n'.repeat(200);
 const WIDE = Object.fromEntries(Array.from({ length: 40 }, (_, at) => [`column_${at}`, LONG]));
 
-/** As much as a database would ever send: wide rows, many tables with many columns. */
+/** An answer of maximum size: wide rows, many tables with many columns. */
 function flood(...[{ method, url }, response]: Parameters<LoopbackHandler>): void {
   const path = new URL(url, "http://x").pathname;
   if (path.startsWith("/v1/projects/")) {
