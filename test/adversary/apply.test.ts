@@ -135,7 +135,7 @@ describe("a plan's file that was edited", () => {
     expect(written()).toHaveLength(2);
   });
 
-  it("is refused if it belongs to another run that has the same name", async () => {
+  it("is refused if it is another run's plan under this run's name", async () => {
     const { cwd, apply, run, written } = await planned(ONE);
     writeFileSync(
       join(cwd, "s.json"),
@@ -173,7 +173,7 @@ describe("a plan's file that was edited", () => {
     expect(written()).toEqual([]);
   });
 
-  it("is not read if a folder has the run's name", async () => {
+  it("is found by its run's id even if a folder has that name", async () => {
     const { cwd, apply, written } = await planned([FILED]);
     mkdirSync(join(cwd, "r"));
     expect([(await apply()).code, written().length]).toEqual([0, 1]);
@@ -337,7 +337,7 @@ describe("the input of an operation", () => {
     expect(JSON.parse(written()[1] ?? "").answer).toEqual([answered.url, `at ${answered.url}`, answered]);
   });
 
-  it("gives access to inherited properties of no object", async () => {
+  it("refers only to an object's own properties", async () => {
     const ways = [
       "__proto__",
       "constructor",
@@ -446,7 +446,7 @@ describe("the prompt for approval", () => {
   });
 });
 
-it("does not accept input from another process as an approval", async () => {
+it("environment variables and the checkout's config do not count as an approval", async () => {
   const { cwd, apply, written } = await planned([FILED]);
   appendFileSync(join(cwd, ".skillflow.yml"), "writes: allow\n");
   const env = { ...TRUSTING, SKILLFLOW_WRITES: "allow", SKILLFLOW_YES: "1", YES: "1", CI: "true" };

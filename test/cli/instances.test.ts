@@ -195,7 +195,7 @@ describe("an instance in a project's file", () => {
     );
   });
 
-  it("has the state waiting without a request, and no value is shown", async () => {
+  it("is unavailable until its config is trusted, without a request or a recorded value", async () => {
     const config = only(`PROMETHEUS_URL: "${eu.url}", PROMETHEUS_TOKEN: { env: PROMETHEUS_TOKEN }`);
     const cwd = project(config, { "w.yml": WORKFLOW.replace("prometheus@us-1", "prometheus@eu") });
     const before = eu.requests.length;

@@ -168,7 +168,7 @@ describe("mcp-lock", () => {
     ]);
   });
 
-  it("replaces a link at the lock's path, and does not change its target", async () => {
+  it("refuses a link at the lock's path, and does not change its target", async () => {
     const { cwd, lock } = await rig();
     const elsewhere = makeProject({ "kept.txt": "kept" });
     symlinkSync(join(elsewhere, "kept.txt"), join(cwd, "skillflow.lock"));

@@ -168,7 +168,7 @@ describe("the pages", () => {
     expect(body).not.toContain("<img");
   });
 
-  it("are filtered by state and text, with the filter as heading", async () => {
+  it("are filtered by state and text, and list runs by their headline", async () => {
     const idsOf = async (query: string) => {
       const { runs, total } = JSON.parse((await ask(`/api/runs${query}`, signedIn())).body);
       expect(runs).toHaveLength(total);

@@ -82,7 +82,7 @@ describe("an installation", () => {
     expect(packages.map(({ name }) => name).sort()).toEqual(["skillflow", "zod"]);
   });
 
-  it("runs on the oldest supported Node", () => {
+  it("has only packages that support the oldest supported Node", () => {
     const unfit = packages.filter(({ engines }) => !satisfies("20.19.0", engines?.node ?? "*"));
     expect(unfit.map(({ name }) => name)).toEqual([]);
   });

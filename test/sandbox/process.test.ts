@@ -10,7 +10,7 @@ import { sandboxHost } from "./host.ts";
 
 describeSandbox("the process sandbox", () => processSandbox(sandboxHost));
 
-it("has no separate mount point for a folder", async () => {
+it("refuses to mount a folder at another path", async () => {
   const mounts = [{ source: "/usr", target: "/elsewhere", writable: false }];
   const run = processSandbox(sandboxHost).run(commandOf({ argv: nodeProgram(""), mounts }));
   await expect(run).rejects.toMatchObject({ code: "sandbox.failed", message: expect.stringContaining("/elsewhere") });

@@ -211,7 +211,7 @@ describe("the gate before Better Stack's SQL API", () => {
     expect(passed).toBeGreaterThan(runsOf(500));
   });
 
-  it("sends nothing that reads elsewhere, whatever words it is made of", () => {
+  it("sends nothing that reads elsewhere, for any sequence of words", () => {
     fc.assert(
       fc.property(fc.array(fc.constantFrom(...PIECES), { maxLength: 14 }), (pieces) => {
         const sent = sentFor(`SELECT ${pieces.join(" ")}`);

@@ -173,7 +173,7 @@ describe("a page", () => {
     expect(sent).toBeLessThan(100);
   });
 
-  it("of markup is told as what people read, one that is empty or no text is told apart", async () => {
+  it("of HTML is returned as readable text, and an empty or binary one is reported as such", async () => {
     const html = "<html><script>alert(1)</script><h1>All\n systems</h1><style>a{}</style><p>operational</p></html>";
     expect(await get(await start(saying(html, { "content-type": "text/html" })))).toMatchObject({
       text: "All\nsystems operational",

@@ -394,7 +394,7 @@ describe.skipIf(reason)("the postgres skill", { timeout: 60_000 }, () => {
   describe("never shows a hidden column", () => {
     const hiding = () => contextFor({ POSTGRES_HIDDEN_COLUMNS: "users.email, *.password_hash, logins.email" });
 
-    it("in the description of its table, and reports that", async () => {
+    it("in query results and in the description of its table, and reports that", async () => {
       expect(await query("SELECT * FROM users ORDER BY id", hiding())).toMatchObject({
         columns: ["id", "name", "payload", "settings"],
         never_shown: expect.arrayContaining(["public.users.email", "public.users.password_hash"]),
@@ -475,7 +475,7 @@ describe.skipIf(reason)("the postgres skill", { timeout: 60_000 }, () => {
       return message;
     };
 
-    it("with the server's address", async () => {
+    it("with POSTGRES_URL", async () => {
       expect(await failing({ POSTGRES_URL: "" })).toMatch(/POSTGRES_URL is not set/);
       expect(await failing({ POSTGRES_URL: "mysql://a:b@c/d" })).toMatch(/must be a postgres:\/\/ address/);
       expect(await failing({ POSTGRES_URL: at("triage", "?sslmode=sometimes") })).toMatch(

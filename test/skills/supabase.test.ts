@@ -415,7 +415,7 @@ describe.skipIf(missing)("on a real PostgREST", () => {
       expect(await fails("insert", { table: "incidents", rows })).toMatch(message);
     });
 
-    it("explains an unknown key", async () => {
+    it("explains unless_exists columns that are not a unique key", async () => {
       const input = { table: "incidents", rows: [{ title: "x" }], unless_exists: ["severity"] };
       expect(await fails("insert", input)).toMatch(/42P10.*unless_exists must list/);
     });

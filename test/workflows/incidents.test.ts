@@ -115,7 +115,7 @@ describe("the alert of an incident", () => {
     expect([...seen].sort()).toEqual(Object.keys(SYSTEMS).sort());
   });
 
-  it.each(alerts)("names the place of the evidence, and when it was raised: %s", async (_name, { alert }) => {
+  it.each(alerts)("names existing evidence, and a time: %s", async (_name, { alert }) => {
     const { at, ...places } = readAlert(alert);
     expect(new Date(at).getUTCFullYear()).toBe(2026);
     for (const place of Object.values(places)) {

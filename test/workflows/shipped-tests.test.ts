@@ -106,7 +106,7 @@ describe("the shipped workflows", () => {
     expect(await firstFailure()).toBeUndefined();
   });
 
-  it("have the same test results in every form in which they can be written", async () => {
+  it("pass their tests also when they are written in another form", async () => {
     writeFileSync(
       file,
       broken(() => undefined),

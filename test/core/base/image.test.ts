@@ -30,7 +30,7 @@ it.each([
   expect(imageFault(bytes, kind)).toMatch(fault);
 });
 
-it("any bytes are classified quickly", () => {
+it("any bytes are either accepted or rejected with a reason", () => {
   const headed = fc
     .tuple(fc.constantFrom(...KINDS), fc.nat(40), fc.uint8Array({ maxLength: 200 }))
     .map(([kind, length, rest]) => Buffer.concat([pictureBytes(kind).subarray(0, length), rest]));

@@ -242,7 +242,7 @@ describe("a run from code", () => {
     expect((await other.result).status).toBe("succeeded");
   });
 
-  it("is not blocked by a failing custom limit, store or model", async () => {
+  it("does not hang if a custom limit, store or model fails", async () => {
     const rows: [Partial<ProjectOptions>, string, number][] = [
       [{ models: anyModel(() => Promise.reject(new TypeError("boom"))) }, "model.rejected", 4],
       [

@@ -133,7 +133,7 @@ describe("YAML", () => {
     expect(told(parse("id: f\nid: g\nname: 1\nname: 2\n__proto__: x"))).toHaveLength(3);
   });
 
-  test("aliases are resolved, and findings in them have the place of the anchor", () => {
+  test("aliases are resolved, and an invalid value behind one is refused", () => {
     const text = minimal("x: &tools { allow: [] }").replace("Do it.", "Do it., tools: *tools");
     expect(parse(text).workflow).toBeUndefined();
     const good = `x: &one { name: A, instruction: Do it. }\nid: f\nname: F\nentry: a\nnodes: { a: *one }\nedges: []`;

@@ -35,7 +35,7 @@ describe("the files that a skill bundles for reading", () => {
     expect(listBundled(linked)).toEqual([]);
   });
 
-  test("are read as text, up to any number", async () => {
+  test("are read as text, also beyond the first hundred", async () => {
     const many = Object.fromEntries(Array.from({ length: 150 }, (_, index) => [`r/${1000 + index}.md`, `n ${index}`]));
     expect(await read(makeFolder(many), "r/1149.md")).toBe("n 149");
     expect(await read(makeFolder({ "a.md": "\uFEFFnaïve" }), "./a.md")).toBe("naïve");

@@ -293,7 +293,7 @@ describe("a hostile checkout", () => {
     expect(readdirSync(checkout)).not.toContain("EVIL");
   });
 
-  it("cannot add an origin", async () => {
+  it("cannot name a repository inside it as origin", async () => {
     const { checkout } = makeCheckout();
     git(checkout, "init", "--quiet", "--bare", "inner.git");
     for (const [key, value] of [

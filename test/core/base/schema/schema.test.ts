@@ -78,7 +78,7 @@ describe("a JSON Schema", () => {
     expect(problems({ $id: "https://x.test/a", type: "number" }, 1)).toEqual([]);
   });
 
-  test("the $id of a meta-schema is refused, every time", () => {
+  test("the $id of a meta-schema cannot be used again", () => {
     const $id = "https://json-schema.org/draft/2020-12/schema";
     expect(() => compileSchema({ $id, type: "string" })).toThrow("is already used");
     expect(problems({ $schema: $id, type: "boolean" }, 1)).toEqual(["the value must be boolean"]);

@@ -19,7 +19,7 @@ const whole = {
 const review = (operation: Operation) =>
   plannedIn({ run: { operations: [{ operation, failedIn: new Set(), application: {} }] } } as never);
 
-test("a patch is identified by its digest", () => {
+test("an unaltered patch can be reviewed", () => {
   expect(review(whole)).toHaveLength(1);
 });
 
@@ -34,7 +34,7 @@ test.each([
   expect(() => review({ ...whole, ...altered })).toThrow("the run's record was altered");
 });
 
-test("a command has its own time limit, and one for its set-up", () => {
+test("a command's time limit includes that of its set-up", () => {
   expect(commandMs({ command: "x" }, {})).toBeGreaterThan(300_000);
   expect(commandMs({ command: "x", timeout: 900 }, { setup: "npm ci" })).toBeGreaterThan(900_000 + 30 * 60_000);
 });

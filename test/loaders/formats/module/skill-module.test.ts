@@ -376,7 +376,7 @@ describe.each([
     "z.object({ big: z.bigint() })",
     "z.object({ m: z.map(z.string(), z.string()) })",
     "z.string()",
-  ])("%s does not accept a JSON object: refused with the reason", async (schema) => {
+  ])("%s cannot be written as JSON Schema: refused with the reason", async (schema) => {
     await expect(load(schema)).rejects.toThrow(
       /a\.ts: skill a: the input_schema of tool t cannot be written as JSON Schema: /,
     );
