@@ -1,4 +1,4 @@
-// The certificate of an internal service ends, while what should have renewed it has not reached its issuer for weeks.
+// The certificate of an internal service expires, while its renewer has not reached the issuer for weeks.
 import { join } from "node:path";
 import { evidenceOf, sentry } from "../make/alerts.mjs";
 import { growth, keepExposition, watch } from "../make/monitor.mjs";

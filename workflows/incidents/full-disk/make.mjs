@@ -1,4 +1,4 @@
-// Copies of a journal fill a small disk, because what removes them waits for a lock whose holder is gone.
+// Copies of a journal fill a small disk, because the cleaner waits for a lock whose holder has died.
 import { spawn } from "node:child_process";
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
@@ -47,7 +47,7 @@ async function release(stage, parts) {
   await stage.deploy("v1.9.0", ["ledger-1"], { author: "Dario Feldspar", reason: "Sync after each entry", ...parts });
 }
 
-/** A tmpfs that only these processes see, with the lock of a process that is long gone. */
+/** A tmpfs that only these processes see, with the lock of a process that died long ago. */
 async function openDisk(stage) {
   const folder = join(stage.work, "disk");
   await mkdir(folder);

@@ -1,4 +1,4 @@
-// What each monitoring system posts to a webhook, in the shape that its documentation publishes.
+// The webhook payloads of each monitoring system, as its documentation publishes them.
 import { createHash } from "node:crypto";
 
 const HOST = "example.com";
@@ -13,7 +13,7 @@ const lines = (evidence) =>
     .map(([what, where]) => `${what}: ${where}`)
     .join("\n");
 
-/** Where the evidence of an incident is. */
+/** Paths of an incident's evidence. */
 export function evidenceOf({ name, service }, kinds = ["logs", "deploys", "metrics", "repository"]) {
   const folder = `workflows/incidents/${name}`;
   const places = {
@@ -200,7 +200,10 @@ export function sentry({ type, value, culprit, project, release, at, rule, frame
   };
 }
 
-/** What Amazon SNS posts when a CloudWatch alarm changes its state: the alarm is a text inside the message. */
+/**
+ * The message that Amazon SNS posts when a CloudWatch alarm changes its state. The alarm is a string inside the
+ * message.
+ */
 export function cloudwatch({ name, description, reason, metric, threshold, at, evidence }) {
   const account = "123456789012";
   const region = "eu-central-1";
@@ -249,7 +252,7 @@ export function cloudwatch({ name, description, reason, metric, threshold, at, e
   };
 }
 
-/** Alertmanager's webhook, version 4. With `ended` the alert is over. */
+/** Alertmanager's webhook, version 4. With `ended` the alert has ended. */
 export function alertmanager({ labels, summary, description, since, ended, evidence }) {
   const annotations = { summary, description, ...evidence };
   const status = ended ? "resolved" : "firing";

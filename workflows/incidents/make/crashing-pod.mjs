@@ -1,4 +1,4 @@
-// A pod of another team that has been failing for weeks: it asks a host that refuses, says so, and tries again.
+// A pod of another team that has been failing for weeks: it contacts a host that refuses, logs that, and tries again.
 import { connect } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 

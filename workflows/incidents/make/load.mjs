@@ -55,7 +55,7 @@ async function send({ method = "GET", path, headers, body, bytes }) {
     const response = await fetch(`${target}${path}`, { method, body: content, headers: own, signal });
     await response.arrayBuffer();
   } catch {
-    // What the customer did not get is in the logs of who did not answer.
+    // Requests without an answer are in the logs of the services that did not answer.
   } finally {
     open -= 1;
   }

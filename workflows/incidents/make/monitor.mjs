@@ -1,4 +1,4 @@
-// What a monitoring system does: scrapes counters, keeps them in the format of its export, and evaluates one rule.
+// A monitoring system: scrapes counters, stores them in the format of its export, and evaluates one rule.
 
 /** Samples of a Prometheus exposition: metric, labels, value. */
 export function parseExposition(text) {
@@ -76,7 +76,7 @@ export function growth(scrapes, metric, labels) {
   return grown;
 }
 
-/** Keeps scrapes as a Prometheus text export with a time behind each sample. */
+/** Stores scrapes as a Prometheus text export with a time after each sample. */
 export function keepExposition(stage, file) {
   const known = new Set();
   return async ({ time, samples }) => {
@@ -94,7 +94,7 @@ export function keepExposition(stage, file) {
   };
 }
 
-/** Keeps what `row` makes of each scrape, and of the one before it, as a table. */
+/** Stores the results of `row` for each scrape and the one before it, as a table. */
 export function keepTable(stage, file, row) {
   let before;
   return async (scrape) => {

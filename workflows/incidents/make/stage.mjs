@@ -1,4 +1,4 @@
-// Where an incident happens: its processes, their logs, its repository and deploys, and what is kept of them.
+// The environment of an incident: its processes, their logs, its repository and deploys, and the stored evidence.
 import { appendFile, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { homedir, hostname, tmpdir } from "node:os";
 import { basename, join } from "node:path";
@@ -38,7 +38,7 @@ export class Stage {
     return sleep(seconds * 1000 * this.pace);
   }
 
-  /** The repository that history/ makes; its bundle is kept as NAME.bundle. */
+  /** The repository that history/ makes. Its bundle is stored as NAME.bundle. */
   async repository(name) {
     this.service = name;
     await buildHistory(join(this.work, name), { patches: join(this.folder, "history"), name });
@@ -128,7 +128,7 @@ export class Stage {
     this.say("the alert is sent");
   }
 
-  /** Ends every process, once what is open was answered, and keeps logs and repository. */
+  /** Ends every process, once open requests were answered, and stores logs and repository. */
   async collect() {
     await this.stop("load");
     await sleep(DRAIN_MS);

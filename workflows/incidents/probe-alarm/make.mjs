@@ -53,7 +53,7 @@ async function happen(stage) {
   await stage.stop("resolver-probe-south");
 }
 
-/** The alert that is kept is the one that says it is over. */
+/** The stored alert is the one that reports its end. */
 async function monitor(stage) {
   const keep = keepExposition(stage, "metrics.prom");
   const failing = (seen) =>

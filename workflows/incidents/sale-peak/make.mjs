@@ -1,4 +1,4 @@
-// A newsletter sends more customers than the service was sized for; nothing of it is broken.
+// A newsletter brings more customers than the service was sized for. No part of it is broken.
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { cloudwatch, evidenceOf } from "../make/alerts.mjs";

@@ -31,7 +31,7 @@ async function happen(stage, feed, env) {
   await publish(stage, feed, "feed-3.csv", { seed: 3, comma: true });
 }
 
-/** The feed as the importer sees it, and as it is kept. Half of the rows of a bad one are bad. */
+/** The feed as the importer sees it, and as it is stored. Half of the rows of a bad one are bad. */
 async function publish(stage, feed, kept, { seed, comma }) {
   const random = newRandom(seed);
   const rows = Array.from({ length: 200 }, (_, index) => {

@@ -1,4 +1,4 @@
-// The gateway: shares requests out between the instances in turn, and reads its configuration again on SIGHUP.
+// The gateway: distributes requests to the instances in turn, and reads its configuration again on SIGHUP.
 import { randomBytes } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
@@ -65,7 +65,8 @@ async function send(upstream, { method, url }, requestId, body) {
   return { status: response.status, body: Buffer.from(await response.arrayBuffer()) };
 }
 
-// A refused connection has not reached the service, so another instance may be asked; anything else may have.
+// A refused connection has not reached the service, so another instance may be tried. Other failures may have reached
+// it.
 function failed(error, upstream, requestId) {
   const reason = error.cause?.code ?? error.name;
   write("warn", { msg: "upstream failed", request_id: requestId, upstream: upstream.name, reason });

@@ -44,7 +44,7 @@ async function send({ method, path, body }) {
     const response = await fetch(`${gateway}${path}`, { method, body: body && JSON.stringify(body), signal });
     await response.arrayBuffer();
   } catch {
-    // What the customer did not get is in the gateway's log.
+    // Requests that customers did not get an answer to are in the gateway's log.
   } finally {
     open -= 1;
   }

@@ -4,7 +4,7 @@ const ROUTE = "POST /checkout";
 export class Scraper {
   #previous = new Map();
 
-  /** Counts in a row are what happened since the scrape before; undefined while the instance restarts. */
+  /** Counts in a row cover the time since the previous scrape. Undefined while the instance restarts. */
   async scrape({ name, url, version }, time) {
     const response = await fetch(`${url}/metrics`).catch(() => undefined);
     if (!response?.ok) return undefined;

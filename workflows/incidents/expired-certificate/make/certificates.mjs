@@ -1,4 +1,4 @@
-// A certificate authority and a certificate that ends soon, made by openssl.
+// A certificate authority and a certificate that expires soon, made by openssl.
 import { execFile } from "node:child_process";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";

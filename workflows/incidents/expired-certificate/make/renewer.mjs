@@ -1,4 +1,4 @@
-// What renews certificates: asks the issuer, which refuses the connection, again and again.
+// Renews certificates: contacts the issuer, which refuses the connection, again and again.
 
 import { X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";

@@ -1,4 +1,4 @@
-// The host of a worker: starts it, starts it again when it ends, and tells both as systemd does.
+// The host of a worker: starts it, restarts it when it ends, and logs both as systemd does.
 import { spawn } from "node:child_process";
 import { appendFileSync, openSync, writeFileSync } from "node:fs";
 

@@ -1,4 +1,4 @@
-// A probe of one place: resolves the name there, asks for the page, and tells both as logfmt.
+// A probe of one place: resolves the name there, requests the page, and logs both as logfmt.
 import { Resolver } from "node:dns/promises";
 import { createServer } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";

@@ -31,7 +31,7 @@ async function handle(request, response) {
   response.end(JSON.stringify(answer));
 }
 
-/** Whoever has hung up by then is not served. */
+/** A client that has hung up by then is not served. */
 async function atBackend(work, response) {
   if (busy >= BACKENDS) await new Promise((resolve) => waiting.push(resolve));
   busy += 1;
