@@ -167,7 +167,7 @@ describe("in GitHub Actions the files of the base are used", () => {
     ["pull_request_review", PULL, {}],
     ["pull_request_review_comment", PULL, {}],
     ["pull_request_review", {}, { GITHUB_BASE_REF: "main" }],
-    ["an unknown event", PULL, {}],
+    ["an event that nobody has heard of yet", PULL, {}],
     ["merge_group", { merge_group: { base_sha: "BASE_SHA" } }, {}],
     ["issue_comment", REPOSITORY, {}],
     ["workflow_run", REPOSITORY, {}],
