@@ -280,7 +280,7 @@ describe("on a terminal", () => {
     expect((await answer(["n"], cwd, env)).stderr).toContain("[y/N]");
   });
 
-  it("another server under the same id is asked about again", async () => {
+  it("another server under the same id needs a new answer", async () => {
     const cwd = makeProject(files);
     const env = { HOME: makeProject({ ".keep": "" }) };
     await answer(["y"], cwd, env);

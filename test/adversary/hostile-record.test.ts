@@ -109,7 +109,7 @@ describe("an artifact that holds every attack", () => {
     60_000,
   );
 
-  it("starts no server of its own, even if its digest is believed", async () => {
+  it("starts no server that it names, even if its digest is trusted", async () => {
     const { cwd, witness, server } = artifact;
     const ended = await apply("triage/out/plan.json", "--plan-digest", artifact.forgedDigest);
     expect(ended.code, ended.stderr).toBe(0);

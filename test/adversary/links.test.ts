@@ -58,7 +58,7 @@ describe("a blob", () => {
     }
   });
 
-  it("that came with a checkout as a link is not read, whatever its description says", async () => {
+  it("that came with a checkout as a link is not read, whatever its description contains", async () => {
     const folder = join(makeProject({ secret: SECRET }), "r.blobs");
     const id = "0123456789abcdef".repeat(2);
     mkdirSync(folder);

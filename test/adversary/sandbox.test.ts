@@ -145,7 +145,7 @@ function attack(sandbox: Sandbox): void {
       expect((await inside(argv, { mounts: [shown("/skills/a", false)] })).trim()).toBe("1000");
     });
 
-    it("makes no user namespace of its own", async () => {
+    it("creates no user namespace", async () => {
       const argv = ["unshare", "--user", "--map-root-user", "id", "-u"] as const;
       if (isRoot) expect((await outside(argv)).trim()).toBe("0");
       const ended = await run({ argv });
@@ -187,7 +187,7 @@ except OSError: print("held")
   });
 
   describe.skipIf(!seccompFilter() || !hasPython)("other interfaces of the kernel", () => {
-    it("give no key of the session that we were started in", () => {
+    it("give no key of the session that this process was started in", () => {
       // The session keyring is inherited by each program that is started, which can use its keys.
       const code = `
 import ctypes, os, sys

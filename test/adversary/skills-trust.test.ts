@@ -61,7 +61,7 @@ async function runAll(cwd: string, env: Record<string, string> = {}, ...args: re
 }
 
 describe("code of a checkout does not run", () => {
-  it("whatever its .skillflow.yml says, and each attempt is reported", async () => {
+  it("whatever its .skillflow.yml contains, and each attempt is reported", async () => {
     const cwd = makeProject({ ...CHECKOUT, ".skillflow.yml": TRUSTING, "plugin.mjs": skillOf("plugin") });
     const said = await runAll(cwd);
     expect(marks(cwd)).toEqual([]);
@@ -85,7 +85,7 @@ describe("code of a checkout does not run", () => {
     expect(marks(cwd)).toEqual([]);
   });
 
-  it("because the home directory lies in it, with a config file and skills of its own", async () => {
+  it("because the home directory is inside it, with a config file and skills", async () => {
     const cwd = makeProject({
       ...CHECKOUT,
       "home/.config/skillflow/config.yml": { ...TRUSTING, skills: { ...TRUSTING.skills, extraDirs: ["./extra"] } },

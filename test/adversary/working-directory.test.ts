@@ -165,7 +165,7 @@ function attack(sandbox: Sandbox): void {
     expect(await succeeded(call(root, join(root, "skills", "evil"), true))).toEqual(["allowed"]);
   });
 
-  it("is not writable at all to a skill that it lies in", async () => {
+  it("is not writable at all to a skill that is inside it", async () => {
     const skill = makeFolder({ "run.sh": tries({ write: "echo x > new" }), "work/.keep": "" });
     expect(await succeeded(call(join(skill, "work"), skill, true))).toEqual([]);
   });

@@ -59,7 +59,7 @@ async function statsOf(cwd: string, ...args: string[]) {
 }
 
 describe("run --from-run", () => {
-  it("gives the verdict, finding and results of the earlier run as input.run", async () => {
+  it("passes the verdict, finding and results of the earlier run as input.run", async () => {
     const cwd = await project();
     const { code, stderr } = await run(cwd, "r2", "--from-run", "r1", "-i", "level=2");
     expect([code, stderr]).toEqual([0, expect.not.stringContaining("declares no input")]);

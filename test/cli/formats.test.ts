@@ -84,7 +84,7 @@ describe("a workflow with a skill of every format", () => {
     expect(JSON.stringify(callOf("skills-protocol")?.[0]?.output)).toContain('"words":3');
   });
 
-  it.each(["agent-skills", "sweny"])("gives the model the text of %s, which has no tools", (node) => {
+  it.each(["agent-skills", "sweny"])("shows the model the text of %s, which has no tools", (node) => {
     expect(callOf(node)).toEqual([]);
     const { skills } = readRecord(cwd, "r");
     expect(skills.find(({ format }) => format === node)).toMatchObject({ tools: [], instruction: expect.any(String) });
@@ -130,7 +130,7 @@ describe("a workflow with a skill of every format", () => {
     expect(instruction.startsWith(beginning)).toBe(true);
   });
 
-  it("gives each instruction on demand, whatever the format", async () => {
+  it("returns each instruction on demand, in every format", async () => {
     const project = treeProject();
     const calls = texts.map(([id]) => ({ tool: "read_skill", input: { skill_name: id } }));
     const skills = texts.map(([id]) => id);

@@ -208,7 +208,7 @@ describe("a run with a lock", () => {
     expect(readFileSync(runFile(cwd, "r"), "utf8")).not.toContain("evil.example");
   });
 
-  it("takes the first of two tools of one name, as the lock does", async () => {
+  it("uses the first of two tools with one name, as the lock does", async () => {
     const { lock, run, offer, cwd } = await rig();
     await lock();
     offer([LOOK], [EVIL, POST]);

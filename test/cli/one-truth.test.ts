@@ -180,7 +180,7 @@ edges:
 `;
 
 describe("the end of a run in the terminal", () => {
-  it("names held writes with the reason and the option that allows them, failed calls, and why a route was chosen", async () => {
+  it("lists queued writes with the reason and the option that allows them, failed calls, and why a route was chosen", async () => {
     const call = (tool: string) => ({ calls: [{ tool: `board_${tool}`, input: { text: "x" } }] });
     const route = { choice: "yes", reasoning: "the post is on the board" };
     const script = {

@@ -91,7 +91,7 @@ describe("a recheck", () => {
     expect(JSON.parse((await here("runs", "show", "latest", "--json")).stdout)).toMatchObject({ run: "one" });
   });
 
-  it("is held if a call that returns more than its range shows the symptom only before it", async () => {
+  it("answers held if a call that returns more than its range shows the symptom only before it", async () => {
     const survey = { tool: "logs_survey", input: { files: "app.log", around: `${THEN}:10:00Z` } };
     await investigate({ calls: [survey], claims: [CLAIM] });
     const [code, told] = await recheck([paid(recently(5), 9)]);
@@ -101,7 +101,7 @@ describe("a recheck", () => {
     expect([stats.rows, stats.skipped]).toMatchObject([[{ rechecks: { held: 1, not_held: 1, inconclusive: 0 } }], []]);
   });
 
-  it("is what its reports say, with each claim and why", async () => {
+  it("is in its reports, with each claim and the reason", async () => {
     await investigate(found);
     const reports = ["md", "junit", "html"].flatMap((kind) => ["--report", `${kind}=r.${kind}`]);
     const [, { run }] = await recheck([timeout(recently(5), 9)], ...reports);
@@ -159,7 +159,7 @@ describe("a recheck", () => {
     expect(ended.stderr).toContain("the recheck ended before the call without filters was made");
   });
 
-  it("looks back as far as --window says", async () => {
+  it("looks back as far as --window states", async () => {
     await investigate(found);
     const lines = [timeout(recently(45), 9), paid(recently(5), 10)];
     expect((await recheck(lines))[0]).toBe(0);
@@ -192,7 +192,7 @@ describe("a recheck", () => {
     OLD.splice(-9);
   });
 
-  it("is held if others than a quoted group are counted", async () => {
+  it("answers held if only groups other than the quoted one are counted", async () => {
     const input = { ...UNTIMED, since: SEARCH.since, until: SEARCH.until, by: "level" };
     const { contains: _, ...call } = input;
     await investigate({
@@ -242,7 +242,7 @@ describe("a recheck", () => {
     expect([code, told.claims.map(({ answer }) => answer)]).toEqual([1, ["not_held", "inconclusive"]]);
   });
 
-  it("is inconclusive if the run has no kept claim", async () => {
+  it("is inconclusive if the run has no claim", async () => {
     await investigate({ ...found, claims: [] });
     const [code, answer] = await recheck([], "--report", "junit=r.xml");
     expect([code, answer]).toMatchObject([8, { answer: "inconclusive", claims: [] }]);

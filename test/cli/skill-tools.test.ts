@@ -106,7 +106,7 @@ const script = (name: string, text: string) => ({
   [`skills/count-words/scripts/${name}`]: text,
 });
 
-describe.skipIf(!sandbox)("the count-words example (skipped where no sandbox works)", () => {
+describe.skipIf(!sandbox)("the count-words example (skipped if no sandbox works)", () => {
   it("counts, and the trace shows the call and its result", async () => {
     const { call, events, result } = await runWith({});
     expect(call).toMatchObject({ ...CALL, output: { count: 3 } });
@@ -115,7 +115,7 @@ describe.skipIf(!sandbox)("the count-words example (skipped where no sandbox wor
     expect(events.find((event) => event.type === "tool:result")).toMatchObject({ output: { count: 3 } });
   });
 
-  it.each([["commonjs"], ["module"]])("counts in a project whose package.json says type %s", async (type) => {
+  it.each([["commonjs"], ["module"]])("counts in a project whose package.json contains type %s", async (type) => {
     const { call } = await runWith({ files: { "package.json": { type } } });
     expect(call).toMatchObject({ output: { count: 3 } });
   });

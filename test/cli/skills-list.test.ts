@@ -36,7 +36,7 @@ describe("skills list", () => {
     expect(lineOf(stdout, "linear")?.[4]).toBe("LINEAR_API_KEY is not set");
   });
 
-  it("gives all versions of a contract, the newest first", async () => {
+  it("lists all versions of a contract, the newest first", async () => {
     const contract = (version: string) =>
       `id: find\nversion: "${version}"\ndescription: Finds\ninput: { type: object }\noutput: {}\n`;
     const versions = ["1.2.0", "1.10.0", "1.9.1"];

@@ -134,7 +134,7 @@ describe("the code that V8 compiled", () => {
       .filter((entry) => entry.isFile())
       .map(({ name, parentPath }) => [name, readFileSync(join(parentPath, name), "base64")]);
 
-  it("is kept in the user's cache folder, in one file for all commands, and the installation stays as it is", async () => {
+  it("is stored in the user's cache folder, in one file for all commands, and the installation is not changed", async () => {
     const before = installed();
     const first = await start();
     expect(first).toMatchObject({ code: 0, stderr: "" });

@@ -184,7 +184,7 @@ describe("a tool that a run defines", () => {
     expect(callsAt(denied, "make")?.[0]).toContain("no tool is named");
   });
 
-  test("is refused by name, parameters or code, and the run goes on", async () => {
+  test("is refused because of its name, parameters or code, and the run continues", async () => {
     const refusals = [{ name: "Add-Up" }, { name: "read_skill" }, { parameters: "[" }, { code: "return ((;" }];
     const project = projectOf([...refusals.map(define), done("make"), done("plain"), done("use")]);
     const ended = await runIn(project, ALLOWED, "--run-id", "r");

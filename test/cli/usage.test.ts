@@ -200,7 +200,7 @@ describe("the input", () => {
     expectRefused(ended, /standard input is not valid JSON/);
   });
 
-  it("takes fields typed by the workflow, over those of --input", async () => {
+  it("accepts fields with the workflow's types, which override those of --input", async () => {
     const cwd = project();
     const fields = ["-i", "count=-1.5e2", "-i", "urgent=true", "-i", "tags=a,b", "-i", "tags=c=d", "-i", "other=1"];
     const ended = await run(cwd, ["--input", JSON.stringify(GOOD), ...fields, "--dry-run"]);

@@ -50,7 +50,7 @@ export function describeSkill(
       expect(text.split("\n").length).toBeLessThan(40);
     });
 
-    it("describes itself and its config, and names its tools apart", () => {
+    it("describes itself and its config, and has distinct tool names", () => {
       expect(skill.description.length).toBeGreaterThan(20);
       for (const field of Object.values(skill.config)) expect(field.description).toMatch(/\.$/);
       const names = skill.tools.map((tool) => tool.name);
@@ -64,12 +64,12 @@ export function describeSkill(
       /** Checks that tools of a skill share run for each tool in the long form, otherwise for every third. */
       const isAsked = (turn: number) => LONG || skill.tools.length < 3 || place % 3 === turn;
 
-      it("says what it does and whether it writes", () => {
+      it("describes what it does and whether it writes", () => {
         expect(tool.description.length).toBeGreaterThan(20);
         expect(["read", "write"]).toContain(tool.effect);
       });
 
-      it("takes an input that providers accept: a closed object, everything bounded", () => {
+      it("accepts an input schema that providers accept: a closed object, everything bounded", () => {
         const schema = schemaOf(tool.input_schema);
         expect(schema["type"]).toBe("object");
         const faults = faultsOf(schema, "input").filter((fault) => !open.includes(fault.replace(": open object", "")));

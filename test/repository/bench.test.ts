@@ -54,7 +54,7 @@ describe("the page of performance", () => {
   it.each([
     ["less", [5, 5, 5], "time 2.0x"],
     ["more", [30, 30, 30], "time 3.0x"],
-  ] as const)("states plainly where a peer is better, and by how much: %s is better", (better, cell, told) => {
+  ] as const)("states plainly in which rows a peer is better, and by how much: %s is better", (better, cell, told) => {
     const page = renderPerformance([
       measured(
         [

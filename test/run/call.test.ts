@@ -327,7 +327,7 @@ describe("a handler that fails", () => {
     ],
     ["a plain object with a message", { message: "boom" }, "boom"],
     ["an error whose message is not a string", Object.assign(new Error(), { message: { a: 1 } }), "[object Object]"],
-  ])("throwing %s gives an error", async (_, thrown, error) => {
+  ])("throwing %s results in an error", async (_, thrown, error) => {
     expect(
       await caller(() => {
         throw thrown;

@@ -549,7 +549,7 @@ describe("pieces", () => {
     [".*", ".hidden", true],
     ["**", ".git/config", false],
     ["a[1].log", "a[1].log", true],
-  ])("the glob %j on %j gives %s", (glob, path, expected) => {
+  ])("the glob %j on %j returns %s", (glob, path, expected) => {
     expect(matchesGlob(glob, path)).toBe(expected);
   });
 

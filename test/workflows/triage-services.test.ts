@@ -102,7 +102,7 @@ describe.each(sliceOf(trackers))("the triage of a cause that %s knows", (tracker
       const [call] = resultOf(ended).results["comment"]?.toolCalls ?? [];
       expect(call?.output).toHaveProperty("url");
       const found = (call?.output as JsonObject | undefined)?.["existing"];
-      expect(found, "the first comment is found where there is one").toBe(fate === "arrived" ? true : undefined);
+      expect(found, "the first comment is found if there is one").toBe(fate === "arrived" ? true : undefined);
       expect(world.model.bodies, "no answer was requested twice").toHaveLength(commentingTurns(tracker).length);
       expectNothingLeaked(cwd, [killed, ended], world);
     },

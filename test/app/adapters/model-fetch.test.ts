@@ -133,7 +133,7 @@ describe("the fetch for model requests", () => {
     expect(new Set(sockets.slice(before)).size).toBe(1);
   });
 
-  it("recovers on the next request when the server cut the kept connection", async () => {
+  it("recovers on the next request if the server closed the open connection", async () => {
     const send = modelFetch({}, false);
     await bodyOf(await send(`${server.url}/echo`));
     const [kept] = sockets.slice(-1);

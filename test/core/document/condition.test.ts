@@ -165,7 +165,7 @@ describe("comparisons", () => {
     [{ in: "list.others[*].n", not: true }, undefined],
     [{ in: "gone.items[*].n" }, "gone is missing"],
     [{ in: "gone.items[*].n", not: true }, "gone is missing"],
-  ])("%j takes the accepted values from a path", (rest, complaint) => {
+  ])("%j reads the accepted values from a path", (rest, complaint) => {
     const list = { items: [{ n: 7 }, { n: 8 }], others: [{ n: 8 }], numbers: [7] };
     expect(checkValues(match("x.n", rest), { x: { n: 7 }, list })).toEqual(complaint ? [complaint] : []);
   });

@@ -29,7 +29,7 @@ function kept(ask: Step): () => boolean {
 
 const write: (path: string) => Step = (path) => (at) => writeFileSync(at(path), "2");
 
-describe("a kept sight", () => {
+describe("a saved sight", () => {
   it.each<[what: string, ask: Step, change: Step]>([
     ["a noted file is written", (at, sight) => sight.note(at("a/file")), write("a/file")],
     [
@@ -100,7 +100,7 @@ describe("a kept sight", () => {
     expect(isSame()).toBe(true);
   });
 
-  it("is not kept while a second change could not be distinguished from the first", () => {
+  it("is not saved while a second change could not be distinguished from the first", () => {
     const sight = openSight();
     sight.note(join(root, "a/file"));
     expect(sight.keep()).toBeUndefined();

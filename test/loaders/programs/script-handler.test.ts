@@ -312,7 +312,7 @@ def handler(args):
     expect(await failure(run("h.py", text))).toContain(message);
   });
 
-  test("takes a megabyte, and leaves nothing behind in the folder", async () => {
+  test("accepts a megabyte, and leaves nothing behind in the folder", async () => {
     const directory = makeFolder({
       "h.py": "import lib\ndef handler(args):\n    return len(args['text'])",
       "lib.py": "",

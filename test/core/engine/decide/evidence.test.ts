@@ -724,14 +724,14 @@ describe("planted claims", () => {
     expect(kept?.unbound).toEqual(["1.8 s"]);
   });
 
-  test.each(kept)("kept: %s", (_, planted) => {
+  test.each(kept)("a kept claim: %s", (_, planted) => {
     expect(resultAt(judged([planted]), "a")).toMatchObject({
       status: "success",
       evidence: { supported: 1, dropped: 0 },
     });
   });
 
-  test.each(dropped)("dropped: %s", (_, planted) => {
+  test.each(dropped)("a dropped claim: %s", (_, planted) => {
     const { data, evidence } = resultAt(judged([TRUE, planted]), "a");
     expect(evidence).toMatchObject({ claims: 2, supported: 1, dropped: 1 });
     expect(data.claims).toEqual([HELD]);

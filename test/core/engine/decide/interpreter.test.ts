@@ -1035,7 +1035,7 @@ describe("limits", () => {
     ["max_tokens", { max_tokens: 10 }, { answers: () => says("t", { tokens: 5 }) }, 2],
     ["max_cost_usd", { max_cost_usd: 0.1 }, { answers: () => says("t", { costUsd: 0.1 }) }, 1],
     ["timeout", { timeout_ms: 5_000 }, { tick: 1_000 }, 1],
-  ])("%s stops the run before the next call, whatever fail_soft says", (limit, limits, options, asked) => {
+  ])("%s stops the run before the next call, with any value of fail_soft", (limit, limits, options, asked) => {
     const played = limited(limits, options);
     expect(played.asks).toHaveLength(asked);
     expect(eventsOf(played.events, "limit:reached").map((event) => event.limit)).toEqual([limit]);

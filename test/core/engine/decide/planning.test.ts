@@ -277,7 +277,7 @@ describe("once with a list", () => {
   });
 
   test.each(["2026-11-20", "2026-11-20T23:59:59", "2026-11-21T01:30:00+02:00", "2026-11-19 23:00:00.5-0200"])(
-    "gives the UTC day of %s",
+    "uses the UTC day of %s",
     (startsAt) => expect(markerOf(once, at(startsAt))).toBe(markerOf(once, at("2026-11-20T12:00:00Z"))),
   );
 

@@ -325,7 +325,7 @@ describe("a write step that is not carried out", () => {
     });
   });
 
-  test("gives its recorded output as a whole", () => {
+  test("returns its complete recorded output", () => {
     const whole = { all: "{{steps}}", one: "{{steps.issue}}" };
     const steps: Steps = [
       { id: "issue", tool: "linear_create_issue" },
@@ -345,7 +345,7 @@ describe("a write step that is not carried out", () => {
     expect(state.results.get("file")?.data.error).toBe(`step link: with.url: ${path.slice(2, -2)} does not resolve`);
   });
 
-  test("is held with its reason, and what refers to it is planned although writes are allowed", () => {
+  test("is queued with its reason, and what refers to it is planned although writes are allowed", () => {
     const tools = LINEAR.tools.map((tool) => ({ ...tool, audience: "public" as const }));
     const secret = skillOf("github", [
       toolOf("github", "list", { reads: "private" }),

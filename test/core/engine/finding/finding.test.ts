@@ -319,7 +319,7 @@ describe("the finding in templates", () => {
     expect(hidden.find(({ code }) => code === "RESERVED_NODE_ID")?.path).toEqual(["nodes", "finding"]);
   });
 
-  test("gives the same bytes for the same record", () => {
+  test("returns the same bytes for the same record", () => {
     expect(JSON.stringify(filed(ANSWER).finding)).toBe(JSON.stringify(filed(ANSWER).finding));
   });
 

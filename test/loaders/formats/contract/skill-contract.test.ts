@@ -41,7 +41,7 @@ async function call(loaded: LoadedSkill, input: JsonObject, config: Readonly<Rec
 }
 
 describe("a contract", () => {
-  it("is one tool named after its id, as its document says", () => {
+  it("is one tool named after its id, as its document declares", () => {
     const { skill, kind, runsCode, unavailable, diagnostics, frontmatter } = loadSound(FILES);
     expect(skill).toMatchObject({
       id: "filesystem.search",

@@ -300,7 +300,7 @@ describe("parameters", () => {
     ["a reference", { ...text, $ref: "https://example.com/schema" }, text],
     ["what JSON Schema knows no more", { ...text, id: "a", maxLength: 3 }, { ...text, maxLength: 3 }],
     ["a regular expression that is none", { ...text, pattern: "(" }, text],
-  ])("with %s are kept, with a warning", (_, parameter, property) => {
+  ])("with %s remain, with a warning", (_, parameter, property) => {
     const { schema, diagnostics } = translateParameters({ a: parameter });
     expect(schema).toEqual({ type: "object", properties: { a: property }, required: ["a"] });
     expect(diagnostics).toMatchObject([{ severity: "warning", code: "TOOL_DOUBTFUL" }]);

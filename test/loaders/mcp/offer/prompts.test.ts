@@ -124,7 +124,7 @@ describe("a server that misbehaves", () => {
   it.each<[string, Answers]>([
     ["refuses", { "prompts/list": () => ({ error: { code: -32603, message: "broken" } }) }],
     ["gives no list", { "prompts/list": () => ({ prompts: "many" }) }],
-  ])("and %s when it is asked for its prompts loses those alone, with a warning", async (_what, answers) => {
+  ])("and %s when its prompts are requested loses those alone, with a warning", async (_what, answers) => {
     const { connection, call, warnings } = await openPrompting(answers);
     expect(warnings).toEqual([expect.stringMatching(/^does not list its prompts: /)]);
     expect(connection.readers).toMatchObject([{ name: "read_prompt", description: expect.not.stringContaining("\n") }]);
