@@ -63,7 +63,7 @@ export async function runHere(argv: readonly string[], screen: Screen): Promise<
       (async (question) => {
         shown.stderr += question;
         const answer = waiting.shift();
-        if (answer === undefined) throw new Error(`nobody answers ${question}`);
+        if (answer === undefined) throw new Error(`no answer is scripted for ${question}`);
         return answer;
       }),
     onInterrupt: () => undefined,

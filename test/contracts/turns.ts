@@ -70,5 +70,5 @@ export function describeTurns(name: string, open: () => Turns): void {
 }
 
 function fail(): never {
-  throw new Error("nobody had to wait");
+  throw new Error("no request had to wait");
 }

@@ -66,7 +66,7 @@ function serve(answers: Answers, notesFile: string): void {
   });
 }
 
-/** The same over streamable HTTP, with sessions. `intercept` may answer a request itself. */
+/** A server over streamable HTTP, with sessions. `intercept` may answer a request itself. */
 export function httpServer(
   answers: Answers,
   intercept: (request: LoopbackRequest, response: Parameters<typeof sendJson>[0]) => boolean = () => false,

@@ -311,7 +311,7 @@ describe("Discord", () => {
   });
 
   it("is checked against Discord's published contract", async ({ skip }) => {
-    skip(!hasDiscordContract, "shared/contracts/discord/openapi.json is not beside this repository");
+    skip(!hasDiscordContract, "shared/contracts/discord/openapi.json is not next to this repository");
     const context = await startHttp();
     await send(["discord"], context, longest("x"));
     expect(service?.discord).toHaveLength(1);

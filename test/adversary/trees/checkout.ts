@@ -44,7 +44,7 @@ function filesOf({ home, witness, server }: Omit<Target, "cwd">): Record<string,
       },
       edges: [],
     },
-    // The same files without the sources that stop every run at its start.
+    // Files without the sources that stop every run at its start.
     "quiet.yml": {
       id: "quiet",
       name: "Quiet",
