@@ -1044,7 +1044,7 @@ describe("limits (O8, O9, D45)", () => {
     expect(lines(played.events).at(-1)).toBe("workflow:end stopped");
   });
 
-  test("a model that counts no tokens is told once, where a limit needs the count", () => {
+  test("a model that does not count tokens causes one warning if a limit needs the count", () => {
     const about = { node: "a", purpose: "work", model: "m:1", prompt: "0" } as const;
     const uncounted: EventBody = {
       type: "model:reply",
