@@ -13,7 +13,8 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join, relative } from "node:path";
-import { inputError, SkillflowError } from "../../../core/base/errors.ts";
+import { attempt, inputError, SkillflowError } from "../../../core/base/errors.ts";
+import { matchesWords } from "../../../core/base/glob.ts";
 import { cutMiddle } from "../../../core/base/preview.ts";
 import { checkedAs, type Json, type JsonObject } from "../../../core/base/values.ts";
 import { DEFAULT_SECONDS, SETUP_MS } from "../../../core/engine/tools/workspace.ts";
@@ -23,7 +24,7 @@ import { isWithin } from "../../../files/files.ts";
 import { temporaryName } from "../../../files/temporary-name.ts";
 import type { LoaderHost } from "../../folder/host.ts";
 import { type Copy, checkWay } from "./copy.ts";
-import { matchesWords, matching, segmentsOf, shown } from "./paths.ts";
+import { matching, segmentsOf, shown } from "./paths.ts";
 
 /** Runs a command of the operator's list in the sandbox, on files that are thrown away. */
 
@@ -61,12 +62,20 @@ export async function runCommand(call: CommandCall): Promise<Json> {
   checkAllowed(words, listOf(context.config.commands));
   const layer = await setUp(call);
   const began = performance.now();
+  let missing: readonly string[] = [];
   const result = await inSnapshot(call, { words, wallMs: timeout * 1000, layer }, (folder) => {
-    if (at === "base") fillBase(copy, folder, added);
-    else cpSync(copy.tree, folder, COPYING);
+    if (at === "change") return cpSync(copy.tree, folder, COPYING);
+    fillBase(copy, folder, added);
+    missing = words.filter((word) => isMissing(word, copy.tree, folder));
   });
   const seconds = Math.round((performance.now() - began) / 100) / 10;
-  return describe(result, { seconds, context });
+  return describe(result, { seconds, missing, context });
+}
+
+/** Checks whether a word names a file of the copy that is not in the folder. */
+function isMissing(word: string, tree: string, folder: string): boolean {
+  const path = attempt(() => segmentsOf(word).join("/"));
+  return typeof path === "string" && path !== "" && existsSync(join(tree, path)) && !existsSync(join(folder, path));
 }
 
 /** Splits a command at blanks. Only `'…'` and `"…"` quote. */
@@ -215,7 +224,14 @@ function mountsOf(names: readonly string[], checkout: string, folder: string): M
 
 async function describe(
   { ended, code, stdout, stderr }: ForeignResult,
-  { seconds, context }: { readonly seconds: number; readonly context: Pick<ToolContext, "blobs"> },
+  {
+    seconds,
+    missing,
+    context,
+  }: Pick<CommandCall, "context"> & {
+    readonly seconds: number;
+    readonly missing: readonly string[];
+  },
 ): Promise<Json> {
   const between = stdout === "" || stdout.endsWith("\n") || stderr === "" ? "" : "\n";
   const output = `${stdout}${between}${stderr}`;
@@ -225,7 +241,7 @@ async function describe(
       acted: "no",
     });
   }
-  const told = { exit_code: code ?? null, seconds };
+  const told = { exit_code: code ?? null, seconds, ...(missing.length > 0 ? { missing: [...missing] } : {}) };
   if (output.length <= MOST_SHOWN) return { ...told, output };
   const { blob_id } = await context.blobs.create(Buffer.from(output, "utf8"), "text/plain");
   return { ...told, output: cutMiddle(output, MOST_SHOWN), whole_output: { blob_id } };
