@@ -193,5 +193,11 @@ test("fields that repeat the input are left out, records are not", () => {
   const output = { search: "pool", why: "asked", rows: [{ service: "pool" }] };
   expect(withoutEchoes(output, { q: ["pool"] }, undefined)).toEqual({ why: "asked", rows: [{ service: "pool" }] });
   expect(withoutEchoes(output, { q: ["pool"] }, ["why"])).toEqual({ search: "pool", rows: [{ service: "pool" }] });
-  expect(withoutEchoes("pool", { q: "pool" }, undefined)).toBe("pool");
+  expect(withoutEchoes("pool", { q: "pool" }, undefined)).toBe("");
+  expect(withoutEchoes("pool", { q: "pool" }, [])).toBe("pool");
+  const lists = { paths: ["src/a.ts", "src/b.ts"], more: ["src/a.ts", "src/c.ts"] };
+  expect(withoutEchoes(lists, { paths: ["src/a.ts", "src/b.ts"] }, undefined)).toEqual({ more: lists.more });
+  const table = { columns: ["no disk", "count"], rows: [["a", 1]] };
+  expect(withoutEchoes(table, { by: "no disk" }, ["columns"])).toEqual({ ...table, columns: ["", "count"] });
+  expect(withoutEchoes(table, { by: "disk" }, ["columns"])).toBe(table);
 });
