@@ -26,6 +26,13 @@ describe("a quote within one record", () => {
   test.each<[what: string, quote: string, result: unknown, records: unknown]>([
     ["of a line", "second line", LINES, ["second line of it"]],
     ["over two lines", "of it second line", LINES, ["first line of it\nsecond line of it"]],
+    ["of a map of lines", "a timeout", { lines: { "f1@0": "a timeout", "f1@60": "an order" } }, ["a timeout"]],
+    [
+      "of an object of texts",
+      "a timeout",
+      { note: { a: "a timeout", b: "x" } },
+      ['{"note":{"a":"a timeout","b":"x"}}'],
+    ],
     ["of a line, with an ellipsis", "second … of it", LINES, ["second line of it"]],
     [
       "of an element",
@@ -92,6 +99,8 @@ describe("a quote within one record", () => {
 
 describe("a quote across records", () => {
   test.each<[what: string, quote: string, result: unknown]>([
+    ["of a map of lines, by an ellipsis", "timeout … order", { lines: { "f1@0": "a timeout", "f1@60": "an order" } }],
+    ["of a map of lines", 'timeout","f1@60":"an', { lines: { "f1@0": "a timeout", "f1@60": "an order" } }],
     ["of lines, by an ellipsis", "first line … third line", LINES],
     ["of rows", '"checkout",12],["payments"', ROWS],
     ["of rows, by an ellipsis", "checkout … payments", ROWS],
