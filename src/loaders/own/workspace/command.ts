@@ -32,7 +32,7 @@ export interface CommandCall {
   readonly input: JsonObject;
   readonly copy: Copy;
   readonly host: Pick<LoaderHost, "runForeign" | "self">;
-  readonly context: Pick<ToolContext, "config" | "workDir" | "signal" | "blobs">;
+  readonly context: Pick<ToolContext, "config" | "signal" | "blobs">;
 }
 
 interface Input {
@@ -69,7 +69,8 @@ export async function runCommand(call: CommandCall): Promise<Json> {
     missing = words.filter((word) => isMissing(word, copy.tree, folder));
   });
   const seconds = Math.round((performance.now() - began) / 100) / 10;
-  return describe(result, { seconds, missing, context });
+  const mounts = listOf(context.config.mounts).filter((name) => !existsSync(join(copy.checkout, name)));
+  return describe(result, { seconds, missing, not_mounted: mounts, context });
 }
 
 /** Checks whether a word names a file of the copy that is not in the folder. */
@@ -154,7 +155,7 @@ async function inSnapshot(
   const folder = mkdtempSync(join(tmpdir(), temporaryName("command", host.self)));
   try {
     fill(folder);
-    const mounts = mountsOf(listOf(context.config.mounts), context.workDir, folder);
+    const mounts = mountsOf(listOf(context.config.mounts), copy.checkout, folder);
     if (layer !== undefined)
       addLayer(
         layer,
@@ -206,7 +207,7 @@ function fillBase(copy: Copy, folder: string, globs: readonly string[]): void {
   }
 }
 
-/** Returns mounts of the checkout's folders. Refuses one that leads out of the checkout. */
+/** Returns mounts of the checkout's folders, by their paths from its root. Refuses one that leads out of the checkout. */
 function mountsOf(names: readonly string[], checkout: string, folder: string): Mount[] {
   return names.flatMap((name): Mount[] => {
     const path = segmentsOf(name).join("/");
@@ -226,11 +227,12 @@ async function describe(
   { ended, code, stdout, stderr }: ForeignResult,
   {
     seconds,
-    missing,
     context,
+    ...absent
   }: Pick<CommandCall, "context"> & {
     readonly seconds: number;
     readonly missing: readonly string[];
+    readonly not_mounted: readonly string[];
   },
 ): Promise<Json> {
   const between = stdout === "" || stdout.endsWith("\n") || stderr === "" ? "" : "\n";
@@ -241,7 +243,8 @@ async function describe(
       acted: "no",
     });
   }
-  const told = { exit_code: code ?? null, seconds, ...(missing.length > 0 ? { missing: [...missing] } : {}) };
+  const lists = Object.entries(absent).flatMap(([name, all]) => (all.length > 0 ? [[name, [...all]] as const] : []));
+  const told = { exit_code: code ?? null, seconds, ...Object.fromEntries(lists) };
   if (output.length <= MOST_SHOWN) return { ...told, output };
   const { blob_id } = await context.blobs.create(Buffer.from(output, "utf8"), "text/plain");
   return { ...told, output: cutMiddle(output, MOST_SHOWN), whole_output: { blob_id } };
