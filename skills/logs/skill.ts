@@ -86,7 +86,7 @@ const surveyed = resultSchema(
 type Tool = ReturnType<typeof defineTool>;
 
 const selects = ["contains", "excludes", "matches", "where"];
-const echoes = ["searched", "why", "empty"];
+const echoes = ["searched", "why", "empty", "columns"];
 const inRange = { clock: "range" as const, range: { from: "since", to: "until" }, selects, echoes };
 
 function tool(

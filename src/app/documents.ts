@@ -52,13 +52,13 @@ export function readWorkflow(workspace: Workspace, document: WorkflowDocument): 
 /** Gives nodes the skills that the operator added, and the instances of the skills that they list by their ids. */
 function withAdded(loaded: LoadedWorkflow, { added, instances }: Workspace["choices"]): LoadedWorkflow {
   if (added.size + instances.size === 0) return loaded;
-  const withMore = ({ skills = [], ...node }: WorkflowNode, more: readonly string[]): WorkflowNode => {
-    const listed = [...skills, ...more];
+  const withMore = (id: string, { skills = [], ...node }: WorkflowNode): WorkflowNode => {
+    const listed = [...skills, ...(usesSkills(node) ? (added.get(id) ?? []) : [])];
     const others = listed.flatMap((id) =>
       [...instances].flatMap(([other, { skill }]) => (skill === id ? [other] : [])),
     );
     const all = [...new Set([...listed, ...others])];
-    const nodes = Object.entries(node.nodes ?? {}).map(([id, inner]) => [id, withMore(inner, [])]);
+    const nodes = Object.entries(node.nodes ?? {}).map(([id, inner]) => [id, withMore(id, inner)]);
     return {
       ...node,
       ...(all.length > 0 ? { skills: all } : {}),
@@ -66,12 +66,12 @@ function withAdded(loaded: LoadedWorkflow, { added, instances }: Workspace["choi
     };
   };
   const withSkills = (workflow: Workflow): Workflow => {
-    const nodes = Object.entries(workflow.nodes).map(([id, node]) => [id, withMore(node, added.get(id) ?? [])]);
+    const nodes = Object.entries(workflow.nodes).map(([id, node]) => [id, withMore(id, node)]);
     return { ...workflow, nodes: Object.fromEntries(nodes) };
   };
   const { workflow, draft, diagnostics } = loaded;
   const isMended = ({ code, path }: Diagnostic) =>
-    code === "FILE_TOOLS_MISSING" && added.get(String(path[1]))?.includes(WORKSPACE);
+    code === "FILE_TOOLS_MISSING" && added.get(String(path[path.lastIndexOf("nodes") + 1]))?.includes(WORKSPACE);
   return {
     ...loaded,
     workflow: workflow && withSkills(workflow),
@@ -80,11 +80,21 @@ function withAdded(loaded: LoadedWorkflow, { added, instances }: Workspace["choi
   };
 }
 
-/** Throws if the command line adds a skill to a node that none of the workflows has. */
+/** Checks whether a node calls tools itself: it does not if it runs a workflow or waits for an approval. */
+function usesSkills({ instruction, steps }: Pick<WorkflowNode, "instruction" | "steps">): boolean {
+  return instruction !== undefined || steps !== undefined;
+}
+
+/** Throws if the command line adds a skill to a node that none of the workflows has, or that calls no tools. */
 export function refuseUnknownNodes(workflows: readonly Workflow[], { addedHere }: Workspace["choices"]): void {
-  const nodes = workflows.flatMap((workflow) => Object.keys(workflow.nodes));
+  const all = workflows.flatMap((workflow) => Object.entries(workflow.nodes));
+  const nodes = all.flatMap(([id, node]) => (usesSkills(node) ? [id] : []));
   const unknown = addedHere.find((node) => !nodes.includes(node));
   if (unknown === undefined) return;
+  if (all.some(([id]) => id === unknown)) {
+    const reason = `a skill is added to the node ${unknown}, which calls no tools itself`;
+    throw usageError(reason, `add it to one of the nodes ${nodes.join(", ").slice(0, 500)}`);
+  }
   const near = nearest(unknown, nodes);
   const hint = near === undefined ? `its nodes: ${nodes.join(", ").slice(0, 500)}` : `did you mean ${near}?`;
   throw usageError(`a skill is added to the node ${unknown}, which the workflow does not have`, hint);

@@ -63,7 +63,7 @@ export function openWorkspace(given: Host, options: WorkspaceOptions): Workspace
   const levels = skillLevels(host, options, { project, user, trustsUser, choices });
   const opened = openStore(host, options.store);
   const { storeDirectory } = opened;
-  const overrides = new Map([...copySettings(host, operator), ...options.overrides]);
+  const overrides = new Map([...copySettings(host, operator, options.overrides), ...options.overrides]);
   const found = findSkills(host, { ...options, overrides }, { choices, levels, storeDirectory });
   const refused = [...choices.findings, ...untrustedServers(choices, found)];
   const raises = { severity: "warning", code: "CONFIG_RAISES_TRUST", path: [] } as const;
@@ -87,9 +87,15 @@ export function openWorkspace(given: Host, options: WorkspaceOptions): Workspace
 }
 
 /** Returns the settings of the skill workspace in the user's own file that the environment does not set. */
-function copySettings({ env }: Host, { workspace = {} }: ProjectConfig): (readonly [string, string])[] {
+function copySettings(
+  { env }: Host,
+  { workspace = {} }: ProjectConfig,
+  overrides: ReadonlyMap<string, string>,
+): (readonly [string, string])[] {
   return Object.entries(workspace).flatMap(([key, value]) => {
-    if (value === undefined || key === "test" || env[`WORKSPACE_${key.toUpperCase()}`] !== undefined) return [];
+    const variable = `WORKSPACE_${key.toUpperCase()}`;
+    const isSet = [key, variable, `workspace.${variable}`].some((name) => overrides.has(name));
+    if (value === undefined || key === "test" || env[variable] !== undefined || isSet) return [];
     return [[`workspace.${key}`, typeof value === "string" ? value : value.join("\n")] as const];
   });
 }

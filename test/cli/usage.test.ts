@@ -20,7 +20,16 @@ nodes:
 edges: []
 `;
 
-const files = { "flow.yml": FLOW, "small.yml": SMALL, "typed.yml": TYPED, "script.json": WORKING };
+const WAIT = `
+id: wait
+name: Wait
+entry: sure
+nodes:
+  sure: { name: Sure, approval: { ask: Go on? } }
+edges: []
+`;
+
+const files = { "flow.yml": FLOW, "wait.yml": WAIT, "small.yml": SMALL, "typed.yml": TYPED, "script.json": WORKING };
 const OK = ["--model", "script:script.json"];
 
 function expectRefused(ended: Ended, says: RegExp | string) {
@@ -57,6 +66,7 @@ describe("a command line", () => {
     [["run", "flow.yml", ...OK, "--run-id", "latest"], /no run can have the id latest/],
     [["run", "flow.yml", "--model", "script:nowhere.json"], /there is no script .*nowhere\.json/],
     [["run", "flow.yml", "--model", "script:."], /is a folder: script needs a file/],
+    [["run", "wait.yml", ...OK, "--add-skill", "sure=logs"], /the node sure, which calls no tools itself/],
     [["run", "flow.yml", ...OK, "--add-skill", "a"], /--add-skill takes NODE=SKILL, not "a"/],
     [["run", "flow.yml", ...OK, "--report", "html=."], /nothing ran: .* is a folder/],
     [["run", "flow.yml", ...OK, "--out", "flow.yml"], /nothing ran: .*flow\.yml is not a folder/],
@@ -66,6 +76,8 @@ describe("a command line", () => {
     [["run", "flow.yml", "--model", "script:flow.yml"], /flow\.yml is not a script: line 2, column 1: replies/],
     [["run", "flow.yml", "--model", "replay:nowhere.jsonl"], /there is no recording .*nowhere\.jsonl/],
     [["run", "flow.yml", "--model", "replay:flow.yml"], /not a recorded run/],
+    [["resume", ""], /the id of the run is empty/],
+    [["apply", " ", "--yes"], /the id of the run is empty/],
     [["resume", "nobody"], /there is no run "nobody"/],
     [["replay", "nobody"], /there is no run "nobody"/],
     [["resume", "../../etc/passwd"], /there is no run/],

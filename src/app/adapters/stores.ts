@@ -109,6 +109,7 @@ export async function isDriven({ host, storeDirectory, queue }: Workspace, run: 
 
 /** Resolves a run's id, a unique prefix of it, or `latest`. */
 export async function findRun(store: Store, given: string): Promise<string> {
+  if (given.trim() === "") throw usageError("the id of the run is empty", "name a run, or latest: skillflow runs list");
   const ids = await store.list();
   if (given === "latest") return latestRun(store, ids);
   if (ids.includes(given)) return given;

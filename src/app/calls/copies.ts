@@ -56,7 +56,7 @@ interface Past {
 }
 
 /** Returns the copy of a run. Throws `run.altered` if earlier edits cannot be repeated. */
-export function openRunCopy({ host, storeDirectory }: Workspace, record: RunRecord, past: Past) {
+export function openRunCopy({ host, root, storeDirectory }: Workspace, record: RunRecord, past: Past) {
   let made: Copy | undefined;
   const copy = lazy(() => {
     if (record.kind === "replay" || record.base === undefined) {
@@ -64,7 +64,7 @@ export function openRunCopy({ host, storeDirectory }: Workspace, record: RunReco
     }
     const temporary = () => mkdtempSync(join(tmpdir(), temporaryName("copy", host.self)));
     const folder = storeDirectory === undefined ? temporary() : copyOfRun(storeDirectory, record.run);
-    made = openCopy({ checkout: host.cwd, base: record.base, folder, env: host.env });
+    made = openCopy({ checkout: root, base: record.base, folder, env: host.env });
     // Deletions come first, because a file may now be where a folder was.
     const dirty = (record.dirty ?? []).toSorted((a, b) => Number(a.content !== null) - Number(b.content !== null));
     for (const { path, content } of dirty) made.put(path, content === null ? undefined : Buffer.from(content));

@@ -206,8 +206,8 @@ export interface ResolvedField {
 }
 
 /**
- * Resolves each field from the override, by `skill.key` or key, or from the variable in `env`. White space around a
- * value is removed if the field declares a form.
+ * Resolves each field from the override, by `skill.key` or key, or from the variable in `env`. An override may also name
+ * the variable. White space around a value is removed if the field declares a form.
  */
 export function resolveConfig(
   skill: Pick<Skill, "id" | "config">,
@@ -215,7 +215,9 @@ export function resolveConfig(
   { env, lookUp }: { readonly env: Environment; readonly lookUp: LookUp },
 ): readonly ResolvedField[] {
   return Object.entries(skill.config).map(([key, field]) => {
-    const override = overrides.get(`${skill.id}.${key}`) ?? overrides.get(key);
+    const names = [key, ...(field.env === undefined ? [] : [field.env])];
+    const all = [...names.map((name) => `${skill.id}.${name}`), ...names];
+    const override = all.map((name) => overrides.get(name)).find((value) => value !== undefined);
     const given = override ?? (field.env === undefined ? undefined : env[field.env]);
     const trimmed = field.format === undefined ? given : given?.trim();
     const value = trimmed === "" ? undefined : trimmed;

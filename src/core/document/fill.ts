@@ -49,7 +49,8 @@ export function fillStep(fields: JsonObject, roots: StepRoots): FilledStep | { r
   const found = { refers: false };
   const resolving = (keep: (value: Json) => Json, place: string) => (path: string) => {
     const reference = IN_OUTPUT.test(path) ? followIndexed(path, roots.references) : undefined;
-    if (!Array.isArray(reference)) {
+    // A path with `any:` resolves to no value where nothing was planned.
+    if (!Array.isArray(reference) || reference.length === 0) {
       return keep(valueAt(path, roots.root, () => problems.push(`${place}: ${path} does not resolve`)));
     }
     found.refers = true;

@@ -22,6 +22,8 @@ describe("the source of a value", () => {
   test.each<[string, object, Record<string, string>, string | undefined, string | undefined]>([
     ["the override first", { THE_TOKEN: "e" }, { TOKEN: "o" }, "o", undefined],
     ["that of this skill before that of the key", {}, { TOKEN: "o", "desk.TOKEN": "mine" }, "mine", undefined],
+    ["an override by the variable's name", { THE_TOKEN: "e" }, { THE_TOKEN: "o" }, "o", undefined],
+    ["the variable of this skill before the key", {}, { TOKEN: "o", "desk.THE_TOKEN": "mine" }, "mine", undefined],
     ["no other skill's", {}, { "other.TOKEN": "o" }, undefined, "THE_TOKEN is not set"],
     ["else the variable", { THE_TOKEN: "e" }, {}, "e", undefined],
     ["not a variable of the key's name", { TOKEN: "e" }, {}, undefined, "THE_TOKEN is not set"],

@@ -3,6 +3,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
 import type { JsonObject } from "../../../src/core/base/values.ts";
+import type { LoaderHost } from "../../../src/loaders/folder/host.ts";
 import { isAllowed, runCommand, wordsOf } from "../../../src/loaders/own/workspace/command.ts";
 import { type Copy, openCopy } from "../../../src/loaders/own/workspace/copy.ts";
 import { callFileTool } from "../../../src/loaders/own/workspace/files.ts";
@@ -109,6 +110,27 @@ describe("a command", () => {
     const call = { input: { command: "node", files: ["./--eval=1"] }, copy: open(), host: {} as never };
     const context = { config: { commands: "node **" }, workDir: place } as never;
     await expect(runCommand({ ...call, context })).rejects.toThrow('"--eval=1" would be an option');
+  });
+
+  it("lists files that the base lacks, and finds mounted folders from the root of the checkout", async () => {
+    const copy = open();
+    copy.put("new.txt", Buffer.from("new"));
+    mkdirSync(join(place, "repo/web/node_modules"), { recursive: true });
+    let targets: readonly string[] = [];
+    const runForeign: LoaderHost["runForeign"] = async ({ mounts }) => {
+      targets = mounts.map(({ target }) => target);
+      return { ended: "exit", code: 1, stdout: "", stderr: "", truncated: false };
+    };
+    const config = { commands: "node **", mounts: "web/node_modules\nnode_modules" };
+    const context = { config, signal: AbortSignal.timeout(60_000), blobs: {} as never };
+    const host = { runForeign, self: { pid: process.pid, host: "here", started: "" } };
+    const command = { command: "node ./new.txt src/a.txt", files: ["nowhere"] };
+    const atBase = await runCommand({ input: { ...command, at: "base" }, copy, host, context });
+    expect(atBase).toMatchObject({ exit_code: 1, missing: ["./new.txt"], not_mounted: ["node_modules"] });
+    expect(targets).toEqual(["/workspace", "/workspace/web/node_modules"]);
+    const added = await runCommand({ input: { ...command, at: "base", with: ["*.txt"] }, copy, host, context });
+    expect(added).not.toHaveProperty("missing");
+    expect(await runCommand({ input: command, copy, host, context })).not.toHaveProperty("missing");
   });
 
   it.each([

@@ -58,6 +58,8 @@ async function countRun(
 ): Promise<CountedRun | undefined> {
   const summary = summarizeRun(skim);
   if (summary.status === "skipped") return undefined;
+  const isWithoutModel = summary.status === "succeeded" && !skim.events.some(({ type }) => type === "model:reply");
   const hasPlan = skim.events.some(({ type }) => type === "operation:planned");
-  return { summary, writes: hasPlan ? writesIn(await store.read(summary.id), lines) : NO_WRITES };
+  const writes = hasPlan ? writesIn(await store.read(summary.id), lines) : NO_WRITES;
+  return { summary, model: isWithoutModel ? "none" : summary.model, writes };
 }

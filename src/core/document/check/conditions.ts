@@ -131,9 +131,28 @@ function canHold(match: OutputMatch, shape: JsonSchema): boolean {
   if (listed) return listed.some((value) => matchComplaint(match, value) === undefined);
   if (match.not) return isExistence(match) ? types === undefined || types.some((type) => type !== "null") : true;
   const named = finite(match);
-  if (named) return named.some((value) => types === undefined || types.some((type) => isOfType(value, type)));
-  const wantsNumber = match.at_least !== undefined || match.at_most !== undefined;
-  return !wantsNumber || types === undefined || types.some((type) => type === "number" || type === "integer");
+  if (named) {
+    return named.some((value) => {
+      const isInBounds = typeof value !== "number" || meetsBounds(shape, value, value);
+      return isInBounds && (types === undefined || types.some((type) => isOfType(value, type)));
+    });
+  }
+  const { at_least, at_most } = match;
+  if (at_least === undefined && at_most === undefined) return true;
+  if (!meetsBounds(shape, at_least ?? -Infinity, at_most ?? Infinity)) return false;
+  return types === undefined || types.some((type) => type === "number" || type === "integer");
+}
+
+/** Checks whether the bounds of a schema leave room for a number from `least` to `most`. */
+function meetsBounds(
+  { minimum, maximum, exclusiveMinimum, exclusiveMaximum }: JsonSchema,
+  least: number,
+  most: number,
+) {
+  const isAbove = (bound: unknown) => typeof bound === "number" && most < bound;
+  const isBelow = (bound: unknown) => typeof bound === "number" && least > bound;
+  const isExcluded = most === exclusiveMinimum || least === exclusiveMaximum;
+  return !isExcluded && ![minimum, exclusiveMinimum].some(isAbove) && ![maximum, exclusiveMaximum].some(isBelow);
 }
 
 export function typesOf({ type }: JsonSchema): string[] | undefined {

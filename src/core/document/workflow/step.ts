@@ -23,7 +23,10 @@ const nodeStep = lazy(() =>
     .strictObject({
       id: z
         .string()
-        .regex(/^[a-z][a-z0-9_]*$/, "must begin with a letter and have only a-z, 0-9 and _")
+        .regex(
+          /^(?!(?:error|evals|fail_soft)$)[a-z][a-z0-9_]*$/,
+          "must begin with a letter, have only a-z, 0-9 and _, and not be error, evals or fail_soft",
+        )
         .describe("Name of the step, unique in the node. Later steps read its result at steps.ID."),
       ...stepCall().partial().shape,
       first_of: optional(z.array(stepCall()).min(1), "Calls of which the first with an available skill is made"),

@@ -12,13 +12,13 @@ import type { Scene } from "./scene.ts";
 
 /** Steps that end a visit. */
 
-/** Ends a visit after an agent failure. With `fail_soft` it succeeds. A model's error leaves it open to resume. */
+/** Ends a visit after a failure. With `fail_soft` it succeeds. A model's error and a failed step leave it open to resume. */
 export function leaveFailed(scene: Scene, failure: AgentFailure): SingleStep {
   const { visit, node } = scene;
   const data = { ...partialData(visit, node), error: failure.message };
   const toolCalls = [...visit.calls, ...visit.pending.map(toolCallOf)];
   if (node.fail_soft) return leave(scene, { status: "success", data: { ...data, fail_soft: true }, toolCalls });
-  const unfinished = failure.code !== undefined;
+  const unfinished = failure.code !== undefined || node.steps !== undefined;
   return leave(scene, { status: "failed", data, toolCalls }, { unfinished, ...defined("cause", failure.cause) });
 }
 

@@ -18,8 +18,9 @@ import { givesStrangersText } from "../tools/disclosure.ts";
 import { isProposal, proofOf } from "../tools/proposal.ts";
 import { isStatePut, isStateTool, type Memory, placedPut, recalledStrangers } from "../tools/state.ts";
 import { misfitOf } from "../tools/tool-input.ts";
+import { WORKSPACE } from "../tools/workspace.ts";
 import { audienceOf, takesPrivateText, withReferences } from "./admit.ts";
-import { isReadIn, type Reader, type Reading, readingsOf } from "./inner/reading.ts";
+import { isReadIn, type Reader, type Reading, readingsOf, toolOf } from "./inner/reading.ts";
 import { settingsAt, toolsAt } from "./offer.ts";
 import { contextFor } from "./route.ts";
 import { type Scene, toolsHere } from "./scene.ts";
@@ -81,7 +82,8 @@ function operationOf(scene: Scene, call: PendingCall, descriptor: ToolDescriptor
     ...patch?.fields,
     sources: sourcesOf(scene),
     refers: referencesIn(input),
-    ...(isHeld ? { held: HELD } : {}),
+    // A proposed change is always planned, whether or not private text may be public.
+    ...(isHeld && !patch ? { held: HELD } : {}),
     ...(filtered.length > 0 ? { filtered } : {}),
     ...defined("marker", markerOf(scene, skill, tool)),
   };
@@ -90,16 +92,22 @@ function operationOf(scene: Scene, call: PendingCall, descriptor: ToolDescriptor
 
 /** Returns the fields of a proposed change, and the input as it is published. Undefined for other calls. */
 function patchFor(
-  { state }: Scene,
+  { program, state }: Scene,
   { change }: PendingCall,
   { skill, tool, input }: Pick<Operation, "skill" | "tool" | "input">,
 ): { readonly input: Json; readonly fields: Patch & Pick<Operation, "kind"> } | undefined {
   if (!isProposal({ skill, name: tool }) || !change || "error" in change) return undefined;
   const { title, body, draft = true, labels = [] } = checkedAs<Proposed>(input);
-  const published = { title: inertTitle(title), body: inertText(body), draft, labels: labels.map(inertTitle) };
+  const published = {
+    title: inertTitle(title),
+    body: inertText(body),
+    draft,
+    labels: labels.map(inertTitle).filter(Boolean),
+  };
   const kind = "patch" as const;
   const digest = operationDigest({ skill, tool, input: published, kind, ...change });
-  const proof = defined("proof", proofOf(state.run.calls.values()));
+  const isOwn = (call: RecordedCall) => toolOf({ program, state }, call)?.skill === WORKSPACE;
+  const proof = defined("proof", proofOf([...state.run.calls.values()].filter(isOwn)));
   return {
     input: published,
     fields: { kind, ...change, ...published, ...proof, branch: branchOf(published.title, digest) },

@@ -11,6 +11,7 @@ import { isStateTool, recall } from "../tools/state.ts";
 import { madeFor, makingEvents } from "../tools/tool-maker.ts";
 import { nodePaths } from "../tools/workspace.ts";
 import { type Admission, admit } from "./admit.ts";
+import { isMadeBy } from "./inner/reading.ts";
 import { evaluateFirst } from "./judging/judgement.ts";
 import { leaveFailed } from "./leave.ts";
 import { memoryOf, planCall } from "./planning.ts";
@@ -78,8 +79,12 @@ export function perform(scene: Scene, group: readonly PendingCall[], tools = too
   return { kind: "call", key, node: visit.node, calls };
 }
 
-function pathsHere({ state, node }: Scene) {
-  return nodePaths(node.workspace ?? {}, { calls: state.run.calls.values(), input: state.context.input });
+function pathsHere({ state, node: { workspace = {} } }: Scene) {
+  const { keep = [] } = workspace;
+  const own = state.inside?.at;
+  const calls = keep.length === 0 ? [] : [...state.run.calls.values()];
+  const kept = calls.filter((call) => keep.some((id) => isMadeBy(call, own, id)));
+  return nodePaths(workspace, { kept, input: state.context.input });
 }
 
 /** Returns the events of a finished call: its result, and its changes to the run's own tools. */

@@ -176,9 +176,18 @@ function hasFact(book: Book, fact: Fact): boolean {
     case "version":
       return hasWord(book.lower, fact.text.toLowerCase().replace(/^v/, ""), AROUND_VERSION);
     case "name":
-      return book.folded().includes(stringOf(fact.text));
+      return hasName(book.folded(), stringOf(fact.text));
   }
 }
+
+/** Searches a name, which may be part of an identifier (`checkout` in `checkout-2`), but not of a word. */
+function hasName(text: string, name: string): boolean {
+  const before = /^\p{L}/u.test(name) ? /\p{L}/u : NOTHING;
+  const after = /\p{L}$/u.test(name) ? /^\p{L}/u : NOTHING;
+  return hasWord(text, name, { before, after });
+}
+
+const NOTHING = /(?!)/;
 
 /** Two parts such as `4.2` may be a number or the version `v4.2`. */
 const isDotted = (text: string) => /^\d+\.\d+$/.test(text);

@@ -47,16 +47,24 @@ function evidenceIn(
 }
 
 /**
- * Leaves out the fields of a result that repeat the call's own arguments: those that the tool declares, or else the
- * fields whose value is a string of the input. Fields of the result's records are kept.
+ * Leaves out the parts of a result that repeat the call's own arguments: fields that the tool declares, or else fields
+ * that are a string of the input or a list of such strings. Fields of the result's records are kept. Of the column
+ * names of a table, only those that are strings of the input are left out.
  */
 export function withoutEchoes(output: Json, input: Json, echoes: readonly string[] | undefined): Json {
-  if (!isObject(output)) return output;
-  const sent = echoes ? undefined : new Set(stringsIn(input));
-  const kept = Object.entries(output as JsonObject).filter(([name, value]) => {
-    return echoes ? !echoes.includes(name) : !(typeof value === "string" && value !== "" && sent?.has(value));
+  const sent = new Set(stringsIn(input));
+  const isSent = (value: unknown) => typeof value === "string" && value !== "" && sent.has(value);
+  if (!isObject(output)) return !echoes && isSent(output) ? "" : output;
+  let isWhole = true;
+  const kept = Object.entries(output as JsonObject).flatMap(([name, value]): [string, Json][] => {
+    const isList = Array.isArray(value) && value.some(isSent);
+    const isEcho = echoes ? echoes.includes(name) : isSent(value) || (isList && value.every(isSent));
+    if (!isEcho) return [[name, value]];
+    const isTable = name === "columns" && Array.isArray(value) && Array.isArray(output.rows);
+    isWhole &&= isTable && !isList;
+    return isTable ? [[name, value.map((column) => (isSent(column) ? "" : column))]] : [];
   });
-  return kept.length === Object.keys(output).length ? output : Object.fromEntries(kept);
+  return isWhole ? output : Object.fromEntries(kept);
 }
 
 const LEAST_OF_LINE = 8;

@@ -2,8 +2,8 @@ import { countWhile, isObject, type Json, type JsonObject, parseJson } from "../
 import { Codes, type Folded } from "./folded.ts";
 
 /**
- * Divides a result into records: a line of a text, a hunk of a diff, an element of a list whose elements are objects or
- * lists, or else the whole value. A text within JSON, and JSON within the lines of a text, are divided in turn.
+ * Divides a result into records: a line of a text or of a map of lines, a hunk of a diff, an element of a list whose
+ * elements are objects or lists, or else the whole value. A text within JSON, and JSON within the lines of a text, are divided in turn.
  */
 
 /** A result, normalized for the search of quotes. */
@@ -119,7 +119,30 @@ class FormWriter {
       this.#out.push(QUOTE);
       this.#out.push(COLON);
       if (key === "rows" && columns && Array.isArray(member)) this.#list(member as readonly Json[], columns, isInner);
+      else if (key === "lines" && areLines(member)) this.#lines(member, isInner);
       else this.#json(member as Json, isInner);
+    }
+    this.#out.push(BRACE_END);
+  }
+
+  /** Writes log lines by their keys. Each is a record. */
+  #lines(lines: Readonly<Record<string, string>>, isInner: boolean): void {
+    this.#out.push(BRACE);
+    for (const [index, [key, line]] of Object.entries(lines).entries()) {
+      if (index > 0) {
+        this.#hard.push(this.#out.length);
+        this.#out.push(COMMA);
+      }
+      this.#region(
+        () => ({ text: line, within: { text: line, at: 0 } }),
+        () => {
+          this.#out.push(QUOTE);
+          this.#out.text(key);
+          this.#out.push(QUOTE);
+          this.#out.push(COLON);
+          this.#string(line, isInner);
+        },
+      );
     }
     this.#out.push(BRACE_END);
   }
@@ -220,6 +243,11 @@ function escaped(text: string): string {
 function columnsOf({ columns, rows }: JsonObject): readonly string[] | undefined {
   const isTable = Array.isArray(columns) && Array.isArray(rows) && columns.every((name) => typeof name === "string");
   return isTable ? (columns as string[]) : undefined;
+}
+
+/** Checks whether a value is a map of keys to lines, as searches of logs return them. */
+function areLines(value: unknown): value is Readonly<Record<string, string>> {
+  return isObject(value) && Object.values(value).every((line) => typeof line === "string");
 }
 
 function* linesOf(text: string): Generator<[offset: number, line: string]> {

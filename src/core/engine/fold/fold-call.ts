@@ -42,12 +42,16 @@ export function foldResult(state: State, event: EventOf<"tool:result"> & Envelop
   if (!visit || !call) return;
   if (!call.outcome) visit.unanswered -= 1;
   call.outcome = error === undefined ? { output } : { error, ...(acted === "unknown" ? { acted } : {}) };
+  if (event.step !== undefined && event.code === "call.in_doubt") visit.isDoubtful = true;
   call.planned = planned;
   const images = blobs?.filter(isImage) ?? [];
   if (images.length > 0) call.images = images;
   if (visit.unanswered > 0) return;
   if (event.step === undefined) visit.turns.push({ role: "tools", results: visit.pending.map(answerOf) });
-  else visit.replies += 1;
+  else {
+    visit.replies += 1;
+    visit.latestGroup = visit.calls.length;
+  }
   for (const answered of visit.pending) if (answered.ref !== undefined) visit.calls.push(toolCallOf(answered));
   visit.pending = [];
 }

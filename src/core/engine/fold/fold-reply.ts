@@ -34,6 +34,7 @@ export function addUsage(totals: UsageTotals, usage: EventOf<"model:reply">["usa
   totals.outputTokens += usage?.outputTokens ?? 0;
   totals.costUsd += usage?.costUsd ?? 0;
   if (usage?.costUsd === null || usage === null) totals.unpriced += 1;
+  if (usage === null) totals.uncounted += 1;
 }
 
 function pendingCalls(visit: Visit, parts: readonly Part[]): PendingCall[] {

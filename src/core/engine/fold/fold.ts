@@ -119,6 +119,8 @@ function freshAttempt(state: State, attempt: number, lesson?: Lesson) {
     replies: 0,
     pending: [],
     unanswered: 0,
+    latestGroup: undefined,
+    isDoubtful: false,
     audiences: new Map(),
     calls: [],
     answer: undefined,

@@ -22,6 +22,10 @@ export function ask(program: Program, state: State, { models, ...question }: Que
     const reached = spent(level);
     if (reached) return limitStep(level.state, key, reached);
   }
+  const warning = uncountedBy(levels(program, state));
+  if (warning !== undefined && !state.run.warned.has(warning)) {
+    return { kind: "decide", key: `${key}/uncounted`, bodies: [{ type: "warning", message: warning }] };
+  }
   return { kind: "ask", ...question, ...nextModels(models, down), key, visit };
 }
 
@@ -125,6 +129,17 @@ function spent(level: Level): Pick<Reached, "limit" | "message"> | undefined {
   return timeout_ms !== undefined && leftMs !== undefined && leftMs <= 0
     ? { limit: "timeout", message: timeoutMessage(timeout_ms) }
     : undefined;
+}
+
+/** Tells which limits do not hold, because a reply came without a count of its tokens. */
+function uncountedBy(all: readonly Level[]): string | undefined {
+  const open = all.filter(({ state }) => state.usage.uncounted > 0);
+  const limits = (["max_tokens", "max_cost_usd"] as const).filter((limit) =>
+    open.some((level) => level.limits[limit] !== undefined),
+  );
+  return limits.length === 0
+    ? undefined
+    : `the model does not say how many tokens its replies took: ${limits.join(" and ")} cannot count them`;
 }
 
 function timeSpent({ run, inside }: State): number {

@@ -62,13 +62,19 @@ function takeUp(state: State, from?: string): void {
     markFailed(state, unfinished.key, false);
     state.upcoming = undefined;
     const answer = unfinished.answer?.text.trim() ? unfinished.answer : undefined;
-    state.visit = { ...unfinished, answer, failure: undefined };
+    state.visit = { ...unfinished, answer, failure: undefined, calls: callsToKeep(unfinished) };
     takeUpCall(state, state.visit);
   } else if (leaving?.failed && !halt) {
     redoFrom(state, state.path.length - 1);
   } else if (leaving) {
     state.leaving = { ...leaving, answers: [], routeError: undefined };
   }
+}
+
+/** Returns the calls that a resume does not repeat: all but a failed group of steps. A step in doubt stays as it is. */
+function callsToKeep({ calls, latestGroup, isDoubtful }: Visit): Visit["calls"] {
+  const isFailed = calls.slice(latestGroup).some(({ error }) => error !== undefined);
+  return latestGroup === undefined || isDoubtful || !isFailed ? calls : calls.slice(0, latestGroup);
 }
 
 /** Continues inside a called workflow if the unfinished visit is a call whose inner run failed. */

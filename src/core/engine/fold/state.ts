@@ -182,6 +182,8 @@ export interface UsageTotals {
   costUsd: number;
   /** Number of calls whose cost is unknown. */
   unpriced: number;
+  /** Number of calls whose tokens are unknown. */
+  uncounted: number;
 }
 
 type Halt =
@@ -195,7 +197,7 @@ type End = Omit<EventOf<"workflow:end">, "type" | "results" | "degraded"> & {
 };
 
 export function noUsage(): UsageTotals {
-  return { modelCalls: 0, inputTokens: 0, cachedTokens: 0, outputTokens: 0, costUsd: 0, unpriced: 0 };
+  return { modelCalls: 0, inputTokens: 0, cachedTokens: 0, outputTokens: 0, costUsd: 0, unpriced: 0, uncounted: 0 };
 }
 
 export function begin(record: RunRecord, epoch = 0): State {

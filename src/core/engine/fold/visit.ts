@@ -33,6 +33,10 @@ export interface Visit {
   /** Audiences and changes of writes that are not announced yet, by step key. */
   readonly audiences: Map<string, Partial<Pick<PendingCall, "audience" | "refusal" | "change">>>;
   calls: ToolCall[];
+  /** For a `steps` node: position in `calls` of the latest group that ended, which a resume repeats if one failed. */
+  latestGroup: number | undefined;
+  /** Whether a step is in doubt, so that no resume repeats it. */
+  isDoubtful: boolean;
   /** The attempt's answer: the text of a reply without calls. */
   answer: { readonly text: string; readonly stop: string } | undefined;
   /** Whether a malformed answer was already returned to the model. */

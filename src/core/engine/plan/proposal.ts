@@ -15,10 +15,11 @@ export function changeProblem({ diff, files, ...texts }: Proposal, redactor: Red
   if (files.length > MOST_FILES) return `the change has ${files.length} files; the limit is ${MOST_FILES}`;
   const size = new TextEncoder().encode(diff).length;
   if (size > MOST_DIFF) return `the diff has ${size} bytes; the limit is ${MOST_DIFF}`;
+  if (texts.title !== undefined && isBlank(texts.title)) return "the title is blank";
   if (/^(?:GIT binary patch$|Binary files )/m.test(diff))
     return "the change has a binary file, which cannot be reviewed";
   const place = secretPlace(diff, redactor);
-  if (place !== undefined) return `${place} contains a secret: remove it from the change`;
+  if (place !== undefined) return place;
   const { title = "", body = "", labels = [] } = texts;
   const isSecret = (text: string) => TOKEN.test(text) || redactor.text(text) !== text;
   if ([title, body, ...labels].some(isSecret)) return "the title, the body or a label contains a secret: remove it";
@@ -28,39 +29,56 @@ export function changeProblem({ diff, files, ...texts }: Proposal, redactor: Red
     : undefined;
 }
 
+function isBlank(text: string): boolean {
+  return /^[\s\p{Cc}\p{Z}\p{Default_Ignorable_Code_Point}]*$/u.test(text);
+}
+
 /** Tokens by the prefixes of well-known vendors, and private keys. Linear, for outside text. */
 export const TOKEN =
   /(?<![A-Za-z0-9])(?:gh[oprsu]_[A-Za-z0-9]{20,}|github_pat_\w{20,}|glpat-[\w-]{16,}|AKIA[A-Z0-9]{16}|xox[a-z]-[A-Za-z0-9-]{10,}|sk-ant-[\w-]{16,}|sk-[A-Za-z0-9][\w-]{19,}|AIza[\w-]{30,})|-----BEGIN [A-Z ]{0,30}PRIVATE KEY-----/;
 
-/** Returns the place of the first secret in the added and context lines of a diff: `src/a.ts:12`. */
+/**
+ * Explains where the first secret of a diff is, such as `src/a.ts:12`. Deleted lines may have tokens by form, but not the
+ * run's secrets, which its record cannot show.
+ */
 function secretPlace(diff: string, redactor: Redactor): string | undefined {
   let path = "the change";
-  let line = 0;
+  let [oldLine, line] = [0, 0];
+  const isSecret = (text: string) => redactor.text(text) !== text;
   let left = { old: 0, new: 0 };
   for (const text of diff.split("\n")) {
-    const hunk = /^@@ -\d+(?:,(\d+))? \+(\d+)(?:,(\d+))? @@/.exec(text);
+    const hunk = /^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@/.exec(text);
     if (left.old <= 0 && left.new <= 0) {
+      if (text.startsWith("--- ") && text !== "--- /dev/null") path = text.slice(4).replace(/^"?a\/|"$/g, "");
       if (text.startsWith("+++ ") && text !== "+++ /dev/null") path = text.slice(4).replace(/^"?b\/|"$/g, "");
       if (hunk) {
-        line = Number(hunk[2]);
+        [oldLine, line] = [Number(hunk[1]), Number(hunk[3])];
         // The rest of a hunk's first line repeats a line of the file.
         const heading = text.slice(hunk[0].length);
-        if (TOKEN.test(heading) || redactor.text(heading) !== heading) return `${path}:${line}`;
-        left = { old: Number(hunk[1] ?? 1), new: Number(hunk[3] ?? 1) };
+        if (TOKEN.test(heading) || isSecret(heading)) return secretAt(`${path}:${line}`);
+        left = { old: Number(hunk[2] ?? 1), new: Number(hunk[4] ?? 1) };
       }
       continue;
     }
     if (text.startsWith("\\")) continue;
+    const content = text.slice(1);
     if (text.startsWith("-")) {
+      if (isSecret(content))
+        return `${path}:${oldLine} contains a secret of this run, and the change deletes that line`;
       left.old -= 1;
+      oldLine += 1;
       continue;
     }
-    const content = text.slice(1);
-    if (TOKEN.test(content) || redactor.text(content) !== content) return `${path}:${line}`;
+    if (TOKEN.test(content) || isSecret(content)) return secretAt(`${path}:${line}`);
     line += 1;
+    if (!text.startsWith("+")) oldLine += 1;
     left = { old: left.old - (text.startsWith("+") ? 0 : 1), new: left.new - 1 };
   }
   return undefined;
+}
+
+function secretAt(place: string): string {
+  return `${place} contains a secret: remove it from the change`;
 }
 
 const MOST_TITLE = 120;

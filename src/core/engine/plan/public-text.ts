@@ -56,7 +56,7 @@ function createNaming(aliases: Map<string, string>) {
 
 const EMAIL = /[\p{L}\p{N}._%+-]{1,64}@(?:[\p{L}\p{N}-]{1,63}\.)+\p{L}{2,24}/gu;
 const OCTET = String.raw`(?:25[0-5]|2[0-4]\d|1?\d?\d)`;
-const IPV4 = new RegExp(String.raw`(?<![\d.])(?:${OCTET}\.){3}${OCTET}(?![\d]|\.\d)`, "g");
+const IPV4 = new RegExp(String.raw`(?<![\d.]|\bv)(?:${OCTET}\.){3}${OCTET}(?![\d]|\.\d)`, "g");
 const IPV6 =
   /(?<![\w:.])(?=[\da-f:.]*:[\da-f]*:)(?:[\da-f]{0,4}:){2,7}(?:[\da-f]{1,4}|(?:\d{1,3}\.){3}\d{1,3})?(?:%\w+)?(?![\w:])/gi;
 /** Tokens with the prefixes of well-known vendors. */
@@ -78,7 +78,7 @@ function cleanText(text: string, own: string | undefined, remove: (kind: Kind, t
     .replace(IPV6, (address) => (isIpv6(address) ? remove("ip", address) : address))
     .replace(IPV4, (address) => remove("ip", address))
     .replace(HOST, (whole, scheme: string | undefined, name: string, port: string | undefined) => {
-      const isAddressed = scheme !== undefined || port !== undefined;
+      const isAddressed = scheme !== undefined || (port !== undefined && !isPlaceInFile(name, port));
       return isForeignHost(name, own, isAddressed) ? `${scheme ?? ""}${remove("host", name)}${port ?? ""}` : whole;
     });
 }
@@ -119,6 +119,16 @@ const PRIVATE_ENDS =
 /** File extensions that are also top-level domains. Without a scheme or port, such a name is a file name. */
 const FILE_ENDS =
   /\.(?:ts|tsx|js|jsx|mjs|cjs|py|rb|rs|go|sh|md|pl|cc|cs|hs|ml|mm|so|ps|py3|vb|kt|java|class|jar|json|jsonl|yml|yaml|toml|xml|html|css|sql|log|txt|csv|lock|conf|cfg|ini|env|zip|gz|tar|map|proto|tf|vue|svg|png)$/i;
+/** File extensions that are also top-level domains. */
+const AMBIGUOUS_ENDS = /\.(?:py|rs|sh|md|pl|cc|ml|mm|so|ps|zip|tf)$/i;
+const LEAST_PORT = 1024;
+
+/** Checks whether a name and a number are a place in a file: `pool.ts:42`. With three labels, it may be a host's port. */
+function isPlaceInFile(name: string, port: string): boolean {
+  const mayBeHost = AMBIGUOUS_ENDS.test(name) && name.split(".").length > 2 && Number(port.slice(1)) >= LEAST_PORT;
+  return FILE_ENDS.test(name) && !mayBeHost;
+}
+
 /** Common top-level domains, which other dotted names (`error.rate`, `node.exit`) do not have. */
 const OPEN_ENDS =
   /\.(?:com|net|org|edu|gov|mil|int|info|biz|app|dev|io|ai|co|cloud|tech|online|site|xyz|me|tv|us|uk|de|fr|eu|ch|at|nl|be|se|no|dk|fi|es|it|pt|pl|cz|ru|cn|jp|kr|in|au|nz|ca|br|mx|za|ie|sg|hk|tw|il|tr|ua|run|systems|services|software|digital|network|host|store|shop|page|pro|team|tools|zone|live|world|works|group|agency)$/i;

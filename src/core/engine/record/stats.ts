@@ -18,7 +18,7 @@ export const statsSchema = lazyObject(() => ({
   rows: z.array(
     z.object({
       workflow: z.string(),
-      model: z.string(),
+      model: z.string().describe("none for runs that succeeded and asked no model"),
       runs: count(),
       verdicts: z.record(z.string(), count()).describe("Number of runs by verdict"),
       right: count().describe("Runs whose last judgement is right"),
@@ -54,6 +54,8 @@ export interface WriteCounts {
 
 export interface CountedRun {
   readonly summary: RunSummary;
+  /** `none` if the run succeeded and asked no model. */
+  readonly model: string;
   readonly writes: WriteCounts;
 }
 
@@ -81,7 +83,7 @@ interface Counted {
 /** Adds up the runs per workflow and model. Judgements and rechecks of other runs are left out. */
 export function countRuns({ runs, rechecks, lines }: Counted): StatsRow[] {
   const judgements = judgementsIn(lines);
-  const groups = groupBy(runs, ({ summary }) => JSON.stringify([summary.workflow, summary.model]));
+  const groups = groupBy(runs, ({ summary, model }) => JSON.stringify([summary.workflow, model]));
   const rows = [...groups.values()].map((group) => {
     const ids = new Set(group.map(({ summary }) => summary.id));
     const judged = [...ids].flatMap((id) => judgements.get(id)?.judgement ?? []);
@@ -100,12 +102,12 @@ interface Said {
 
 function rowOf(group: readonly CountedRun[], { judged, answers }: Said): StatsRow {
   const summaries = group.map(({ summary }) => summary);
-  const [first] = summaries;
+  const [first] = group;
   const times = summaries.flatMap(({ endedAt, durationMs }) => (endedAt === null ? [] : [durationMs]));
   const verdicts = summaries.flatMap(({ verdict }) => (verdict === null ? [] : [verdict]));
   const total = (of: (one: CountedRun) => number) => group.reduce((sum, one) => sum + of(one), 0);
   return {
-    workflow: first?.workflow ?? "",
+    workflow: first?.summary.workflow ?? "",
     model: first?.model ?? "",
     runs: group.length,
     verdicts: tally(verdicts),

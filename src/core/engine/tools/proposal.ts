@@ -1,3 +1,4 @@
+import { matchesGlob } from "../../base/glob.ts";
 import { isObject, type Json } from "../../base/values.ts";
 import type { Tool, ToolDescriptor } from "../../skill/skill.ts";
 import { exposedName } from "../../skill/tool-names.ts";
@@ -36,21 +37,23 @@ const exposed = (name: string) => exposedName(WORKSPACE, name);
 const RUN_COMMAND = exposed("run_command");
 const CHANGING: readonly string[] = ["edit_file", "write_file", "delete_file"].map(exposed);
 
+/** Exit codes of a program that was not run: it cannot be executed, or was not found. */
+const NOT_RUN: readonly number[] = [126, 127];
+
 /**
- * Returns a proof by the run's own recorded results: a command that failed at the base, and passed with the change as
- * it is now. A pass before the last edit does not count, nor a failure before the last edit of the test's files.
+ * Returns a proof by recorded results of the tools of `workspace`: a command that failed at the base, and passed with the
+ * change as it is now. A pass before the last edit does not count. A failure does not count before the last edit of a
+ * file that it took from the copy, or if the base lacks a file that the command names, because no test was run then.
  */
 export function proofOf(calls: Iterable<RecordedCall>): Proof | undefined {
   const done = [...calls].filter(({ outcome }) => outcome && "output" in outcome);
-  const lastEdit = done.findLastIndex(({ tool }) => CHANGING.includes(tool));
+  const edits = done.flatMap((call, index) => editedIn(call, index));
   const runs = done.flatMap((call, index) => ranCommand(call, index));
+  const isStale = (run: Ran) => edits.some(({ path, index }) => index > run.index && takes(run, path));
   for (const pass of runs.toReversed()) {
-    if (pass.at !== "change" || pass.code !== 0 || pass.index < lastEdit) continue;
-    const lastTestEdit = done.findLastIndex(
-      ({ tool, outcome }) => CHANGING.includes(tool) && isOf(pass.files, outcome),
-    );
-    const atBase = runs.filter((one) => one.at === "base" && one.name === pass.name && one.index > lastTestEdit);
-    const fail = atBase.findLast(({ code }) => code !== 0);
+    if (pass.at !== "change" || pass.code !== 0 || pass.index < (edits.at(-1)?.index ?? -1)) continue;
+    const atBase = runs.filter((run) => run.at === "base" && run.name === pass.name && !isStale(run));
+    const fail = atBase.findLast(({ code, ran }) => ran && code !== 0);
     if (!fail || atBase.some(({ code }) => code === 0)) continue;
     const { command, files } = pass;
     const given = files.length === 0 ? {} : { files };
@@ -59,16 +62,37 @@ export function proofOf(calls: Iterable<RecordedCall>): Proof | undefined {
   return undefined;
 }
 
-function isOf(files: readonly string[], outcome: RecordedCall["outcome"]): boolean {
+type Ran = ReturnType<typeof ranCommand>[number];
+
+/** Checks whether a command took a file from the copy: by name, or by the globs of `with`. */
+function takes({ named, globs }: Ran, path: string): boolean {
+  return named.has(path) || globs.some((glob) => matchesGlob(glob, path));
+}
+
+function editedIn({ tool, outcome }: RecordedCall, index: number) {
   const output = outcome && "output" in outcome ? outcome.output : undefined;
-  return isObject(output) && files.includes(String(output.path));
+  return CHANGING.includes(tool) && isObject(output) ? [{ path: String(output.path), index }] : [];
 }
 
 function ranCommand({ tool, ref, input, outcome }: RecordedCall, index: number) {
   if (tool !== RUN_COMMAND || !isObject(input) || !outcome || !("output" in outcome)) return [];
   const { output } = outcome;
   if (!isObject(output) || typeof output.exit_code !== "number" || typeof input.command !== "string") return [];
-  const files = Array.isArray(input.files) ? input.files.map((file: Json) => String(file)) : [];
   const { command, at = "change" } = input;
-  return [{ command, files, at, name: JSON.stringify([command, files]), code: output.exit_code, ref, index }];
+  const code = output.exit_code;
+  const files = textsIn(input.files).map(plainPath);
+  const named = new Set([...command.split(/[\s'"]+/).map(plainPath), ...files]);
+  const ran = output.missing === undefined && !NOT_RUN.includes(code);
+  const name = JSON.stringify([command, files]);
+  return [{ command, files, at, name, named, globs: textsIn(input.with), code, ran, ref, index }];
+}
+
+function textsIn(list: Json | undefined): string[] {
+  return Array.isArray(list) ? list.map(String) : [];
+}
+
+/** Returns a path as the results of edits name it: without `.` and empty segments. */
+function plainPath(path: string): string {
+  const segments = path.split("/").filter((segment) => segment !== "." && segment !== "");
+  return segments.join("/");
 }

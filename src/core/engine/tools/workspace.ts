@@ -109,14 +109,12 @@ interface Field {
   readonly keep?: readonly string[] | undefined;
 }
 
-/** Returns what a node may change. `calls` are those of the run so far. */
+/** Returns what a node may change. `kept` are the calls of the nodes in `keep` so far. */
 export function nodePaths(
-  { paths = {}, keep = [] }: Field,
-  { calls, input }: { readonly calls: Iterable<RecordedCall>; readonly input: JsonObject },
+  { paths = {} }: Field,
+  { kept: calls, input }: { readonly kept: readonly RecordedCall[]; readonly input: JsonObject },
 ): NodePaths {
-  const kept = [...calls].flatMap(({ node, outcome }) =>
-    keep.includes(node) && outcome && "output" in outcome ? changedPath(outcome.output) : [],
-  );
+  const kept = calls.flatMap(({ outcome }) => (outcome && "output" in outcome ? changedPath(outcome.output) : []));
   const allow = paths.allow && (filledGlobs(paths.allow, input) ?? []);
   const deny = paths.deny ? (filledGlobs(paths.deny, input) ?? ["**"]) : [];
   return { allow, deny, keep: [...new Set(kept)] };

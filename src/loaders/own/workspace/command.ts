@@ -13,7 +13,8 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join, relative } from "node:path";
-import { inputError, SkillflowError } from "../../../core/base/errors.ts";
+import { attempt, inputError, SkillflowError } from "../../../core/base/errors.ts";
+import { matchesWords } from "../../../core/base/glob.ts";
 import { cutMiddle } from "../../../core/base/preview.ts";
 import { checkedAs, type Json, type JsonObject } from "../../../core/base/values.ts";
 import { DEFAULT_SECONDS, SETUP_MS } from "../../../core/engine/tools/workspace.ts";
@@ -23,7 +24,7 @@ import { isWithin } from "../../../files/files.ts";
 import { temporaryName } from "../../../files/temporary-name.ts";
 import type { LoaderHost } from "../../folder/host.ts";
 import { type Copy, checkWay } from "./copy.ts";
-import { matchesWords, matching, segmentsOf, shown } from "./paths.ts";
+import { matching, segmentsOf, shown } from "./paths.ts";
 
 /** Runs a command of the operator's list in the sandbox, on files that are thrown away. */
 
@@ -31,7 +32,7 @@ export interface CommandCall {
   readonly input: JsonObject;
   readonly copy: Copy;
   readonly host: Pick<LoaderHost, "runForeign" | "self">;
-  readonly context: Pick<ToolContext, "config" | "workDir" | "signal" | "blobs">;
+  readonly context: Pick<ToolContext, "config" | "signal" | "blobs">;
 }
 
 interface Input {
@@ -61,12 +62,21 @@ export async function runCommand(call: CommandCall): Promise<Json> {
   checkAllowed(words, listOf(context.config.commands));
   const layer = await setUp(call);
   const began = performance.now();
+  let missing: readonly string[] = [];
   const result = await inSnapshot(call, { words, wallMs: timeout * 1000, layer }, (folder) => {
-    if (at === "base") fillBase(copy, folder, added);
-    else cpSync(copy.tree, folder, COPYING);
+    if (at === "change") return cpSync(copy.tree, folder, COPYING);
+    fillBase(copy, folder, added);
+    missing = words.filter((word) => isMissing(word, copy.tree, folder));
   });
   const seconds = Math.round((performance.now() - began) / 100) / 10;
-  return describe(result, { seconds, context });
+  const mounts = listOf(context.config.mounts).filter((name) => !existsSync(join(copy.checkout, name)));
+  return describe(result, { seconds, missing, not_mounted: mounts, context });
+}
+
+/** Checks whether a word names a file of the copy that is not in the folder. */
+function isMissing(word: string, tree: string, folder: string): boolean {
+  const path = attempt(() => segmentsOf(word).join("/"));
+  return typeof path === "string" && path !== "" && existsSync(join(tree, path)) && !existsSync(join(folder, path));
 }
 
 /** Splits a command at blanks. Only `'…'` and `"…"` quote. */
@@ -145,7 +155,7 @@ async function inSnapshot(
   const folder = mkdtempSync(join(tmpdir(), temporaryName("command", host.self)));
   try {
     fill(folder);
-    const mounts = mountsOf(listOf(context.config.mounts), context.workDir, folder);
+    const mounts = mountsOf(listOf(context.config.mounts), copy.checkout, folder);
     if (layer !== undefined)
       addLayer(
         layer,
@@ -197,7 +207,7 @@ function fillBase(copy: Copy, folder: string, globs: readonly string[]): void {
   }
 }
 
-/** Returns mounts of the checkout's folders. Refuses one that leads out of the checkout. */
+/** Returns mounts of the checkout's folders, by their paths from its root. Refuses one that leads out of the checkout. */
 function mountsOf(names: readonly string[], checkout: string, folder: string): Mount[] {
   return names.flatMap((name): Mount[] => {
     const path = segmentsOf(name).join("/");
@@ -215,7 +225,15 @@ function mountsOf(names: readonly string[], checkout: string, folder: string): M
 
 async function describe(
   { ended, code, stdout, stderr }: ForeignResult,
-  { seconds, context }: { readonly seconds: number; readonly context: Pick<ToolContext, "blobs"> },
+  {
+    seconds,
+    context,
+    ...absent
+  }: Pick<CommandCall, "context"> & {
+    readonly seconds: number;
+    readonly missing: readonly string[];
+    readonly not_mounted: readonly string[];
+  },
 ): Promise<Json> {
   const between = stdout === "" || stdout.endsWith("\n") || stderr === "" ? "" : "\n";
   const output = `${stdout}${between}${stderr}`;
@@ -225,7 +243,8 @@ async function describe(
       acted: "no",
     });
   }
-  const told = { exit_code: code ?? null, seconds };
+  const lists = Object.entries(absent).flatMap(([name, all]) => (all.length > 0 ? [[name, [...all]] as const] : []));
+  const told = { exit_code: code ?? null, seconds, ...Object.fromEntries(lists) };
   if (output.length <= MOST_SHOWN) return { ...told, output };
   const { blob_id } = await context.blobs.create(Buffer.from(output, "utf8"), "text/plain");
   return { ...told, output: cutMiddle(output, MOST_SHOWN), whole_output: { blob_id } };

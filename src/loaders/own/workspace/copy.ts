@@ -18,7 +18,7 @@ import { isGitName, segmentsOf, shown } from "./paths.ts";
 /** A run's own working copy of the repository. Nothing of it is in the checkout, and it has no remote and no hooks. */
 
 export interface CopyOptions {
-  /** Folder in the checkout, of which only objects are read. */
+  /** Root of the checkout. Only its objects are read. */
   readonly checkout: string;
   /** Id of the commit that the copy starts at. */
   readonly base: string;
@@ -51,6 +51,8 @@ export interface LeftOut {
 
 export interface Copy {
   readonly base: string;
+  /** Root of the checkout. */
+  readonly checkout: string;
   /** Folder with the files. */
   readonly tree: string;
   /** Folder of the copy, with `tree`. */
@@ -71,7 +73,7 @@ export interface Copy {
 
 /** Creates the copy, without any of the repository's filters and hooks. */
 export function openCopy(options: CopyOptions): Copy {
-  const { base, folder } = options;
+  const { base, folder, checkout } = options;
   rmSync(folder, { recursive: true, force: true });
   makeFolder(folder);
   chmodSync(folder, 0o700);
@@ -95,6 +97,7 @@ export function openCopy(options: CopyOptions): Copy {
   const modeOf = (path: string) => (originals.get(path)?.isProgram ? "100755" : "100644");
   return {
     base,
+    checkout,
     tree,
     folder,
     leftOut: found.leftOut,

@@ -30,6 +30,8 @@ describe("a steps node", () => {
     [{ steps: Array.from({ length: 51 }, (_, index) => ({ ...read, id: `s${index}` })) }, /^steps: Too big/],
     [{ steps: [read, read] }, /^steps\.1\.id: another step has the id one$/],
     [{ steps: [{ ...read, id: "One" }] }, /^steps\.0\.id: must begin with a letter/],
+    [{ steps: [{ ...read, id: "error" }] }, /not be error, evals or fail_soft/],
+    [{ steps: [{ ...read, id: "fail_soft" }] }, /not be error, evals or fail_soft/],
     [{ steps: [{ id: "one" }] }, /^steps\.0: needs either tool or first_of$/],
     [{ steps: [{ ...read, first_of: [{ tool: "peek" }] }] }, /^steps\.0: needs either tool or first_of$/],
     [{ steps: [{ id: "one", first_of: [{ tool: "peek" }], with: {} }] }, /^steps\.0: with needs tool$/],

@@ -1044,6 +1044,22 @@ describe("limits", () => {
     expect(lines(played.events).at(-1)).toBe("workflow:end stopped");
   });
 
+  test("a model that does not count tokens causes one warning if a limit needs the count", () => {
+    const about = { node: "a", purpose: "work", model: "m:1", prompt: "0" } as const;
+    const uncounted: EventBody = {
+      type: "model:reply",
+      ...about,
+      parts: [{ type: "text", text: "t" }],
+      stop: "end",
+      usage: null,
+    };
+    const told = (limits: object) =>
+      eventsOf(limited(limits, { answers: () => uncounted }).events, "warning").map(({ message }) => message);
+    expect(told({ max_tokens: 10 })).toEqual([expect.stringContaining("max_tokens")]);
+    expect(told({ max_cost_usd: 1, max_tokens: 10 })).toEqual([expect.stringContaining("max_tokens and max_cost_usd")]);
+    expect(told({ max_steps: 9 })).toEqual([]);
+  });
+
   test("exactly as many visits as allowed are fine", () => {
     expect(limited({ max_steps: 3 }).state.end?.status).toBe("succeeded");
   });

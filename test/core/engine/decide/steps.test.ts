@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { Json } from "../../../../src/core/base/values.ts";
+import type { RunEvent } from "../../../../src/core/engine/event/event.ts";
 import { renderContext } from "../../../../src/core/engine/event/prompt.ts";
 import type { RunRecord } from "../../../../src/core/engine/event/record.ts";
 import { describeResult } from "../../../../src/core/engine/result/result.ts";
@@ -186,6 +187,59 @@ describe("a write of a steps node", () => {
     expect(resumed.called.map(({ tool }) => tool.name)).toEqual(["look"]);
     expect(resultAt(resumed, "look").data).toEqual({ two: "ok" });
     expect(resultAt(resumed, "look").toolCalls[0]?.error).toMatch(/^in doubt/);
+  });
+
+  describe("after a resume", () => {
+    const order: Steps = [
+      { id: "a", tool: "act", with: { n: 1 } },
+      { id: "b", tool: "look", with: { n: 2 } },
+      { id: "c", tool: "look", with: { n: 3 } },
+      { id: "d", tool: "act", with: { n: 4 } },
+    ];
+    const record = recordOf(workflowOf({ look: { skills: ["ops"], steps: order } }), { skills: [OPS] });
+    const numbers = ({ called }: ReturnType<typeof play>) => called.map(({ input }) => (input as { n: number }).n);
+    const failing =
+      (n: number): PlayOptions["tools"] =>
+      ({ input }) =>
+        (input as { n: number }).n === n ? failed : { output: "ok" };
+    const resume = (before: readonly RunEvent[], options: PlayOptions = {}) =>
+      play(record, {
+        past: before,
+        epoch: 1 + before.filter(({ type }) => type === "run:resume").length,
+        resume: {},
+        ...options,
+      });
+
+    test.each([
+      [1, [1], [1, 2, 3, 4]],
+      [2, [1, 2, 3], [2, 3, 4]],
+      [3, [1, 2, 3], [2, 3, 4]],
+      [4, [1, 2, 3, 4], [4]],
+    ])("continues at the group of the failed step %i, and repeats no write that succeeded", (n, first, second) => {
+      const before = play(record, { tools: failing(n) });
+      expect(numbers(before)).toEqual(first);
+      expect(before.state.end?.status).toBe("failed");
+      const again = resume(before.events, { tools: failing(n) });
+      expect(again.state.end?.status).toBe("failed");
+      const after = resume(again.events);
+      expect(numbers(after)).toEqual(second);
+      expect(resultAt(after, "look")).toMatchObject({
+        status: "success",
+        data: { a: "ok", b: "ok", c: "ok", d: "ok" },
+      });
+    });
+
+    test("a write in doubt stays in doubt, however often the run is resumed", () => {
+      const { events } = play(record);
+      const killed = events.slice(0, events.findLastIndex(({ type }) => type === "tool:call") + 1);
+      const found = play(record, { past: killed, epoch: 1 });
+      const again = resume(resume(found.events).events);
+      for (const played of [found, again]) {
+        expect(numbers(played)).toEqual([]);
+        expect(resultAt(played, "look")).toMatchObject({ status: "failed", data: { a: "ok", b: "ok", c: "ok" } });
+        expect(resultAt(played, "look").data.error).toMatch(/^step d: in doubt/);
+      }
+    });
   });
 
   test("asks for its audience first, once", () => {

@@ -96,6 +96,8 @@ describe("a claim whose facts are in the record", () => {
 
 describe("a claim with a fact that is not", () => {
   test.each<[claim: string, record: string, facts: string[]]>([
+    ["`pay` and `search` are down", "payment-api down, research-db10 down", ["pay", "search"]],
+    ["`pay`, `5 pay` and `web-1` are down", "pay-2: 5 pay down, web-1", []],
     ["after 1600 ms", "after 1500 ms", ["1600 ms"]],
     ["after 1500 s", "after 1500 ms", ["1500 s"]],
     ["after 15 s", '{"duration_ms":1500}', ["15 s"]],

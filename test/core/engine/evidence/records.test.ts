@@ -26,6 +26,13 @@ describe("a quote within one record", () => {
   test.each<[what: string, quote: string, result: unknown, records: unknown]>([
     ["of a line", "second line", LINES, ["second line of it"]],
     ["over two lines", "of it second line", LINES, ["first line of it\nsecond line of it"]],
+    ["of a map of lines", "a timeout", { lines: { "f1@0": "a timeout", "f1@60": "an order" } }, ["a timeout"]],
+    [
+      "of an object of texts",
+      "a timeout",
+      { note: { a: "a timeout", b: "x" } },
+      ['{"note":{"a":"a timeout","b":"x"}}'],
+    ],
     ["of a line, with an ellipsis", "second … of it", LINES, ["second line of it"]],
     [
       "of an element",
@@ -92,6 +99,8 @@ describe("a quote within one record", () => {
 
 describe("a quote across records", () => {
   test.each<[what: string, quote: string, result: unknown]>([
+    ["of a map of lines, by an ellipsis", "timeout … order", { lines: { "f1@0": "a timeout", "f1@60": "an order" } }],
+    ["of a map of lines", 'timeout","f1@60":"an', { lines: { "f1@0": "a timeout", "f1@60": "an order" } }],
     ["of lines, by an ellipsis", "first line … third line", LINES],
     ["of rows", '"checkout",12],["payments"', ROWS],
     ["of rows, by an ellipsis", "checkout … payments", ROWS],
@@ -193,5 +202,11 @@ test("fields that repeat the input are left out, records are not", () => {
   const output = { search: "pool", why: "asked", rows: [{ service: "pool" }] };
   expect(withoutEchoes(output, { q: ["pool"] }, undefined)).toEqual({ why: "asked", rows: [{ service: "pool" }] });
   expect(withoutEchoes(output, { q: ["pool"] }, ["why"])).toEqual({ search: "pool", rows: [{ service: "pool" }] });
-  expect(withoutEchoes("pool", { q: "pool" }, undefined)).toBe("pool");
+  expect(withoutEchoes("pool", { q: "pool" }, undefined)).toBe("");
+  expect(withoutEchoes("pool", { q: "pool" }, [])).toBe("pool");
+  const lists = { paths: ["src/a.ts", "src/b.ts"], more: ["src/a.ts", "src/c.ts"] };
+  expect(withoutEchoes(lists, { paths: ["src/a.ts", "src/b.ts"] }, undefined)).toEqual({ more: lists.more });
+  const table = { columns: ["no disk", "count"], rows: [["a", 1]] };
+  expect(withoutEchoes(table, { by: "no disk" }, ["columns"])).toEqual({ ...table, columns: ["", "count"] });
+  expect(withoutEchoes(table, { by: "disk" }, ["columns"])).toBe(table);
 });

@@ -61,3 +61,23 @@ test.each([
   expect(inertText(text).replaceAll("\\/", "")).not.toContain(text);
   expect(inertTitle(`${text}\nmore`)).not.toContain("\n");
 });
+
+test("a deleted line may not have a secret of the run, and is named by its line in the old file", () => {
+  const own = createRedactor([{ name: "DB_PASSWORD", value: "hunter2pass99" }]);
+  const diff = [
+    "--- a/src/db.js",
+    "+++ b/src/db.js",
+    "@@ -3,2 +3,1 @@",
+    " const a = 1;",
+    "-const p = 'hunter2pass99';",
+    "",
+  ];
+  const problem = changeProblem({ files: [file], diff: diff.join("\n") }, own);
+  expect(problem).toMatch(/^src\/db\.js:4 .*deletes that line/);
+  const gone = ["--- a/src/db.js", "+++ /dev/null", "@@ -1 +0,0 @@", "-const p = 'hunter2pass99';", ""];
+  expect(changeProblem({ files: [file], diff: gone.join("\n") }, own)).toMatch(/^src\/db\.js:1 /);
+});
+
+test.each(["", "  ", "\n\t", "\u2060\u200b"])("a change with the title %j is refused", (title) => {
+  expect(changeProblem({ files: [file], diff: "", title }, createRedactor([]))).toBe("the title is blank");
+});

@@ -16,6 +16,11 @@ describe("a public text loses", () => {
     ["a long random word", "is wJalrXUtnFEMI/K7MDENG/bPxRfiCYzzz3 ok", "is [removed:token] ok"],
     ["an internal host", "on db-7.prod.internal and pg.svc.cluster.local", "on host-1 and host-2"],
     ["a host with a port", "at metrics:9090 and prom.acme:9090", "at metrics:9090 and host-1:9090"],
+    [
+      "a host whose name ends like a file",
+      "at db.acme.sh:5432 and https://pool.ts/x",
+      "at host-1:5432 and https://host-2/x",
+    ],
     ["a host in an address", "see https://grafana.acme.io/d/1?a=b", "see https://host-1/d/1?a=b"],
     ["a host in the open that is not the sink's own", "status at status.acme.com", "status at host-1"],
     ["a host that only looks like the sink's", "https://github.com.evil.io/x", "https://host-1/x"],
@@ -26,6 +31,8 @@ describe("a public text keeps", () => {
   test.each([
     ["links to the sink", "https://github.com/acme/orders/issues/7 and api.github.com"],
     ["names of files and of code", "src/pool.ts, orders.service.py, config.yml and error.rate in node.exit()"],
+    ["places in files", "at Pool.take (src/pool.ts:58:11), app.py:1024, a/b.test.sh:10 and Order.java:2048"],
+    ["a version of four parts", "since v1.2.3.4"],
     ["a commit's id", "since 8f2c1e0a9b8c7d6e5f4a3b2c1d0e9f8a7b6c5d4e"],
     ["a UUID", "trace 7d793037-a076-4cfe-9f1d-6c2b3e1f0a99"],
     ["versions and times", "v1.2.3 at 12:30:05 on 2026-01-02T10:00:00Z took 1.5.2"],

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { checkInput, checkWorkflow } from "../../../../src/core/document/check/workflow.ts";
 import type { Workflow } from "../../../../src/core/document/workflow/workflow.ts";
+import { isMadeBy } from "../../../../src/core/engine/decide/inner/reading.ts";
 import type { RecordedCall } from "../../../../src/core/engine/event/call.ts";
 import { proofOf } from "../../../../src/core/engine/tools/proposal.ts";
 import { nodePaths } from "../../../../src/core/engine/tools/workspace.ts";
@@ -24,11 +25,11 @@ describe("the paths of a node", () => {
     [["{{input.globs}}"], {}, []],
     [["{{input.globs}}"], { globs: [] }, []],
   ])("allow %j with the input %j", (allow, input, expected) => {
-    expect(nodePaths({ paths: { allow } }, { calls: [], input }).allow).toEqual(expected);
+    expect(nodePaths({ paths: { allow } }, { kept: [], input }).allow).toEqual(expected);
   });
 
   it("close everything if a value of deny is missing", () => {
-    expect(nodePaths({ paths: { deny: ["{{input.globs}}"] } }, { calls: [], input: {} }).deny).toEqual(["**"]);
+    expect(nodePaths({ paths: { deny: ["{{input.globs}}"] } }, { kept: [], input: {} }).deny).toEqual(["**"]);
   });
 
   it.each([
@@ -47,6 +48,23 @@ describe("the paths of a node", () => {
     const workflow = { id: "w", name: "W", entry: "a", inputs, nodes: { a: node }, edges: [] } as Workflow;
     const found = checkWorkflow(workflow, new Set(["workspace"]));
     expect(found.flatMap(({ code }) => (code === "WORKSPACE_FIELD" ? [code] : []))).toEqual(codes);
+  });
+});
+
+describe("the calls of a node", () => {
+  it.each([
+    [undefined, "each", undefined, "each", true],
+    [undefined, "other", undefined, "each", false],
+    ["each[one]", "inner", undefined, "each", true],
+    ["each[one]/deep", "inner", undefined, "each", true],
+    ["sub", "inner", undefined, "sub", true],
+    ["sub/deep[a]", "inner", undefined, "sub", true],
+    ["subway", "inner", undefined, "sub", false],
+    ["each[one]", "each", "each[two]", "each", false],
+    ["each[one]", "inner", "each[one]", "inner", true],
+    ["each[one]/inner", "x", "each[one]", "inner", true],
+  ])("at %s by %s, seen from %s, are those of %s: %s", (at, node, own, id, expected) => {
+    expect(isMadeBy({ at, node } as RecordedCall, own, id)).toBe(expected);
   });
 });
 
@@ -72,6 +90,10 @@ describe("a proof", () => {
   const edit = (path: string) => ["edit_file", { path }, { path, change: "changed", sha256: "0" }] as const;
   const base = (code: number) => ["run_command", { ...test, at: "base" }, { exit_code: code }] as const;
   const pass = (code: number) => ["run_command", test, { exit_code: code }] as const;
+  const with_ = (code: number, input: object, output: object = {}) =>
+    ["run_command", { command: "npm test", at: "base", ...input }, { exit_code: code, ...output }] as const;
+  const suite = ["run_command", { command: "npm test" }, { exit_code: 0 }] as const;
+  const one = ["run_command", { command: "node --test ./t.js" }, { exit_code: 0 }] as const;
   const proven = (before: string, after: string) => ({ ...test, before: 1, after: 0, references: [before, after] });
 
   it.each([
@@ -81,6 +103,30 @@ describe("a proof", () => {
     ["a failure before the test was changed", [base(1), edit("t.js"), pass(0)], undefined],
     ["a pass at the base before the test was changed", [base(0), edit("t.js"), base(1), pass(0)], proven("r3", "r4")],
     ["a pass at the base", [base(1), base(0), pass(0)], undefined],
+    ["a failure for want of the test", [with_(1, test, { missing: ["t.js"] }), edit("a.js"), pass(0)], undefined],
+    ["a failure for want of the program", [base(127), edit("a.js"), pass(0)], undefined],
+    ["a pass without the test", [base(1), with_(0, test, { missing: ["t.js"] }), edit("a.js"), pass(0)], undefined],
+    [
+      "a file that is spelled otherwise, which was changed after it failed",
+      [with_(1, { files: ["./t.js"] }), edit("t.js"), pass(0)],
+      undefined,
+    ],
+    ["a file that is spelled otherwise", [with_(1, { files: ["./t.js"] }), pass(0)], proven("r1", "r2")],
+    [
+      "a test of `with` that was changed after it failed",
+      [with_(1, { with: ["test/**"] }), edit("test/t.js"), suite],
+      undefined,
+    ],
+    [
+      "another file than those of `with` that was changed",
+      [with_(1, { with: ["test/**"] }), edit("src/a.js"), suite],
+      { command: "npm test", before: 1, after: 0, references: ["r1", "r3"] },
+    ],
+    [
+      "a test that the command names, changed after it failed",
+      [with_(1, { command: "node --test ./t.js" }), edit("t.js"), one],
+      undefined,
+    ],
     [
       "another command at the base",
       [["run_command", { command: "x", at: "base" }, { exit_code: 1 }], pass(0)],

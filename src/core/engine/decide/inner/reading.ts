@@ -1,6 +1,6 @@
 import { placeOf } from "../../../document/inner/place.ts";
 import type { ToolDescriptor } from "../../../skill/skill.ts";
-import type { RecordedCall } from "../../event/call.ts";
+import type { RecordedCall, ToolFacts } from "../../event/call.ts";
 import type { Program } from "../../fold/program.ts";
 import type { State } from "../../fold/state.ts";
 import { toolsAt } from "../offer.ts";
@@ -29,14 +29,27 @@ function around({ parent }: Program, { inside }: State): Reading[] {
 }
 
 /** Checks whether the result of a call may have been read. */
-export function isReadIn({ state, nodes }: Reading, { at, node }: RecordedCall): boolean {
+export function isReadIn({ state, nodes }: Reading, call: RecordedCall): boolean {
   const own = state.inside?.at;
-  if (at === own) return nodes.has(node);
-  if (at === undefined) return false;
-  return [...state.results.keys()].some((id) => {
-    const place = placeOf(own, id, undefined);
-    return at === place || at.startsWith(`${place}[`) || at.startsWith(`${place}/`);
-  });
+  if (call.at === own) return nodes.has(call.node);
+  return call.at !== undefined && [...state.results.keys()].some((id) => isMadeBy(call, own, id));
+}
+
+/** Checks whether a node made a call, itself or in a workflow that it ran. `own` is the place of the node's run. */
+export function isMadeBy({ at, node }: RecordedCall, own: string | undefined, id: string): boolean {
+  if (at === own) return node === id;
+  const place = placeOf(own, id, undefined);
+  return at !== undefined && (at === place || at.startsWith(`${place}[`) || at.startsWith(`${place}/`));
+}
+
+/** Returns the facts about a call's tool. Undefined if the node no longer has the tool. */
+export function toolOf(
+  { program, state }: Pick<Scene, "program" | "state">,
+  call: RecordedCall,
+): ToolFacts | undefined {
+  if (call.facts) return call.facts;
+  const { all } = toolsAt(program.inside(call.at), state, call.node);
+  return all.find(({ exposed }) => exposed === call.tool);
 }
 
 /** Checks whether a matching tool was offered to one of the nodes or inside a workflow that they ran. */

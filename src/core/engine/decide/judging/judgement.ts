@@ -2,7 +2,6 @@ import { defined, isObject, type Json, type JsonObject } from "../../../base/val
 import type { Evaluator, EvidenceEvaluator } from "../../../document/workflow/evaluator.ts";
 import { EXECUTOR } from "../../../skill/skill.ts";
 import { alike } from "../../../skill/tool-names.ts";
-import type { RecordedCall, ToolFacts } from "../../event/call.ts";
 import type { EventBody } from "../../event/event.ts";
 import type { EvalResult, EvidenceCounts } from "../../event/node-result.ts";
 import { type CitedResult, citedRefs, sumEvidence } from "../../evidence/check.ts";
@@ -14,8 +13,8 @@ import type { SingleStep } from "../../fold/step.ts";
 import type { Visit } from "../../fold/visit.ts";
 import { CODE } from "../../tools/code.ts";
 import { TOOL_MAKER } from "../../tools/tool-maker.ts";
+import { toolOf } from "../inner/reading.ts";
 import { leave } from "../leave.ts";
-import { toolsAt } from "../offer.ts";
 import { readAnswer } from "../route.ts";
 import { modelsFor, type Scene, toolsHere } from "../scene.ts";
 import { evalError, evalResult, evaluateByCode, failureLines, parseVerdict, type Verdict } from "./evaluate.ts";
@@ -130,12 +129,6 @@ function earlierClaims({ state, visit }: Scene): EarlierClaim[] {
         return { node, text: claimText(claim), cites: held };
       });
   });
-}
-
-function toolOf({ program, state }: Scene, call: RecordedCall): ToolFacts | undefined {
-  if (call.facts) return call.facts;
-  const { all } = toolsAt(program.inside(call.at), state, call.node);
-  return all.find(({ exposed }) => exposed === call.tool);
 }
 
 interface Sent {

@@ -1,0 +1,55 @@
+import { inputError } from "./errors.ts";
+import { expandBraces } from "./values.ts";
+
+/**
+ * Matches a path with `*`, `?`, `**`, the choices `{a,b}` and the classes `[ab]`, `[a-c]` and `[!a]`. A glob without `/`
+ * matches the name at any depth. Takes time proportional to both lengths. Throws `input.invalid` for too many choices.
+ */
+export function matchesGlob(glob: string, path: string): boolean {
+  const patterns = expandBraces(glob);
+  if (!patterns) throw inputError(`the glob ${JSON.stringify(glob.slice(0, 300))} has more than 64 choices in braces`);
+  return patterns.some((each) => {
+    const written = each.replace(/^\.?\//, "").replace(/\/$/, "/**");
+    const pattern = (written.includes("/") ? written : `**/${written}`).split("/");
+    return matchesWords(pattern, path.split("/"), matchesName);
+  });
+}
+
+/** Matches words with a pattern in which `**` stands for any number of words, and `match` decides on the others. */
+export function matchesWords(
+  pattern: readonly string[],
+  words: readonly string[],
+  match: (pattern: string, word: string) => boolean,
+): boolean {
+  let row = words.map(() => false);
+  row.unshift(true);
+  for (const part of pattern) {
+    const next: boolean[] = [];
+    for (let at = 0; at <= words.length; at += 1) {
+      const before = at > 0 && (part === "**" ? next[at - 1] : row[at - 1] && match(part, words[at - 1] ?? ""));
+      next.push(Boolean(before || (part === "**" && row[at])));
+    }
+    row = next;
+  }
+  return row[words.length] === true;
+}
+
+/** A name such as `[id].tsx` also matches itself. */
+function matchesName(pattern: string, name: string): boolean {
+  if (pattern === name) return true;
+  const parts = pattern.match(/\[!?[^[\]]+\]|./gsu) ?? [];
+  const any = parts.map((part) => (part === "*" ? "**" : part));
+  return matchesWords(any, [...name], (part, character) => {
+    return part === "?" || part === character || (part.length > 2 && isInClass(part, character));
+  });
+}
+
+function isInClass(part: string, character: string): boolean {
+  const isNot = part.startsWith("[!");
+  const ranges = part.slice(isNot ? 2 : 1, -1).match(/.-.|./gsu) ?? [];
+  const isIn = ranges.some((range) => {
+    const [from = "", , to = from] = range;
+    return from <= character && character <= to;
+  });
+  return isIn !== isNot;
+}
