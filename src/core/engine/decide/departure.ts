@@ -16,7 +16,6 @@ import type { SingleStep } from "../fold/step.ts";
 import type { Leaving } from "../fold/visit.ts";
 import { answerRecheck } from "../recheck/answer.ts";
 import { askWord, planDigestOf, waitsOf } from "./inner/approval.ts";
-import { evalsByName } from "./judging/evaluate.ts";
 import { sourcesOf } from "./planning.ts";
 import {
   chooseRoute,
@@ -96,7 +95,7 @@ function askRoute(
   const context = viewContext(state.context, ({ node, data }) => {
     const result = state.results.get(node);
     if (!result) return data;
-    const view = routingView(program, node, result, evalsByName(result.evals ?? []));
+    const view = routingView(program, node, result);
     for (const name of view.missing)
       missing.push(`node ${node} did not emit its declared output "${name}"; routing sees null`);
     return view.data;
@@ -108,11 +107,6 @@ function askRoute(
   const prompt = routePrompt({ node: leaving.node, options, context, ...refused });
   const models = modelsFor(program, state, leaving.node);
   return ask(program, state, { key, purpose: "route", node: leaving.node, models, prompt });
-}
-
-/** Ends a run successfully before it enters a node. */
-export function finishEarly(program: Program, state: State, why: string): SingleStep {
-  return end(program, state, { status: "succeeded", reason: why });
 }
 
 function finish(program: Program, state: State, leaving: Leaving, why: string): SingleStep {
@@ -215,16 +209,15 @@ interface Ending {
   readonly unrouted?: Unrouted | undefined;
 }
 
-function end(program: Program, state: State, { status, reason, error, unrouted }: Ending): SingleStep {
+export function end(program: Program, state: State, { status, reason, error, unrouted }: Ending): SingleStep {
   if (state.inside) return endInside(program, state, { inside: state.inside, failure: error });
-  const results = Object.fromEntries(state.results);
   const found = verdictOf(program, state);
   const verdict = asVerdict(found);
   const message = `the verdict, ${[program.workflow.verdict].flat().join(" or ")}, is not a string: the run has none`;
   const warnings: EventBody[] = found === verdict ? [] : [{ type: "warning", message }];
   const body: EventBody = {
     type: "workflow:end",
-    results,
+    results: Object.fromEntries(state.results),
     status,
     reason,
     ...defined("verdict", verdict),

@@ -7,7 +7,7 @@ import { judgementData } from "../state/unseen.ts";
 import { degradedIn } from "./degraded.ts";
 import { isUnder } from "./limits.ts";
 import { changeSkills } from "./redo.ts";
-import { beginInside, type State } from "./state.ts";
+import { beginInside, type InnerTrace, type State } from "./state.ts";
 import type { Item, Items, Visit } from "./visit.ts";
 
 /** Folds the events of inner runs and approvals. */
@@ -99,22 +99,26 @@ export function foldInnerEnd(state: State, event: EventOf<"inner:end"> & Pick<En
   }
 }
 
-/** Returns the evidence counts of a run's nodes, each from its last visit. */
-export function evidenceIn(results: State["results"]): EvidenceCounts[] {
-  return [...results.values()].flatMap(({ evidence }) => evidence ?? []);
+/** Returns the trace of a run, with the evidence counts of each node's last visit. */
+function traceOf({ steps, edges, results }: State): InnerTrace {
+  return { steps, edges, evidence: [...results.values()].flatMap(({ evidence }) => evidence ?? []) };
+}
+
+/** Returns the traces of finished and running inner runs. */
+export function innerTraces({ run }: State): Map<string, InnerTrace> {
+  return new Map([...run.traces, ...[...run.inner].map(([at, inner]) => [at, traceOf(inner)] as const)]);
 }
 
 /** Returns the evidence counts of a run and of all runs inside it. */
-export function evidenceOf({ run, inside, results }: State): EvidenceCounts[] {
-  const open = [...run.inner].map(([at, inner]) => [at, evidenceIn(inner.results)] as const);
-  const all = new Map([...[...run.traces].map(([at, { evidence }]) => [at, evidence] as const), ...open]);
+export function evidenceOf(state: State): EvidenceCounts[] {
+  const { inside } = state;
   const isInside = (at: string) => inside === undefined || at.startsWith(`${inside.at}/`);
-  return [...evidenceIn(results), ...[...all].flatMap(([at, counts]) => (isInside(at) ? counts : []))];
+  const inner = [...innerTraces(state)].flatMap(([at, { evidence }]) => (isInside(at) ? evidence : []));
+  return [...traceOf(state).evidence, ...inner];
 }
 
-function keepTrace({ run, inside, steps, edges, results }: State): void {
-  if (!inside) return;
-  run.traces.set(inside.at, { steps, edges, evidence: evidenceIn(results) });
+function keepTrace(state: State): void {
+  if (state.inside) state.run.traces.set(state.inside.at, traceOf(state));
 }
 
 /** Removes the inner runs of a visit that will not continue. */

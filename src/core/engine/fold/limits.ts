@@ -121,10 +121,8 @@ function spent(level: Level): Pick<Reached, "limit" | "message"> | undefined {
   if (max_tokens !== undefined && used >= max_tokens) {
     return { limit: "max_tokens", message: `the limit of ${max_tokens} tokens was reached (${used} used)` };
   }
-  const leftMs = timeout_ms === undefined ? undefined : timeout_ms - timeSpent(level.state);
-  return timeout_ms !== undefined && leftMs !== undefined && leftMs <= 0
-    ? { limit: "timeout", message: timeoutMessage(timeout_ms) }
-    : undefined;
+  const isLate = timeout_ms !== undefined && timeSpent(level.state) >= timeout_ms;
+  return isLate ? { limit: "timeout", message: timeoutMessage(timeout_ms) } : undefined;
 }
 
 function timeSpent({ run, inside }: State): number {

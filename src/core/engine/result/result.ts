@@ -18,7 +18,7 @@ import { type RunRecord, resolvedSourceSchema, skippedSchema } from "../event/re
 import { sumEvidence } from "../evidence/check.ts";
 import { findingJson, findingOf } from "../finding/finding.ts";
 import { findingSchema } from "../finding/json.ts";
-import { evidenceIn, evidenceOf } from "../fold/fold-inner.ts";
+import { evidenceOf, innerTraces } from "../fold/fold-inner.ts";
 import type { InnerTrace, State } from "../fold/state.ts";
 
 const stepsSchema = lazy(() =>
@@ -133,14 +133,6 @@ function traceOf({ steps, edges }: Pick<InnerTrace, "steps" | "edges">) {
     steps: steps.map((step) => ({ ...step })),
     edges: edges.map(({ from, to, reason }) => ({ from, to, reason })),
   };
-}
-
-/** Returns the traces of finished and running inner runs. */
-function innerTraces({ run }: State): Map<string, InnerTrace> {
-  const open = [...run.inner].map(([at, { steps, edges, results }]): [string, InnerTrace] => {
-    return [at, { steps, edges, evidence: evidenceIn(results) }];
-  });
-  return new Map([...run.traces, ...open]);
 }
 
 export function costOf({ costUsd, unpriced }: Pick<State["usage"], "costUsd" | "unpriced">): number | null {

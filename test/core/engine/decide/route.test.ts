@@ -263,6 +263,6 @@ describe("what routing sees of a node (E6, E7, D13)", () => {
     ["empty properties show the whole node (E6)", empty, result({ x: 1 }), { x: 1 }, []],
     ["evals stand beside a whole node", without, result({ summary: "s" }, evaluated), { summary: "s", evals }, []],
   ])("%s", (_, program, given, data, missing) => {
-    expect(routingView(program, "a", given, evals)).toEqual({ data, missing });
+    expect(routingView(program, "a", given)).toEqual({ data, missing });
   });
 });

@@ -1,9 +1,7 @@
 import { placeOf } from "../../../document/inner/place.ts";
-import type { ToolDescriptor } from "../../../skill/skill.ts";
 import type { RecordedCall } from "../../event/call.ts";
 import type { Program } from "../../fold/program.ts";
 import type { State } from "../../fold/state.ts";
-import { toolsAt } from "../offer.ts";
 import type { Scene } from "../scene.ts";
 
 /** Nodes that a visit may have read: its own, those whose results it received, and those around an inner run. */
@@ -39,12 +37,12 @@ export function isReadIn({ state, nodes }: Reading, { at, node }: RecordedCall):
   });
 }
 
-/** Checks whether a matching tool was offered to one of the nodes or inside a workflow that they ran. */
-export function offersIn({ program, state, nodes }: Reading, is: (tool: ToolDescriptor) => boolean): boolean {
-  return [...nodes].some((id) => {
+/** Returns the nodes of a reading with their programs. Of a node that runs a workflow, returns the nodes in it. */
+export function leavesOf({ program, nodes }: Pick<Reading, "program" | "nodes">): { program: Program; id: string }[] {
+  return [...nodes].flatMap((id) => {
     const { map, call } = program.node(id);
-    if (!map && call === undefined) return toolsAt(program, state, id).offered.some(is);
+    if (!map && call === undefined) return [{ program, id }];
     const inner = program.inner(id);
-    return offersIn({ program: inner, state, nodes: new Set(Object.keys(inner.workflow.nodes)) }, is);
+    return leavesOf({ program: inner, nodes: new Set(Object.keys(inner.workflow.nodes)) });
   });
 }
