@@ -1,4 +1,4 @@
-import { countWhile } from "../../base/values.ts";
+import { countWhile, lazy } from "../../base/values.ts";
 import { stringOf } from "./folded.ts";
 import { isSameMoment, type Moment, momentAt, momentOfEpoch } from "./moments.ts";
 import { matchAt, type Quantity, quantityAt, SIZES, type UnitKind } from "./quantities.ts";
@@ -203,13 +203,9 @@ function readBook(text: string): Book {
   });
   eachMoment(text, (moment) => moments.push(moment));
   for (const values of Object.values(numbers)) values.sort((a, b) => a - b);
-  let folded: string | undefined;
   return {
     lower: text.toLowerCase(),
-    folded() {
-      folded ??= stringOf(text);
-      return folded;
-    },
+    folded: lazy(() => stringOf(text)),
     numbers,
     moments,
     lines: linesOfHunk(text),

@@ -1,4 +1,5 @@
 import { isObject, type Json, type JsonObject } from "../../base/values.ts";
+import { resultText } from "../event/prompt.ts";
 import { momentOfEpoch } from "../evidence/moments.ts";
 import { numbersInQuote, type Quote, readQuote } from "../evidence/quote.ts";
 import { isDivided } from "../evidence/records.ts";
@@ -86,17 +87,13 @@ function chooseNumber(candidates: readonly Leaf[], { quote, claim }: Quoted): Le
   const value = named.find((each) => candidates.some((leaf) => leaf.value === each));
   const claimed = candidates.filter((leaf) => leaf.value === value);
   const among = claimed.length > 0 ? claimed : candidates;
-  const keyed = among.find(({ path }) => !isPlace(path) && quote.includes(keyOf(path)));
+  const keyed = among.find(({ path }) => !isPlace(path) && quote.includes(path.slice(path.lastIndexOf(".") + 1)));
   const isClear = candidates.length === 1 || candidates.some(({ path }) => !isPlace(path));
   return keyed ?? claimed[0] ?? (isClear ? candidates[0] : undefined);
 }
 
 function isPlace(path: string): boolean {
   return /\.\d+$/.test(path);
-}
-
-function keyOf(path: string): string {
-  return path.slice(path.lastIndexOf(".") + 1);
 }
 
 /** Returns the value before the incident: the first of the record's series or of the records of its shape, or else 0. */
@@ -164,10 +161,6 @@ function partOnly(then: Json): Compared {
   return { answer: "inconclusive", reason, then, now: null };
 }
 
-function hasMoments(output: Json): boolean {
-  return unitsOf(output).some((unit) => momentOfUnit(unit) !== undefined);
-}
-
 function unitsSince(output: Json, since: number): Unit[] {
   return unitsOf(output).filter((unit) => (momentOfUnit(unit) ?? since) >= since);
 }
@@ -206,7 +199,8 @@ function extremesBeside(path: string): string[] {
 }
 
 function noTraffic(then: Json, { now, wider, since }: Repeated): Compared {
-  const isOld = hasMoments(wider ?? now) && !unitsSince(wider ?? now, since).some(momentOfUnit);
+  const moments = unitsOf(wider ?? now).flatMap((unit) => momentOfUnit(unit) ?? []);
+  const isOld = moments.length > 0 && moments.every((moment) => moment < since);
   const reason = isOld
     ? "all records that it returns now are older than the window"
     : wider === undefined
@@ -251,11 +245,10 @@ const MOST_UNITS = 10_000;
 /** Lists the units of a result, in order. Elements of nested lists belong to the outermost one. */
 export function unitsOf(output: Json): Unit[] {
   const fields: [string, Json][] = isObject(output) ? Object.entries(output as JsonObject) : [["", output]];
-  return fields.flatMap(([field, value]) => [...valuesIn(value)].map((one) => unitOf(field, one))).slice(0, MOST_UNITS);
-}
-
-function unitOf(field: string, value: Json): Unit {
-  return { field, value, text: typeof value === "string" ? value : JSON.stringify(value) };
+  const units = fields.flatMap(([field, inner]) =>
+    [...valuesIn(inner)].map((value) => ({ field, value, text: resultText(value) })),
+  );
+  return units.slice(0, MOST_UNITS);
 }
 
 function* valuesIn(value: Json): Generator<Json> {

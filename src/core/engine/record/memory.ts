@@ -3,7 +3,7 @@ import { sha256 } from "../../base/sha256.ts";
 import { defined, isObject, type Json, type JsonObject, parseDuration } from "../../base/values.ts";
 import type { StateDeclaration, Workflow } from "../../document/workflow/workflow.ts";
 import type { EventOf } from "../event/event.ts";
-import type { RunRecord, Settings, Skipped, StateEntry } from "../event/record.ts";
+import type { Documents, RunRecord, Settings, Skipped, StateEntry } from "../event/record.ts";
 import { touchesOf } from "../fold/redo.ts";
 import type { State } from "../fold/state.ts";
 import type { StateChange, StateChanges, StateDelta, StateLimits, States } from "../ports.ts";
@@ -20,7 +20,7 @@ export function limitsOf({ keep, max_entries }: StateDeclaration): StateLimits {
 }
 
 /** Returns a run's workflow and those that its nodes run. */
-export function documentsOf({ workflow, inner = {} }: Pick<RunRecord, "workflow" | "inner">): readonly Workflow[] {
+export function documentsOf({ workflow, inner = {} }: Documents): readonly Workflow[] {
   return [workflow, ...Object.values(inner).map((one) => one.workflow)];
 }
 

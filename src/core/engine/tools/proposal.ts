@@ -3,7 +3,7 @@ import type { Tool, ToolDescriptor } from "../../skill/skill.ts";
 import { exposedName } from "../../skill/tool-names.ts";
 import type { RecordedCall } from "../event/call.ts";
 import type { Proof } from "../event/patch.ts";
-import { WORKSPACE } from "./workspace.ts";
+import { CHANGING, WORKSPACE } from "./workspace.ts";
 
 /** The tool `propose_change` of the skill `workspace`, and the proof that a run has for a change. */
 
@@ -34,7 +34,7 @@ export function isProposal({ skill, name }: Pick<ToolDescriptor, "skill" | "name
 
 const exposed = (name: string) => exposedName(WORKSPACE, name);
 const RUN_COMMAND = exposed("run_command");
-const CHANGING: readonly string[] = ["edit_file", "write_file", "delete_file"].map(exposed);
+const EDITS = CHANGING.map(exposed);
 
 /**
  * Returns a proof by the run's own recorded results: a command that failed at the base, and passed with the change as
@@ -42,13 +42,11 @@ const CHANGING: readonly string[] = ["edit_file", "write_file", "delete_file"].m
  */
 export function proofOf(calls: Iterable<RecordedCall>): Proof | undefined {
   const done = [...calls].filter(({ outcome }) => outcome && "output" in outcome);
-  const lastEdit = done.findLastIndex(({ tool }) => CHANGING.includes(tool));
+  const lastEdit = done.findLastIndex(({ tool }) => EDITS.includes(tool));
   const runs = done.flatMap((call, index) => ranCommand(call, index));
   for (const pass of runs.toReversed()) {
     if (pass.at !== "change" || pass.code !== 0 || pass.index < lastEdit) continue;
-    const lastTestEdit = done.findLastIndex(
-      ({ tool, outcome }) => CHANGING.includes(tool) && isOf(pass.files, outcome),
-    );
+    const lastTestEdit = done.findLastIndex(({ tool, outcome }) => EDITS.includes(tool) && isOf(pass.files, outcome));
     const atBase = runs.filter((one) => one.at === "base" && one.name === pass.name && one.index > lastTestEdit);
     const fail = atBase.findLast(({ code }) => code !== 0);
     if (!fail || atBase.some(({ code }) => code === 0)) continue;

@@ -1,6 +1,7 @@
 import { isObject, type Json, type JsonObject } from "../../base/values.ts";
 import { fillIn } from "../../document/fill.ts";
-import type { Tool } from "../../skill/skill.ts";
+import type { WorkflowNode } from "../../document/workflow/node.ts";
+import type { Tool, ToolDescriptor } from "../../skill/skill.ts";
 import type { NodePaths, RecordedCall } from "../event/call.ts";
 
 /** The tools of the skill `workspace`: reading, changing and testing a run's own copy of the repository. */
@@ -81,10 +82,10 @@ export const WORKSPACE_TOOLS: readonly Omit<Tool, "handler" | "audience">[] = [
 ];
 
 /** Names of the tools that change the copy. Their results have `path`, `change` and `sha256`. */
-const CHANGING: ReadonlySet<string> = new Set(["edit_file", "write_file", "delete_file"]);
+export const CHANGING: readonly string[] = ["edit_file", "write_file", "delete_file"];
 
-export function changesCopy({ skill, name }: { readonly skill: string; readonly name: string }): boolean {
-  return skill === WORKSPACE && CHANGING.has(name);
+export function changesCopy({ skill, name }: Pick<ToolDescriptor, "skill" | "name">): boolean {
+  return skill === WORKSPACE && CHANGING.includes(name);
 }
 
 export const DEFAULT_SECONDS = 300;
@@ -92,7 +93,7 @@ export const SETUP_MS = 30 * 60_000;
 /** Time for copying files and starting the sandbox, so that a command ends by its own limit. */
 const AROUND_MS = 60_000;
 
-export function isCommand({ skill, name }: { readonly skill: string; readonly name: string }): boolean {
+export function isCommand({ skill, name }: Pick<ToolDescriptor, "skill" | "name">): boolean {
   return skill === WORKSPACE && name === "run_command";
 }
 
@@ -102,16 +103,9 @@ export function commandMs(input: Json, { setup = "" }: Readonly<Record<string, s
   return seconds * 1000 + AROUND_MS + (setup.trim() === "" ? 0 : SETUP_MS);
 }
 
-interface Field {
-  readonly paths?:
-    | { readonly allow?: readonly string[] | undefined; readonly deny?: readonly string[] | undefined }
-    | undefined;
-  readonly keep?: readonly string[] | undefined;
-}
-
 /** Returns what a node may change. `calls` are those of the run so far. */
 export function nodePaths(
-  { paths = {}, keep = [] }: Field,
+  { paths = {}, keep = [] }: NonNullable<WorkflowNode["workspace"]>,
   { calls, input }: { readonly calls: Iterable<RecordedCall>; readonly input: JsonObject },
 ): NodePaths {
   const kept = [...calls].flatMap(({ node, outcome }) =>

@@ -97,9 +97,8 @@ function checkCalled({ called = [], not_called = [] }: Expected, outcome: CaseOu
 }
 
 /** Matches each expected operation with a different planned one. */
-function checkPlanned({ planned }: Expected, outcome: CaseOutcome): CaseFailure[] {
-  if (planned === undefined) return [];
-  const wanted = planned;
+function checkPlanned({ planned: wanted }: Expected, outcome: CaseOutcome): CaseFailure[] {
+  if (wanted === undefined) return [];
   const left = [...outcome.planned];
   const missing = wanted.filter((operation) => {
     const index = left.findIndex((came) => complaintAbout(operation, came, "named") === undefined);

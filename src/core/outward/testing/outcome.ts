@@ -1,9 +1,9 @@
 import { checkPath, followPath, parsePath } from "../../base/path.ts";
 import type { Json, JsonObject } from "../../base/values.ts";
-import { documentOf, nodePath } from "../../document/inner/place.ts";
+import { nodePath } from "../../document/inner/place.ts";
 import type { RunError } from "../../engine/event/end.ts";
 import type { RunEvent } from "../../engine/event/event.ts";
-import type { RunRecord } from "../../engine/event/record.ts";
+import { nodeAt, type RunRecord } from "../../engine/event/record.ts";
 import type { RunResult } from "../../engine/result/result.ts";
 import { exposedName } from "../../skill/tool-names.ts";
 import { noFixture } from "./fixtures.ts";
@@ -77,7 +77,7 @@ function exposedIn({ skills }: RunRecord, of: { readonly skill: string; readonly
 }
 
 /** Returns the results of steps. A planned write that a fixture answers is planned, too. */
-function stepsIn({ workflow, inner = {} }: RunRecord, events: readonly RunEvent[]): [string, StepOutcome][] {
+function stepsIn(record: RunRecord, events: readonly RunEvent[]): [string, StepOutcome][] {
   const operations = new Set(events.flatMap((event) => (event.type === "operation:planned" ? event.id : [])));
   const planned = new Set(
     events.flatMap((event) => (event.type === "tool:call" && operations.has(event.id) ? event.ref : [])),
@@ -85,8 +85,7 @@ function stepsIn({ workflow, inner = {} }: RunRecord, events: readonly RunEvent[
   return events.flatMap((event): [string, StepOutcome][] => {
     if (event.type !== "node:exit") return [];
     const { at, node, result } = event;
-    const { nodes } = (at === undefined ? undefined : inner[documentOf(at)]?.workflow) ?? workflow;
-    return (nodes[node]?.steps ?? []).map(({ id }) => {
+    return (nodeAt(record, at, node)?.steps ?? []).map(({ id }) => {
       const call = result.toolCalls.find(({ step }) => step === id);
       const isPlanned = call?.planned || planned.has(call?.ref ?? "");
       const came = call?.error !== undefined ? "failed" : isPlanned ? "planned" : "success";
