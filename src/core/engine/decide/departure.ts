@@ -11,7 +11,7 @@ import { unshownCause } from "../finding/finding.ts";
 import { degradedIn, hasSkill, type Skilled, skillsAt } from "../fold/degraded.ts";
 import { ask } from "../fold/limits.ts";
 import type { Program } from "../fold/program.ts";
-import type { Inside, PathStep, State } from "../fold/state.ts";
+import { type Inside, type PathStep, prefixOf, type State } from "../fold/state.ts";
 import type { SingleStep } from "../fold/step.ts";
 import type { Leaving } from "../fold/visit.ts";
 import { answerRecheck } from "../recheck/answer.ts";
@@ -210,7 +210,7 @@ interface Ending {
 }
 
 export function end(program: Program, state: State, { status, reason, error, unrouted }: Ending): SingleStep {
-  if (state.inside) return endInside(program, state, { inside: state.inside, failure: error });
+  if (state.inside) return endInside(program, state, state.inside, error);
   const found = verdictOf(program, state);
   const verdict = asVerdict(found);
   const message = `the verdict, ${[program.workflow.verdict].flat().join(" or ")}, is not a string: the run has none`;
@@ -227,43 +227,34 @@ export function end(program: Program, state: State, { status, reason, error, unr
   };
   return {
     kind: "decide",
-    key: `end/${state.visits}/${state.leaving?.answers.length ?? 0}/${state.usage.modelCalls}`,
+    key: endKey(state),
     bodies: [...warnings, body],
   };
 }
 
-/** Ends an inner run. Its node handles the result. An inner run that reached its own limit has failed. */
-function endInside(
-  program: Program,
-  state: State,
-  { inside, failure }: { readonly inside: Inside; readonly failure: RunError | undefined },
-): SingleStep {
-  const { node, at: inner, key, parent, prefix } = inside;
-  const error = failure && namingLimit(state, failure);
-  const verdict = verdictOf(program, state);
-  const results = Object.fromEntries([...state.results].map(([id, { data }]) => [id, data]));
-  const data: JsonObject = { ...(typeof verdict === "string" ? { verdict } : {}), results };
-  const named = { type: "inner:end", node, inner, ...defined("item", key) } as const;
-  const ends = `${prefix}end/${state.visits}/${state.leaving?.answers.length ?? 0}/${state.usage.modelCalls}`;
-  return {
-    kind: "decide",
-    key: ends,
-    at: parent.inside?.at,
-    bodies: [{ ...named, ...cameOf(program, state, { inside, data, error }) }],
-  };
+function endKey(state: State): string {
+  return `${prefixOf(state)}end/${state.visits}/${state.leaving?.answers.length ?? 0}/${state.usage.modelCalls}`;
 }
 
-function cameOf(
-  program: Program,
-  state: State,
-  { inside, data, error }: { readonly inside: Inside; readonly data: JsonObject; readonly error: RunError | undefined },
-): Pick<EventOf<"inner:end">, "status" | "data" | "skipped_reason" | "error" | "judged"> {
-  if (!error) return { status: "success", data, ...judgedIn(program, state, inside) };
-  if (program.parent?.node(inside.node).map?.on_error === "skip") {
-    return { status: "skipped", data, skipped_reason: error.message };
-  }
-  return { status: "failed", data: { ...data, error: error.message }, error };
+/** Ends an inner run. Its node handles the result. An inner run that reached its own limit has failed. */
+function endInside(program: Program, state: State, inside: Inside, failure: RunError | undefined): SingleStep {
+  const { node, at: inner, key, parent } = inside;
+  const verdict = asVerdict(verdictOf(program, state));
+  const results = Object.fromEntries([...state.results].map(([id, { data }]) => [id, data]));
+  const data: JsonObject = { ...defined("verdict", verdict), results };
+  const step = (outcome: InnerOutcome): SingleStep => {
+    const body = { type: "inner:end", node, inner, ...defined("item", key), ...outcome } as const;
+    return { kind: "decide", key: endKey(state), at: parent.inside?.at, bodies: [body] };
+  };
+  if (!failure) return step({ status: "success", data, ...judgedIn(program, state, inside) });
+  const limit = state.halt?.status === "stopped" ? state.halt.limit : undefined;
+  const message = limit === undefined ? failure.message : `${limit}: ${failure.message}`;
+  const isSkipped = program.parent?.node(node).map?.on_error === "skip";
+  if (isSkipped) return step({ status: "skipped", data, skipped_reason: message });
+  return step({ status: "failed", data: { ...data, error: message }, error: { ...failure, message } });
 }
+
+type InnerOutcome = Omit<EventOf<"inner:end">, "type" | "node" | "inner" | "item">;
 
 /** Returns what the state stores about a judged item, so that later runs can skip it. */
 function judgedIn(program: Program, state: State, { node }: Inside): Pick<EventOf<"inner:end">, "judged"> {
@@ -273,11 +264,6 @@ function judgedIn(program: Program, state: State, { node }: Inside): Pick<EventO
   const last = state.path.at(-1)?.node ?? program.workflow.entry;
   const isTainted = sourcesOf({ program, state, visit: { node: last } }).length > 0;
   return { judged: { state: map.unseen.state, values, ...(isTainted ? { tainted: true } : {}) } };
-}
-
-function namingLimit({ halt }: State, error: RunError): RunError {
-  if (halt?.status !== "stopped" || halt.limit === undefined) return error;
-  return { ...error, message: `${halt.limit}: ${error.message}` };
 }
 
 /** Ends a run that can only wait for approvals. If a plan changed since it was shown, asks again first. */

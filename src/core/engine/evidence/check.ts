@@ -16,6 +16,7 @@ import {
   claimText,
   type EarlierClaim,
   factualText,
+  heldIn,
   isDropped,
   refsOf,
 } from "./claims.ts";
@@ -279,7 +280,7 @@ export function countEvidence(
     supported: claims.filter((claim) => claim.supported).length,
     dropped: dropped.length,
     cites: cites.length,
-    held: cites.filter(({ problem }) => problem === undefined).length,
+    held: heldIn(cites).length,
     partial: claims.filter((claim) => claim.partial).length,
     unbound: claims.filter((claim) => claim.unbound).length,
     dropped_claims: dropped,

@@ -1,6 +1,6 @@
 import { followPath } from "../../base/path.ts";
 import { isObject, type Json, type JsonObject, stringsIn } from "../../base/values.ts";
-import type { EvidenceRule } from "../../document/workflow/evaluator.ts";
+import type { EvidenceEvaluator, EvidenceRule } from "../../document/workflow/evaluator.ts";
 import type { EventOf } from "../event/event.ts";
 import { foldedClaim } from "./quote.ts";
 
@@ -85,6 +85,15 @@ export function refsOf({ ref }: Cite): readonly string[] {
 export interface ClaimModes {
   readonly unsupported: "fail" | "drop" | "mark";
   readonly unbound: "drop" | "mark";
+}
+
+export function modesOf(evaluator: EvidenceEvaluator | undefined): ClaimModes {
+  return { unsupported: evaluator?.on_unsupported ?? "fail", unbound: evaluator?.on_unbound ?? "mark" };
+}
+
+/** Returns the citations that hold. */
+export function heldIn(cites: readonly CheckedCite[]): CheckedCite[] {
+  return cites.filter(({ problem }) => problem === undefined);
 }
 
 export function isDropped({ supported, unbound }: CheckedClaim, modes: ClaimModes): boolean {

@@ -22,10 +22,11 @@ export interface FoundQuote {
   readonly record?: EvidenceRecord;
 }
 
-type Quoted = Pick<State, "run" | "context">;
-
-/** Describes quotes, in order. Reads each result once. Parts of results that are kept as blobs are not read. */
-export function describeQuotes(state: Quoted, cites: readonly CheckedCite[]): FoundQuote[] {
+/** Describes quotes. Reads each result once. Parts of results that are kept as blobs are not read. */
+export function describeQuotes(
+  state: Pick<State, "run" | "context">,
+  cites: readonly CheckedCite[],
+): ReadonlyMap<CheckedCite, FoundQuote> {
   const described = new Map<CheckedCite, FoundQuote>();
   for (const [ref, group] of groupBy(cites, (cite) => cite.ref)) {
     const call = state.run.calls.get(ref);
@@ -47,7 +48,7 @@ export function describeQuotes(state: Quoted, cites: readonly CheckedCite[]): Fo
       });
     }
   }
-  return cites.flatMap((cite) => described.get(cite) ?? []);
+  return described;
 }
 
 function outputOf(outcome: { readonly output: Json } | { readonly error: string } | undefined): Json | undefined {

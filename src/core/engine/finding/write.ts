@@ -167,7 +167,7 @@ function sectionText(section: Told, format: Format, most: number): string[] {
       });
       const more = section.items.length - items.length;
       const rest = more > 0 ? [`- and ${more} more`] : [];
-      return [[`${format.strong(`${section.term}:`)}${format.gap}${[...items, ...rest].join("\n")}`].join("")];
+      return [`${format.strong(`${section.term}:`)}${format.gap}${[...items, ...rest].join("\n")}`];
     }
     case "footer": {
       const { run, checked, url } = section;

@@ -3,6 +3,7 @@ import type { MadeTool } from "../event/call.ts";
 import type { RunError } from "../event/end.ts";
 import type { EventOf, RunEvent } from "../event/event.ts";
 import type { NodeResult } from "../event/node-result.ts";
+import { heldIn } from "../evidence/claims.ts";
 import type { StoredRun } from "../ports.ts";
 import { degradedInside, placed } from "./degraded.ts";
 import { foldApplied, foldAudience, foldCall, foldChange, foldPlanned, foldResult } from "./fold-call.ts";
@@ -190,8 +191,8 @@ function exitError(visit: Visit, result: NodeResult): RunError | undefined {
 /** Lists the results that the supported claims of a visit cite, without duplicates. */
 function citedBy(state: State, { examined }: Visit): string[] {
   const claims = [...examined.values()].flatMap((found) => found.claims.filter(({ supported }) => supported));
-  const held = claims.flatMap(({ cites }) => cites.flatMap(({ ref, problem }) => (problem === undefined ? ref : [])));
-  return [...new Set(held)].map((ref) => `${ref} (${state.run.calls.get(ref)?.tool})`);
+  const held = claims.flatMap(({ cites }) => heldIn(cites));
+  return [...new Set(held.map(({ ref }) => ref))].map((ref) => `${ref} (${state.run.calls.get(ref)?.tool})`);
 }
 
 function foldRoute(state: State, { from, to, reason, edge, degraded }: EventOf<"route">): void {

@@ -17,10 +17,10 @@ export function changeProblem({ diff, files, ...texts }: Proposal, redactor: Red
   if (size > MOST_DIFF) return `the diff has ${size} bytes; the limit is ${MOST_DIFF}`;
   if (/^(?:GIT binary patch$|Binary files )/m.test(diff))
     return "the change has a binary file, which cannot be reviewed";
-  const place = secretPlace(diff, redactor);
+  const isSecret = (text: string) => TOKEN.test(text) || redactor.text(text) !== text;
+  const place = secretPlace(diff, isSecret);
   if (place !== undefined) return `${place} contains a secret: remove it from the change`;
   const { title = "", body = "", labels = [] } = texts;
-  const isSecret = (text: string) => TOKEN.test(text) || redactor.text(text) !== text;
   if ([title, body, ...labels].some(isSecret)) return "the title, the body or a label contains a secret: remove it";
   const isHidden = redactor.text(diff) !== diff || files.some(({ path }) => isSecret(path));
   return isHidden
@@ -33,7 +33,7 @@ export const TOKEN =
   /(?<![A-Za-z0-9])(?:gh[oprsu]_[A-Za-z0-9]{20,}|github_pat_\w{20,}|glpat-[\w-]{16,}|AKIA[A-Z0-9]{16}|xox[a-z]-[A-Za-z0-9-]{10,}|sk-ant-[\w-]{16,}|sk-[A-Za-z0-9][\w-]{19,}|AIza[\w-]{30,})|-----BEGIN [A-Z ]{0,30}PRIVATE KEY-----/;
 
 /** Returns the place of the first secret in the added and context lines of a diff: `src/a.ts:12`. */
-function secretPlace(diff: string, redactor: Redactor): string | undefined {
+function secretPlace(diff: string, isSecret: (text: string) => boolean): string | undefined {
   let path = "the change";
   let line = 0;
   let left = { old: 0, new: 0 };
@@ -44,8 +44,7 @@ function secretPlace(diff: string, redactor: Redactor): string | undefined {
       if (hunk) {
         line = Number(hunk[2]);
         // The rest of a hunk's first line repeats a line of the file.
-        const heading = text.slice(hunk[0].length);
-        if (TOKEN.test(heading) || redactor.text(heading) !== heading) return `${path}:${line}`;
+        if (isSecret(text.slice(hunk[0].length))) return `${path}:${line}`;
         left = { old: Number(hunk[1] ?? 1), new: Number(hunk[3] ?? 1) };
       }
       continue;
@@ -55,8 +54,7 @@ function secretPlace(diff: string, redactor: Redactor): string | undefined {
       left.old -= 1;
       continue;
     }
-    const content = text.slice(1);
-    if (TOKEN.test(content) || redactor.text(content) !== content) return `${path}:${line}`;
+    if (isSecret(text.slice(1))) return `${path}:${line}`;
     line += 1;
     left = { old: left.old - (text.startsWith("+") ? 0 : 1), new: left.new - 1 };
   }

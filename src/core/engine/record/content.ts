@@ -113,17 +113,16 @@ function redactOpaque(value: Json, text: Redactor["text"]): Json {
 
 type Examined = Pick<EventOf<"evidence:checked">, "claims" | "texts" | "refuted" | "excerpts">;
 
-function examinedIn({ claims, texts, refuted, excerpts }: Examined): Examined {
-  return { claims, ...defined("texts", texts), ...defined("refuted", refuted), excerpts };
-}
-
 function judgedOf({ judged }: EventOf<"inner:end">, value: Redactor["value"]): Pick<EventOf<"inner:end">, "judged"> {
   return judged ? { judged: { ...judged, values: value(judged.values) } } : {};
 }
 
 /** Redacts a decision. Parsing a model's text may join the parts of a secret that were separate in it. */
 export function redactDecision(body: EventBody, { text, value }: Redactor): EventBody {
-  if (body.type === "evidence:checked") return { ...body, ...checkedAs<Examined>(value(toJson(examinedIn(body)))) };
+  if (body.type === "evidence:checked") {
+    const { claims, texts, refuted, excerpts } = body;
+    return { ...body, ...checkedAs<Examined>(value(toJson({ claims, texts, refuted, excerpts }))) };
+  }
   if (body.type === "approval:given") {
     const note = body.note === undefined ? {} : { note: text(body.note) };
     return { ...body, by: text(body.by), ...note, ...changedSkills(body, text) };

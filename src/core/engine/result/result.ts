@@ -82,7 +82,7 @@ export function describeResult(record: RunRecord, state: State, write: OptionWri
   const checked = [...state.results].flatMap(([node, { evidence }]) => (evidence ? [[node, evidence] as const] : []));
   const inner = innerTraces(state);
   const all = evidenceOf(state);
-  const { modelCalls, inputTokens, cachedTokens, outputTokens } = state.usage;
+  const { costUsd: _, unpriced: __, ...counts } = state.usage;
   return {
     schema: "skillflow.result/1",
     run: record.run,
@@ -104,14 +104,7 @@ export function describeResult(record: RunRecord, state: State, write: OptionWri
     },
     ...(state.end?.waiting ? { waiting: [...state.end.waiting] } : {}),
     ...(all.length === 0 ? {} : { evidence: sumEvidence(all) }),
-    usage: {
-      modelCalls,
-      inputTokens,
-      cachedTokens,
-      outputTokens,
-      costUsd: costOf(state.usage),
-      durationMs: Math.round(state.run.activeMs),
-    },
+    usage: { ...counts, costUsd: costOf(state.usage), durationMs: Math.round(state.run.activeMs) },
     plan: planOf(state),
     ...(state.run.redactions.size === 0 ? {} : { redactions: Object.fromEntries(state.run.redactions) }),
     ...(error ? { error: shownError(error, write) } : {}),

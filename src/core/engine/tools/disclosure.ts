@@ -116,13 +116,8 @@ export function withoutTools(text: string, absent: readonly Named[]): string {
     if (isLost(block)) return [];
     const [marker = ""] = /^\s*(?:[-*+]|\d{1,9}[.)])\s+/.exec(block) ?? [];
     const sentences = block.slice(marker.length).split(SENTENCE);
-    return [
-      marker +
-        sentences
-          .filter((sentence) => !isLost(sentence))
-          .join("")
-          .trimEnd(),
-    ];
+    const left = sentences.filter((sentence) => !isLost(sentence)).join("");
+    return [marker + left.trimEnd()];
   });
   return nameTools(blocks.join("\n"), absent);
 }

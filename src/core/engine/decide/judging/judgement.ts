@@ -6,7 +6,7 @@ import type { RecordedCall, ToolFacts } from "../../event/call.ts";
 import type { EventBody } from "../../event/event.ts";
 import type { EvalResult, EvidenceCounts } from "../../event/node-result.ts";
 import { type CitedResult, citedRefs, sumEvidence } from "../../evidence/check.ts";
-import { claimText, type EarlierClaim } from "../../evidence/claims.ts";
+import { claimText, type EarlierClaim, heldIn } from "../../evidence/claims.ts";
 import { answerQuestion } from "../../evidence/question.ts";
 import { weigh } from "../../evidence/weigh.ts";
 import { ask } from "../../fold/limits.ts";
@@ -138,8 +138,7 @@ function earlierClaims({ state, visit }: Scene): EarlierClaim[] {
     return checked
       .flatMap(({ claims }) => claims)
       .map(({ claim, supported, cites }) => {
-        const held = supported ? cites.filter(({ problem }) => problem === undefined) : [];
-        return { node, text: claimText(claim), cites: held };
+        return { node, text: claimText(claim), cites: supported ? heldIn(cites) : [] };
       });
   });
 }
