@@ -7,7 +7,7 @@ import { judgementData } from "../state/unseen.ts";
 import { degradedIn } from "./degraded.ts";
 import { isUnder } from "./limits.ts";
 import { changeSkills } from "./redo.ts";
-import { beginInside, type InnerTrace, type State } from "./state.ts";
+import { type InnerTrace, State } from "./state.ts";
 import type { Item, Items, Visit } from "./visit.ts";
 
 /** Folds the events of inner runs and approvals. */
@@ -33,7 +33,8 @@ export function foldInnerStart(state: State, event: EventOf<"inner:start">): voi
   visit.items.running.set(at, item);
   visit.items.active.add(at);
   const prefix = `${visit.key}${key === undefined ? "" : `[${encodeKey(key)}]`}/`;
-  run.inner.set(at, beginInside({ at, prefix, parent: state, node, key, from: run.activeMs, waits: undefined }, input));
+  const inside = { at, prefix, parent: state, node, key, from: run.activeMs, waits: undefined };
+  run.inner.set(at, new State(run, input, inside));
 }
 
 type Listed = Pick<Items, "all" | "left" | "failed">;

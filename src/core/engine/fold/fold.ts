@@ -11,7 +11,7 @@ import { foldAsked, foldInnerEnd, foldInnerStart, foldMap, foldWord, forgetInner
 import { addUsage, evaluatorOf, foldModelError, foldRejection, foldReply, foldSwitch } from "./fold-reply.ts";
 import { foldResume, keepResult, markFailed, withdraw } from "./redo.ts";
 import { begin, noteActive, outermost, prefixOf, type State, withOuter } from "./state.ts";
-import type { Lesson, Visit } from "./visit.ts";
+import { Attempt, type Visit } from "./visit.ts";
 
 export function fold(run: State, event: RunEvent): State {
   foldTime(run, event);
@@ -102,36 +102,13 @@ function foldEnter(state: State, { node, iteration }: EventOf<"node:enter">): vo
   const key = `${prefixOf(state)}${state.visits}:${node}`;
   state.path.push({ node, key, via: state.upcoming?.via, result: undefined, degraded: [] });
   state.upcoming = undefined;
-  const fresh = { recorded: [], items: undefined, asked: undefined, ...freshAttempt(state, 0) };
-  state.visit = { key, node, iteration, down: [], ...fresh };
+  const fresh = new Attempt(0, state.run.activeMs);
+  state.visit = { key, node, iteration, down: [], recorded: [], items: undefined, asked: undefined, ...fresh };
 }
 
 /** Records which skills had changed when a node was last visited. */
 function noteSkills({ run, inside }: State, node: string): void {
   run.changedAt.set(nodePath(inside && documentOf(inside.at), node), run.changed);
-}
-
-function freshAttempt(state: State, attempt: number, lesson?: Lesson) {
-  return {
-    attempt,
-    lesson,
-    attemptFrom: state.run.activeMs,
-    turns: [],
-    replies: 0,
-    pending: [],
-    unanswered: 0,
-    audiences: new Map(),
-    calls: [],
-    answer: undefined,
-    corrected: false,
-    recheck: undefined,
-    rejected: lesson && [lesson.reason],
-    askedAgain: false,
-    judged: new Map(),
-    examined: new Map(),
-    reflection: undefined,
-    failure: undefined,
-  };
 }
 
 function without({ run: { made } }: State, name: string): readonly MadeTool[] {
@@ -144,15 +121,9 @@ function foldRetry(state: State, event: EventOf<"node:retry">): void {
   const { node, iteration } = visit;
   state.steps.push({ node, status: "failed", iteration, retryAttempt: visit.attempt });
   withdraw(state, (planned) => planned.visit === visit.key && planned.attempt === visit.attempt);
-  Object.assign(
-    visit,
-    freshAttempt(state, event.attempt, {
-      answer: visit.answer?.text ?? "",
-      reason: event.reason,
-      feedback: event.preamble,
-      calls: visit.calls,
-    }),
-  );
+  const { reason, preamble: feedback } = event;
+  const lesson = { answer: visit.answer?.text ?? "", reason, feedback, calls: visit.calls };
+  Object.assign(visit, new Attempt(event.attempt, state.run.activeMs, lesson));
 }
 
 function foldExit(state: State, { node, result, unfinished, degraded }: EventOf<"node:exit">): void {
