@@ -10,8 +10,6 @@ import { missedSkills } from "./inner/step-calls.ts";
 import { readAnswer } from "./route.ts";
 import type { Scene } from "./scene.ts";
 
-/** Steps that end a visit. */
-
 /** Ends a visit after an agent failure. With `fail_soft` it succeeds. A model's error leaves it open to resume. */
 export function leaveFailed(scene: Scene, failure: AgentFailure): SingleStep {
   const { visit, node } = scene;

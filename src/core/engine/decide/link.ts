@@ -12,7 +12,7 @@ import type { InnerLimits, NumberedEdge, Offering, Program, ToolSet } from "../f
 import { skillSections, withoutTools } from "../tools/disclosure.ts";
 import { READ_SKILL, RUN_SCRIPT } from "../tools/own-tools.ts";
 import { TOOL_MAKER } from "../tools/tool-maker.ts";
-import { citesResults, inOrder, selectTools, stricter } from "./offer.ts";
+import { citesResults, selectTools, stricter } from "./offer.ts";
 
 export function linkProgram(record: RunRecord): Program {
   const kept = new Map<string, Program>();
@@ -121,7 +121,7 @@ function linkTools({ workflow, skills: recorded }: RunRecord, nodeOf: (id: strin
     const sets = toolSets.get(made) ?? new Map<string, ToolSet>();
     toolSets.set(made, sets);
     const key = `${settings.writes} ${settings.context_mode} ${holdsBlobs} ${choiceOf(id)} ${JSON.stringify(changed)}`;
-    const set = sets.get(key) ?? inOrder(selectTools(nodeOf(id), skills(id, changed), now).set, place);
+    const set = sets.get(key) ?? selectTools(nodeOf(id), skills(id, changed), now, place).set;
     sets.set(key, set);
     return set;
   };

@@ -170,7 +170,6 @@ export function parseAnswer(text: string): Json | undefined {
   return parseJson(unfence(text));
 }
 
-/** Returns the reason in a routing answer. */
 export function reasonIn(parts: readonly Part[]): string | undefined {
   return textAt(parseAnswer(textOf(parts)), "reason");
 }

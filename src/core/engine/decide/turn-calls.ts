@@ -16,8 +16,6 @@ import { leaveFailed } from "./leave.ts";
 import { memoryOf, planCall } from "./planning.ts";
 import { mostTurns, type Scene, toolsHere } from "./scene.ts";
 
-/** Tool calls of a turn. */
-
 const IN_DOUBT: Failure = {
   error:
     "in doubt: the run was interrupted during this call, so it may have been carried out. It was not repeated. Check before you repeat it.",

@@ -4,8 +4,6 @@ import type { EvidenceEvaluator, EvidenceRule } from "../../document/workflow/ev
 import type { EventOf } from "../event/event.ts";
 import { foldedClaim } from "./quote.ts";
 
-/** Claims of an answer and their citations. */
-
 export interface Cite {
   /** `r7`, or the invalid text given instead. */
   readonly ref: string;

@@ -102,7 +102,6 @@ function factAt(text: string, at: number): Found {
   return tail ? { end: number.end + tail[0].length } : number;
 }
 
-/** Reads the version or id at a position. */
 function versionAt(text: string, at: number): Found {
   for (const [kind, pattern] of [
     ["id", UUID],

@@ -1,23 +1,11 @@
 import type { JsonObject } from "../../base/values.ts";
 import type { Evaluator, EvidenceEvaluator } from "../../document/workflow/evaluator.ts";
 import type { EventOf } from "../event/event.ts";
-import type { EvidenceCounts } from "../event/node-result.ts";
 import { countEvidence, describeFaults } from "./check.ts";
 import { modesOf, withoutUnsupported } from "./claims.ts";
 
-/** Evaluates an answer by its supported and unsupported claims. */
-
-/** Result of the evaluation, and the remaining data. */
-export interface Weighed {
-  readonly pass: boolean;
-  readonly reasoning: string;
-  readonly data: JsonObject;
-  readonly counts: EvidenceCounts;
-  /** One complaint for each claim with a fault. */
-  readonly complaints: readonly string[];
-}
-
-export function weigh(evaluator: EvidenceEvaluator, data: JsonObject, found: EventOf<"evidence:checked">): Weighed {
+/** Evaluates an answer by its supported and unsupported claims. Returns the result, and the remaining data. */
+export function weigh(evaluator: EvidenceEvaluator, data: JsonObject, found: EventOf<"evidence:checked">) {
   const { rule } = evaluator;
   const modes = modesOf(evaluator);
   const { claims, missing, texts = [], refuted = [] } = found;
@@ -35,6 +23,7 @@ export function weigh(evaluator: EvidenceEvaluator, data: JsonObject, found: Eve
     reasoning,
     data: missing === undefined ? withoutUnsupported({ rule, modes }, data, claims) : data,
     counts,
+    /** One complaint for each claim with a fault. */
     complaints,
   };
 }

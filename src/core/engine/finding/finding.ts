@@ -202,7 +202,6 @@ function markedTitle(title: string, mark: string): string {
   return `${shortText(title.trim().split(/\s+/).join(" "), MOST_TITLE - mark.length)}${mark}`;
 }
 
-/** Maximum length of a title. */
 export const MOST_TITLE = 120;
 
 /** Returns the cause in the words of every view. */

@@ -10,8 +10,6 @@ import { changeSkills } from "./redo.ts";
 import { type InnerTrace, State } from "./state.ts";
 import type { Item, Items, Visit } from "./visit.ts";
 
-/** Folds the events of inner runs and approvals. */
-
 export function foldMap({ visit, run, inside }: State, event: EventOf<"map:start"> & Pick<Envelope, "time">): void {
   if (!visit) return;
   const { items, left, state, time: at } = event;

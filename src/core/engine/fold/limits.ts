@@ -5,8 +5,6 @@ import type { InnerLimits, Program } from "./program.ts";
 import { outermost, type State } from "./state.ts";
 import type { AskStep, SingleStep } from "./step.ts";
 
-/** Limits of runs, inner runs and attempts. */
-
 type Reached = Extract<EventBody, { type: "limit:reached" }>;
 
 type Question = Omit<AskStep, "kind" | "model" | "fallback" | "visit"> & { readonly models: ModelChoice };

@@ -122,7 +122,6 @@ interface Repeated {
   readonly until?: number | undefined;
 }
 
-/** Compares a symptom with the repeated call. */
 export function compare(symptom: Symptom, { now, wider, since, until }: Repeated): Compared {
   const { unit, shape, number } = symptom;
   const units = unitsSince(now, since).filter(({ field }) => field === unit.field);

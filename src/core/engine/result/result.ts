@@ -33,7 +33,6 @@ const stepsSchema = lazy(() =>
 );
 const edgesSchema = lazy(() => z.array(z.object({ from: z.string(), to: z.string(), reason: z.string() })));
 
-/** Result document, `skillflow.result/1`. */
 export const resultSchema = lazyObject(() => ({
   schema: z.literal("skillflow.result/1"),
   run: z.string(),

@@ -22,7 +22,6 @@ const judgementSchema = lazyObject(() => ({
   at: z.string().describe("ISO 8601"),
   verdict: z.string().nullable().catch(null).describe("Verdict of the run"),
 }));
-/** A person's judgement of a run. */
 export type JudgementLine = Fitting<typeof judgementSchema>;
 
 const text = () => z.string().optional().catch(undefined);

@@ -58,13 +58,7 @@ export function findTaint({ workflow, skills, writes }: Planned): Taint {
   return { nodes: new Map(nodes.map(([id]) => [id, markOf(id)])), findings };
 }
 
-interface Examined {
-  readonly tainted: ReadonlyMap<string, string>;
-  readonly private: ReadonlyMap<string, string>;
-  readonly faults: readonly Fault[];
-}
-
-function examine(workflow: Workflow, writes: Writes, toolsAt: ToolsAt): Examined {
+function examine(workflow: Workflow, writes: Writes, toolsAt: ToolsAt) {
   const { nodes, edges, inputs } = workflow;
   const ids = Object.keys(nodes);
   const isTextGiven = bringsText(inputs);

@@ -5,7 +5,6 @@ import { accepted, type Comparing, complaintAbout, sides } from "./matcher.ts";
 import { type CaseOutcome, checkData, splitPlace, valueAt } from "./outcome.ts";
 import type { Expected } from "./test-file.ts";
 
-/** An expectation that was not met. */
 export interface CaseFailure {
   /** Path of the expectation: `data.diagnose.commit`. */
   readonly path: string;

@@ -3,18 +3,15 @@ import { type Json, type JsonObject, toJson } from "../../../base/values.ts";
 import { checkValues } from "../../../document/value-rule.ts";
 import type { Evaluator, FunctionRule } from "../../../document/workflow/evaluator.ts";
 import { callFailure, type EvalResult, type ToolCall } from "../../event/node-result.ts";
+import type { ToolSet } from "../../fold/program.ts";
 
 const MOST_REASONING = 500;
 
-/** Function that checks whether a written name, exposed or bare, means the called tool. */
-type SameTool = (written: string, called: string) => boolean;
-
-/** Evaluates with code. */
 export function evaluateByCode(
   evaluator: Extract<Evaluator, { kind: "value" | "function" }>,
   data: JsonObject,
   calls: readonly ToolCall[],
-  sameTool: SameTool,
+  sameTool: ToolSet["same"],
 ): EvalResult {
   const isValue = evaluator.kind === "value";
   const complaints = isValue ? checkValues(evaluator.rule, data) : checkCalls(evaluator.rule, calls, sameTool);
@@ -28,7 +25,7 @@ export function evalResult(evaluator: Evaluator, pass: boolean, reasoning: strin
 }
 
 /** Checks the tool calls. A required call must have succeeded, but even a failed call violates `no_tool_called`. */
-function checkCalls(rule: FunctionRule, calls: readonly ToolCall[], sameTool: SameTool): string[] {
+function checkCalls(rule: FunctionRule, calls: readonly ToolCall[], sameTool: ToolSet["same"]): string[] {
   const called = (name: string) => calls.some((call) => sameTool(name, call.tool));
   const succeeded = (name: string) => {
     return calls.some((call) => sameTool(name, call.tool) && callFailure(call) === undefined);

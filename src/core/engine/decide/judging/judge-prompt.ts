@@ -1,5 +1,5 @@
 import { cutMiddle } from "../../../base/preview.ts";
-import type { Json, JsonObject } from "../../../base/values.ts";
+import type { JsonObject } from "../../../base/values.ts";
 import type { ToolCall } from "../../event/node-result.ts";
 import { type Prompt, type Section, sectioned } from "../../event/prompt.ts";
 import type { Lesson } from "../../fold/visit.ts";
@@ -9,13 +9,8 @@ export type JudgedCalls =
   | { readonly all: readonly ToolCall[] }
   | { readonly cited: readonly CitedCall[]; readonly others: readonly ToolCall[] };
 
-interface CitedCall {
-  readonly ref: string;
-  readonly tool: string;
-  readonly input: Json;
-  /** Starts at the first line that contains a quote. */
-  readonly excerpt: string;
-}
+/** Call with an excerpt of its result, from the first line that contains a quote. */
+type CitedCall = Pick<ToolCall, "ref" | "tool" | "input"> & { readonly excerpt: string };
 
 /** Builds the judge's prompt from data, calls and rubric. It contains neither the input nor other nodes. */
 export function judgePrompt(rubric: string, data: JsonObject, calls: JudgedCalls, passWhen: string): Prompt {

@@ -1,4 +1,4 @@
-import { defined, isObject, type Json, type JsonObject } from "../../../base/values.ts";
+import { defined, isObject, type JsonObject } from "../../../base/values.ts";
 import type { Evaluator, EvidenceEvaluator } from "../../../document/workflow/evaluator.ts";
 import { EXECUTOR } from "../../../skill/skill.ts";
 import { alike } from "../../../skill/tool-names.ts";
@@ -20,8 +20,6 @@ import { readAnswer } from "../route.ts";
 import { modelsFor, type Scene, toolsHere } from "../scene.ts";
 import { evalError, evalResult, evaluateByCode, failureLines, parseVerdict } from "./evaluate.ts";
 import { defaultFeedback, type JudgedCalls, judgePrompt, reflectPrompt } from "./judge-prompt.ts";
-
-/** Evaluation of an attempt's answer, and retries. */
 
 /** Runs the evaluators in order. Judges need a model, the others only code. */
 export function evaluate(scene: Scene, answered: JsonObject): SingleStep {
@@ -149,21 +147,15 @@ function toolOf({ program, state }: Scene, call: RecordedCall): ToolFacts | unde
   return all.find(({ exposed }) => exposed === call.tool);
 }
 
-interface Sent {
-  readonly ref: string;
-  readonly skill: string;
-  readonly input: Json;
-}
-
-function writesSent(scene: Scene): Sent[] {
-  return [...scene.state.run.calls.values()].flatMap((call): Sent[] => {
+function writesSent(scene: Scene) {
+  return [...scene.state.run.calls.values()].flatMap((call) => {
     const tool = call.planned ? undefined : toolOf(scene, call);
     return tool?.effect === "write" ? [{ ref: call.ref, skill: tool.skill, input: call.input }] : [];
   });
 }
 
 /** Returns a cited result, with what writes through the same skill had sent before it. */
-function citedResult(scene: Scene, ref: string, writes: readonly Sent[]): CitedResult[] {
+function citedResult(scene: Scene, ref: string, writes: ReturnType<typeof writesSent>): CitedResult[] {
   const call = scene.state.run.calls.get(ref);
   if (!call) return [];
   const tool = toolOf(scene, call);
