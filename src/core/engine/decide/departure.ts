@@ -34,11 +34,10 @@ import { modelsFor, sceneOf } from "./scene.ts";
 
 export function route(program: Program, state: State, leaving: Leaving): SingleStep {
   const undecided: string[] = [];
-  const edges = liveEdges(program, leaving.node, state, ({ to }, complaint) =>
-    undecided.push(
-      `the edge from ${leaving.node} to ${to} is not followed, because its \`if\` took too long: ${complaint}`,
-    ),
-  );
+  const edges = liveEdges(program, leaving.node, state, ({ to }, complaint) => {
+    const edge = `the edge from ${leaving.node} to ${to}`;
+    undecided.push(`${edge} is not followed, because its \`if\` took too long: ${complaint}`);
+  });
   const key = `${leaving.key}/undecided/${leaving.answers.length}`;
   const warned = warnOnce(state, { key, node: leaving.node }, undecided);
   if (warned) return warned;
@@ -269,14 +268,12 @@ function judgedIn(program: Program, state: State, { node }: Inside): Pick<EventO
 /** Ends a run that can only wait for approvals. If a plan changed since it was shown, asks again first. */
 export function park(program: Program, state: State): SingleStep {
   const waiting = waitsOf(state);
-  const changed = waiting.find(
-    ({ asked, state: inner }) => asked.digest !== undefined && asked.digest !== planDigestOf(inner),
-  );
-  if (changed)
-    return {
-      ...askWord(sceneOf(program.inside(changed.state.inside?.at), changed.state, changed.visit)),
-      at: changed.state.inside?.at,
-    };
+  const isOld = (digest: string | undefined, of: State) => digest !== undefined && digest !== planDigestOf(of);
+  const changed = waiting.find(({ asked, state: inner }) => isOld(asked.digest, inner));
+  if (changed) {
+    const at = changed.state.inside?.at;
+    return { ...askWord(sceneOf(program.inside(at), changed.state, changed.visit)), at };
+  }
   const nodes = waiting.map(({ node }) => node).join(", ");
   const reason = `waits for a decision: ${nodes}`;
   const body: EventBody = {

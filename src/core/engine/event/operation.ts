@@ -1,8 +1,8 @@
 import * as z from "zod";
 import { shortText } from "../../base/preview.ts";
 import { sha256 } from "../../base/sha256.ts";
-import { type Fitting, isObject, type Json, type JsonObject } from "../../base/values.ts";
-import { json, lazyObject, optional } from "../../skill/field.ts";
+import { type Fitting, isObject, type Json, type JsonObject, lazy } from "../../base/values.ts";
+import { lazyObject, optional } from "../../skill/field.ts";
 import { AUDIENCES } from "../../skill/skill.ts";
 import { type Change, hex, patchFields } from "./patch.ts";
 import type { Documents } from "./record.ts";
@@ -11,6 +11,8 @@ import type { Documents } from "./record.ts";
 
 /** Reason that an operation is planned although writes are allowed. */
 export const HELD = "taint.private_to_public";
+
+const json = lazy((): z.ZodType<Json> => z.json());
 
 export const operationSchema = lazyObject(() => ({
   id: z

@@ -171,9 +171,8 @@ export function renderContext(context: RunContext): string {
   }
   close();
   const intro = "The input of this run and the results of the nodes that ran before this one.";
-  return [["## Run Context", intro, ...blocks].join("\n\n"), ...citedLines(context), ...droppedLines(context)].join(
-    "\n",
-  );
+  const opening = ["## Run Context", intro, ...blocks].join("\n\n");
+  return [opening, ...citedLines(context), ...droppedLines(context)].join("\n");
 }
 
 /**

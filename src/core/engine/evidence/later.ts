@@ -26,7 +26,7 @@ export function cutLaterText(text: string, asOf: number): string {
 }
 
 function cut(value: Json, limit: Limit): Json | undefined {
-  // Whether a single line is later is decided by what contains it.
+  // A single line is kept: the list or object that contains it decides.
   if (typeof value === "string") return value.includes("\n") ? cutLines(value, limit) : value;
   if (Array.isArray(value)) return cutList(value as readonly Json[], limit, false);
   return isObject(value) ? cutObject(value as JsonObject, limit) : value;

@@ -53,10 +53,8 @@ export function findingOf(state: State, { record, workflow }: Investigated): Fin
   const { judged, isUnshown, headline, plainHeadline, missing, found } = titled(state, workflow);
   const verdict = state.end?.verdict ?? verdictIn(rootIn(state), workflow);
   const kept = mergeClaims(judged.filter(holds));
-  const quotes = describeQuotes(
-    state,
-    kept.flatMap(({ cites }) => heldIn(cites)),
-  );
+  const held = kept.flatMap(({ cites }) => heldIn(cites));
+  const quotes = describeQuotes(state, held);
   const claims = kept.map((claim): FoundClaim => {
     return { ...claim, quotes: heldIn(claim.cites).flatMap((cite) => quotes.get(cite) ?? []) };
   });

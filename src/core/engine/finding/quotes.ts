@@ -32,13 +32,9 @@ export function describeQuotes(
     const call = state.run.calls.get(ref);
     const output = ref === "input" ? state.context.input : outputOf(call?.outcome);
     const texts = output === undefined ? [] : [resultText(output)];
-    const found = findQuotes(
-      { texts },
-      group.map(({ quote }) => readQuote(quote)),
-    );
-    for (const [index, cite] of group.entries()) {
-      const hit = found[index];
-      const record = hit && "records" in hit ? hit.records[0] : undefined;
+    const read = group.map(({ quote }) => readQuote(quote));
+    for (const [index, [record] = []] of findQuotes(texts, read).entries()) {
+      const cite = group[index] as CheckedCite;
       described.set(cite, {
         ref,
         ...(call ? { tool: call.tool } : {}),

@@ -29,11 +29,7 @@ export function findingRoot(finding: Finding): JsonObject | undefined {
     ...(title === undefined ? {} : { title }),
     text: written(sections, TEXT, lead),
     markdown: written(sections, MARKDOWN, []),
-    slack: written(
-      sections,
-      SLACK,
-      lead.map((line) => `*${slackText(line)}*`),
-    ),
+    slack: written(sections, SLACK, title === undefined ? [] : [`*${slackText(title)}*`]),
     json: toJson(findingJson(finding)),
   };
 }

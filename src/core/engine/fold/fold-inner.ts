@@ -1,5 +1,5 @@
 import { defined } from "../../base/values.ts";
-import { documentOf, encodeKey, nodePath } from "../../document/inner/place.ts";
+import { encodeKey } from "../../document/inner/place.ts";
 import type { Envelope, EventOf } from "../event/event.ts";
 import type { EvidenceCounts } from "../event/node-result.ts";
 import { standDecided } from "../plan/standing.ts";
@@ -7,7 +7,7 @@ import { judgementData } from "../state/unseen.ts";
 import { degradedIn } from "./degraded.ts";
 import { isUnder } from "./limits.ts";
 import { changeSkills } from "./redo.ts";
-import { type InnerTrace, State } from "./state.ts";
+import { type InnerTrace, pathOfNode, State } from "./state.ts";
 import type { Item, Items, Visit } from "./visit.ts";
 
 export function foldMap({ visit, run, inside }: State, event: EventOf<"map:start"> & Pick<Envelope, "time">): void {
@@ -38,8 +38,8 @@ export function foldInnerStart(state: State, event: EventOf<"inner:start">): voi
 type Listed = Pick<Items, "all" | "left" | "failed">;
 
 function itemsAt({ run, inside }: Pick<State, "run" | "inside">, { node }: Visit, listed: Listed): Items {
-  const path = nodePath(inside && documentOf(inside.at), node);
-  const items = { ...listed, begun: 0, stopsAtFailure: run.stopsAtFailure.has(path) };
+  const stopsAtFailure = run.stopsAtFailure.has(pathOfNode({ inside }, node));
+  const items = { ...listed, begun: 0, stopsAtFailure };
   passSettled(items);
   return { ...items, degraded: [], running: new Map(), active: new Set() };
 }

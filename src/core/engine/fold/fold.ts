@@ -1,4 +1,3 @@
-import { documentOf, nodePath } from "../../document/inner/place.ts";
 import type { MadeTool } from "../event/call.ts";
 import type { RunError } from "../event/end.ts";
 import type { EventOf, RunEvent } from "../event/event.ts";
@@ -10,7 +9,7 @@ import { foldApplied, foldAudience, foldCall, foldChange, foldPlanned, foldResul
 import { foldAsked, foldInnerEnd, foldInnerStart, foldMap, foldWord, forgetInner } from "./fold-inner.ts";
 import { addUsage, evaluatorOf, foldModelError, foldRejection, foldReply, foldSwitch } from "./fold-reply.ts";
 import { foldResume, keepResult, markFailed, withdraw } from "./redo.ts";
-import { begin, noteActive, outermost, prefixOf, type State, withOuter } from "./state.ts";
+import { begin, noteActive, outermost, pathOfNode, prefixOf, type State, withOuter } from "./state.ts";
 import { Attempt, type Visit } from "./visit.ts";
 
 export function fold(run: State, event: RunEvent): State {
@@ -98,17 +97,12 @@ function foldEnter(state: State, { node, iteration }: EventOf<"node:enter">): vo
   state.visits += 1;
   for (const each of withOuter(state)) each.entered += 1;
   state.iterations.set(node, iteration);
-  noteSkills(state, node);
+  state.run.changedAt.set(pathOfNode(state, node), state.run.changed);
   const key = `${prefixOf(state)}${state.visits}:${node}`;
   state.path.push({ node, key, via: state.upcoming?.via, result: undefined, degraded: [] });
   state.upcoming = undefined;
   const fresh = new Attempt(0, state.run.activeMs);
   state.visit = { key, node, iteration, down: [], recorded: [], items: undefined, asked: undefined, ...fresh };
-}
-
-/** Records which skills had changed when a node was last visited. */
-function noteSkills({ run, inside }: State, node: string): void {
-  run.changedAt.set(nodePath(inside && documentOf(inside.at), node), run.changed);
 }
 
 function without({ run: { made } }: State, name: string): readonly MadeTool[] {
@@ -133,7 +127,7 @@ function foldExit(state: State, { node, result, unfinished, degraded }: EventOf<
   step.degraded = [...placed(state, node, degraded), ...degradedInside(state.run, visit)];
   if (unfinished) state.unfinished = visit;
   else forgetInner(state, visit);
-  noteSkills(state, node);
+  state.run.changedAt.set(pathOfNode(state, node), state.run.changed);
   const retryAttempt = visit.attempt > 0 ? { retryAttempt: visit.attempt } : {};
   state.steps.push({ node, status: result.status, iteration: visit.iteration, ...retryAttempt });
   step.result = result;

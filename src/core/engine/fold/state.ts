@@ -1,6 +1,6 @@
 import { isImage } from "../../base/image.ts";
 import type { JsonObject } from "../../base/values.ts";
-import { nodePath } from "../../document/inner/place.ts";
+import { documentOf, nodePath } from "../../document/inner/place.ts";
 import type { WorkflowNode } from "../../document/workflow/node.ts";
 import type { MadeTool, RecordedCall } from "../event/call.ts";
 import type { Degraded, RunError } from "../event/end.ts";
@@ -238,6 +238,11 @@ function holdsText({ outcome }: RecordedCall): boolean {
 export function contextAtStart(run: Whole, inside: Inside | undefined, input: JsonObject): RunContext {
   const entries = inside ? [] : [...run.earlier];
   return { input, entries, length: entries.length };
+}
+
+/** Returns the path of a node in the documents of its run, such as `top/each`. */
+export function pathOfNode({ inside }: Pick<State, "inside">, node: string): string {
+  return nodePath(inside && documentOf(inside.at), node);
 }
 
 /** Returns the prefix of a run's step keys, including those of its inner runs. */

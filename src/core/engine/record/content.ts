@@ -55,11 +55,7 @@ export function redactFinding<Value>(finding: Value, text: Redactor["text"]): Va
 export function redactOutcome(body: EventBody, { text, value }: Redactor): EventBody {
   switch (body.type) {
     case "model:reply":
-      return withField(
-        body,
-        "parts",
-        sameOrNew(body.parts, (part) => redactPart(part, { text, value })),
-      );
+      return withField(body, "parts", redactParts(body.parts, { text, value }));
     case "model:error":
     case "run:fail":
       return { ...body, message: text(body.message), ...(body.hint === undefined ? {} : { hint: text(body.hint) }) };
@@ -81,9 +77,9 @@ function withField<Whole extends object, Key extends keyof Whole>(whole: Whole, 
   return whole[key] === value ? whole : { ...whole, [key]: value };
 }
 
-function sameOrNew<Item>(list: Item[], change: (item: Item) => Item): Item[] {
-  const changed = list.map(change);
-  return changed.every((item, index) => item === list[index]) ? list : changed;
+function redactParts(parts: Part[], texts: Texts): Part[] {
+  const redacted = parts.map((part) => redactPart(part, texts));
+  return redacted.every((part, index) => part === parts[index]) ? parts : redacted;
 }
 
 function redactPart(part: Part, { text, value }: Texts): Part {
