@@ -141,11 +141,9 @@ function replaceAt(path: readonly string[], value: Json, replace: (found: Json) 
   const member = object[key] as Json;
   if (!segment.endsWith("[*]")) return withMember(object, key, replaceAt(rest, member, replace));
   if (!Array.isArray(member)) return value;
-  return withMember(
-    object,
-    key,
-    member.map((item) => replaceAt(rest, item as Json, replace)).filter((item) => item !== undefined),
-  );
+  const items = member.map((item) => replaceAt(rest, item as Json, replace));
+  const kept = items.filter((item) => item !== undefined);
+  return withMember(object, key, kept);
 }
 
 function withMember(object: JsonObject, key: string, member: Json | undefined): JsonObject {

@@ -15,18 +15,17 @@ type Fact = { readonly text: string } & (
 
 const MOST_FACTS = 200;
 
-/** Compares claims with records. Reads each text once, however many claims quote it. */
-export interface FactCheck {
-  /** Returns the facts of a claim that none of the texts contains, as written and each once. */
-  readonly missing: (claim: string, texts: readonly string[]) => string[];
-}
+export type FactCheck = ReturnType<typeof createFactCheck>;
 
 /** Limit on the characters that a check compares. Reading a record costs as much as comparing it many times. */
 const MOST_WORK = 1_000_000_000;
 const COST_OF_READING = 400;
 
-/** Creates a check. Beyond its limit of work, facts count as missing. */
-export function createFactCheck(work = MOST_WORK): FactCheck {
+/**
+ * Creates a check that compares claims with records. Reads each text once, however many claims quote it. Beyond its limit
+ * of work, facts count as missing.
+ */
+export function createFactCheck(work = MOST_WORK) {
   let left = work;
   const books = new Map<string, Book>();
   const bookOf = (text: string) => {
@@ -42,7 +41,8 @@ export function createFactCheck(work = MOST_WORK): FactCheck {
     return book !== undefined && hasFact(book, fact);
   };
   return {
-    missing(claim, texts) {
+    /** Returns the facts of a claim that none of the texts contains, as written and each once. */
+    missing(claim: string, texts: readonly string[]): string[] {
       left -= claim.length * COST_OF_READING;
       const distinct = new Map(factsIn(claim).map((fact) => [fact.text, fact]));
       const isFound = (fact: Fact) => texts.some((text) => has(text, fact));

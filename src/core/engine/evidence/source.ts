@@ -64,10 +64,7 @@ function partLike(text: string, pieces: readonly Folded[]): string {
     ends.push(out.length);
   }
   const near = nearestPlace({ codes: out.taken(), hard: [], soft: ends }, pieces);
-  const part = Math.max(
-    0,
-    ends.findIndex((end) => end > (near?.start ?? 0)),
-  );
+  const part = ends.findIndex((end) => end > (near?.start ?? 0));
   const from = Math.max(0, part * (MOST_SHOWN / 2) - MOST_SHOWN / 4);
   const isHalf = /^[\udc00-\udfff]/.test(text.slice(from, from + 1));
   return cutText(text.slice(isHalf ? from + 1 : from), MOST_SHOWN);

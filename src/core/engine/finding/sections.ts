@@ -26,6 +26,7 @@ export interface Place {
 /** Returns the sections of a finding that have content, in the order in which they are shown. */
 export function sectionsOf(finding: Finding): Section[] {
   const { cause, claims, rechecked = [], missing } = finding;
+  const unseen = finding.missing_evidence.map((text) => ({ text }));
   const fact = (term: string, text: string | undefined, field = "", places: readonly Place[] = []): Section[] => {
     return text === undefined ? [] : [{ kind: "fact", term, text, places, mark: missingWords(missing, field) }];
   };
@@ -42,17 +43,12 @@ export function sectionsOf(finding: Finding): Section[] {
     ...(claims.length === 0 ? [] : [{ kind: "claims", claims } as const]),
     ...RECHECKED.flatMap(([answer, term]) => {
       const own = rechecked.filter((claim) => claim.answer === answer);
-      return list(
-        term,
-        own.map(({ claim, reason }) => ({ text: claim.replace(/\.$/, ""), ...defined("why", reason) })),
-      );
+      const items = own.map(({ claim, reason }) => ({ text: claim.replace(/\.$/, ""), ...defined("why", reason) }));
+      return list(term, items);
     }),
     ...list("Ruled out", finding.ruled_out),
     ...list("Facts not found", otherMissing(missing)),
-    ...list(
-      "Missing evidence",
-      finding.missing_evidence.map((text) => ({ text })),
-    ),
+    ...list("Missing evidence", unseen),
     { kind: "footer", run: finding.run, checked: checkedWords(finding), url: finding.reportUrl },
   ];
 }

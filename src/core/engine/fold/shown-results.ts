@@ -42,10 +42,8 @@ function sharesOf(outputs: readonly Json[], most: number, sizes: Sizes): readonl
   const raised = new Map<number, number>();
   for (;;) {
     const left = [...raised.values()].reduce((rest, size) => rest - size, most);
-    const given = shares(
-      outputs.map((output, index) => (raised.has(index) ? 0 : sizes(output))),
-      left,
-    );
+    const needed = outputs.map((output, index) => (raised.has(index) ? 0 : sizes(output)));
+    const given = shares(needed, left);
     const before = raised.size;
     for (const [index, size] of least.entries()) {
       if (!raised.has(index) && (given[index] ?? 0) < size) raised.set(index, size);
@@ -105,10 +103,8 @@ function shorten(value: Json, most: number, sizes: Sizes): Json {
   if (!isObject(value)) return value;
   const members = Object.entries(value as JsonObject);
   const names = sizes(members.map(([name]) => name));
-  const given = shares(
-    members.map(([, member]) => sizes(member)),
-    most - names,
-  );
+  const needed = members.map(([, member]) => sizes(member));
+  const given = shares(needed, most - names);
   return Object.fromEntries(members.map(([name, member], index) => [name, shorten(member, given[index] ?? 0, sizes)]));
 }
 

@@ -119,13 +119,8 @@ function numberOf(value: unknown): number {
 
 // ---- the end
 
-export interface Written {
-  readonly delta: StateDelta;
-  readonly body: EventOf<"state:written">;
-}
-
 /** Returns what an ended or waiting run has to save. Undefined if there is nothing new. */
-export function memoryOfEnd(record: RunRecord, state: State): Written | undefined {
+export function memoryOfEnd(record: RunRecord, state: State) {
   const { end, run } = state;
   if (record.kind !== "run" || !end || end.status === "interrupted" || end.status === "skipped") return undefined;
   if (run.writtenEnd === end) return undefined;
@@ -138,18 +133,18 @@ export function memoryOfEnd(record: RunRecord, state: State): Written | undefine
   const delta = { id: `${record.run}${piece}`, states };
   const counted = isWaiting ? run.written : { touches: run.touches.length, costUsd: state.usage.costUsd };
   const { touches, costUsd: cost_usd } = counted;
-  return { delta, body: { type: "state:written", delta: delta.id, entries, touches, cost_usd } };
+  const body: EventOf<"state:written"> = { type: "state:written", delta: delta.id, entries, touches, cost_usd };
+  return { delta, body };
 }
 
 function entriesPut(record: RunRecord, state: State): Record<string, StateChanges> {
   const declared = new Map(declaredStates(documentsOf(record)));
   const put = changesOf(touchesOf(state), state.run.written.touches);
-  return Object.fromEntries(
-    [...put].flatMap(([name, changes]) => {
-      const limits = declared.get(name);
-      return limits ? [[name, { changes, limits: limitsOf(limits) }]] : [];
-    }),
-  );
+  const changed = [...put].flatMap(([name, changes]) => {
+    const limits = declared.get(name);
+    return limits ? [[name, { changes, limits: limitsOf(limits) }] as const] : [];
+  });
+  return Object.fromEntries(changed);
 }
 
 /** Returns the day's usage to save. A run that the daily limit stopped does not count. */

@@ -1,7 +1,9 @@
 import * as z from "zod";
 import { type Fitting, groupBy } from "../../base/values.ts";
 import { lazyObject, optional } from "../../skill/field.ts";
+import { isApplied } from "../decide/admit.ts";
 import { stateOf } from "../fold/fold.ts";
+import type { PlannedOperation } from "../fold/state.ts";
 import type { StoredRun } from "../ports.ts";
 import type { Recheck } from "../recheck/answer.ts";
 import { ANSWERS } from "../recheck/compare.ts";
@@ -58,14 +60,10 @@ export function writesIn({ record, events }: StoredRun, lines: readonly Feedback
   const planned = stateOf({ record, events }).run.operations.filter(({ withdrawn }) => !withdrawn);
   const rejected = new Set(events.flatMap((event) => (event.type === "operation:refused" ? [event.operation] : [])));
   for (const line of lines) if (line.kind === "withdrawn" && line.operation !== undefined) rejected.add(line.operation);
-  const isApplied = (one: (typeof planned)[number]) => one.application.standing === "applied";
-  return {
-    planned: planned.length,
-    applied: planned.filter(isApplied).length,
-    rejected: planned.filter(
-      (one) => one.application.standing === "denied" || (!isApplied(one) && rejected.has(one.operation.id)),
-    ).length,
-  };
+  const applied = planned.filter(isApplied).length;
+  const isRejected = (one: PlannedOperation) => !isApplied(one) && rejected.has(one.operation.id);
+  const refused = planned.filter((one) => one.application.standing === "denied" || isRejected(one));
+  return { planned: planned.length, applied, rejected: refused.length };
 }
 
 interface Counted {

@@ -93,11 +93,8 @@ const REMOTE =
  */
 function instructionAt({ id, instruction = "", tools }: SkillRecord, { all, offered }: ToolsHere): string {
   const own = all.filter(({ skill }) => skill === id);
-  const covered = withoutTools(
-    instruction,
-    own.filter((tool) => !offered.includes(tool)),
-  );
-  const named = nameTools(covered, own);
+  const absent = own.filter((tool) => !offered.includes(tool));
+  const named = nameTools(withoutTools(instruction, absent), own);
   return tools.length === 0
     ? named
     : named.replace(TOOL_NAMED, (written, name: string) => (/^[A-Za-z_][\w.-]*$/.test(name) ? name : written));

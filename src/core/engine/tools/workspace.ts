@@ -12,13 +12,12 @@ const path = { type: "string", minLength: 1, maxLength: 4096, description: "Path
 const glob = { type: "string", maxLength: 1000, description: "Such as src/**/*.ts; without / a name at any depth" };
 const count = (most: number, description: string) => ({ type: "integer", minimum: 1, maximum: most, description });
 
+/** Describes a tool. All may be repeated after a crash, because the copy is then rebuilt from the recorded results. */
 function tool(name: string, description: string, [properties, required]: readonly [JsonObject, string[]]) {
   const input_schema = { type: "object", properties, required, additionalProperties: false };
-  return { ...{ name, description, input_schema, effect: "read" as const }, ...COMMON };
+  const facts = { effect: "read", idempotent: true, live: true, contained: true, reads: "private" } as const;
+  return { name, description, input_schema, ...facts };
 }
-
-/** All tools may be repeated after a crash, because the copy is then rebuilt from the recorded results. */
-const COMMON = { idempotent: true, live: true, contained: true, reads: "private" } as const;
 
 export const WORKSPACE_TOOLS: readonly Omit<Tool, "handler" | "audience">[] = [
   tool("list_files", "Lists the files of your working copy.", [
