@@ -35,7 +35,7 @@ export function evidenceOf(record: RunRecord, visits: readonly Visit[], { state,
     state,
     cites.filter((cite) => !known.has(keyOf(cite))),
   );
-  const quotes = new Map([...known, ...others.map((quote) => [keyOf(quote), quote] as const)]);
+  const quotes = new Map([...known, ...[...others.values()].map((quote) => [keyOf(quote), quote] as const)]);
   return {
     quoteOf: (cite) => quotes.get(keyOf(cite)),
     claims: [...kept, ...claims.filter((claim) => !holds(claim))],

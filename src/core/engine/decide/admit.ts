@@ -17,8 +17,8 @@ import { isProposal } from "../tools/proposal.ts";
 import { puttingProblem } from "../tools/state.ts";
 import { misfitOf } from "../tools/tool-input.ts";
 import { makingProblem } from "../tools/tool-maker.ts";
-import { offersIn, readingsOf } from "./inner/reading.ts";
-import { settingsAt } from "./offer.ts";
+import { leavesOf, readingsOf } from "./inner/reading.ts";
+import { settingsAt, toolsAt } from "./offer.ts";
 import type { Scene } from "./scene.ts";
 
 /** Decides which calls are sent: those of a model, and the operations of an approved plan. */
@@ -87,7 +87,9 @@ export function audienceOf({ audience }: PendingCall, tool: ToolDescriptor): Aud
 
 /** Checks whether a tool that reads a private source was offered to the node, or to one whose result it received. */
 function isPrivate(scene: Scene): boolean {
-  return readingsOf(scene).some((reading) => offersIn(reading, readsPrivate));
+  const { state } = scene;
+  const leaves = readingsOf(scene).flatMap(leavesOf);
+  return leaves.some(({ program, id }) => toolsAt(program, state, id).offered.some(readsPrivate));
 }
 
 /**

@@ -11,12 +11,11 @@ import { unshownCause } from "../finding/finding.ts";
 import { degradedIn, hasSkill, type Skilled, skillsAt } from "../fold/degraded.ts";
 import { ask } from "../fold/limits.ts";
 import type { Program } from "../fold/program.ts";
-import type { Inside, PathStep, State } from "../fold/state.ts";
+import { type Inside, type PathStep, prefixOf, type State } from "../fold/state.ts";
 import type { SingleStep } from "../fold/step.ts";
 import type { Leaving } from "../fold/visit.ts";
 import { answerRecheck } from "../recheck/answer.ts";
 import { askWord, planDigestOf, waitsOf } from "./inner/approval.ts";
-import { evalsByName } from "./judging/evaluate.ts";
 import { sourcesOf } from "./planning.ts";
 import {
   chooseRoute,
@@ -35,11 +34,10 @@ import { modelsFor, sceneOf } from "./scene.ts";
 
 export function route(program: Program, state: State, leaving: Leaving): SingleStep {
   const undecided: string[] = [];
-  const edges = liveEdges(program, leaving.node, state, ({ to }, complaint) =>
-    undecided.push(
-      `the edge from ${leaving.node} to ${to} is not followed, because its \`if\` took too long: ${complaint}`,
-    ),
-  );
+  const edges = liveEdges(program, leaving.node, state, ({ to }, complaint) => {
+    const edge = `the edge from ${leaving.node} to ${to}`;
+    undecided.push(`${edge} is not followed, because its \`if\` took too long: ${complaint}`);
+  });
   const key = `${leaving.key}/undecided/${leaving.answers.length}`;
   const warned = warnOnce(state, { key, node: leaving.node }, undecided);
   if (warned) return warned;
@@ -96,7 +94,7 @@ function askRoute(
   const context = viewContext(state.context, ({ node, data }) => {
     const result = state.results.get(node);
     if (!result) return data;
-    const view = routingView(program, node, result, evalsByName(result.evals ?? []));
+    const view = routingView(program, node, result);
     for (const name of view.missing)
       missing.push(`node ${node} did not emit its declared output "${name}"; routing sees null`);
     return view.data;
@@ -108,11 +106,6 @@ function askRoute(
   const prompt = routePrompt({ node: leaving.node, options, context, ...refused });
   const models = modelsFor(program, state, leaving.node);
   return ask(program, state, { key, purpose: "route", node: leaving.node, models, prompt });
-}
-
-/** Ends a run successfully before it enters a node. */
-export function finishEarly(program: Program, state: State, why: string): SingleStep {
-  return end(program, state, { status: "succeeded", reason: why });
 }
 
 function finish(program: Program, state: State, leaving: Leaving, why: string): SingleStep {
@@ -215,16 +208,15 @@ interface Ending {
   readonly unrouted?: Unrouted | undefined;
 }
 
-function end(program: Program, state: State, { status, reason, error, unrouted }: Ending): SingleStep {
-  if (state.inside) return endInside(program, state, { inside: state.inside, failure: error });
-  const results = Object.fromEntries(state.results);
+export function end(program: Program, state: State, { status, reason, error, unrouted }: Ending): SingleStep {
+  if (state.inside) return endInside(program, state, state.inside, error);
   const found = verdictOf(program, state);
   const verdict = asVerdict(found);
   const message = `the verdict, ${[program.workflow.verdict].flat().join(" or ")}, is not a string: the run has none`;
   const warnings: EventBody[] = found === verdict ? [] : [{ type: "warning", message }];
   const body: EventBody = {
     type: "workflow:end",
-    results,
+    results: Object.fromEntries(state.results),
     status,
     reason,
     ...defined("verdict", verdict),
@@ -234,43 +226,34 @@ function end(program: Program, state: State, { status, reason, error, unrouted }
   };
   return {
     kind: "decide",
-    key: `end/${state.visits}/${state.leaving?.answers.length ?? 0}/${state.usage.modelCalls}`,
+    key: endKey(state),
     bodies: [...warnings, body],
   };
 }
 
-/** Ends an inner run. Its node handles the result. An inner run that reached its own limit has failed. */
-function endInside(
-  program: Program,
-  state: State,
-  { inside, failure }: { readonly inside: Inside; readonly failure: RunError | undefined },
-): SingleStep {
-  const { node, at: inner, key, parent, prefix } = inside;
-  const error = failure && namingLimit(state, failure);
-  const verdict = verdictOf(program, state);
-  const results = Object.fromEntries([...state.results].map(([id, { data }]) => [id, data]));
-  const data: JsonObject = { ...(typeof verdict === "string" ? { verdict } : {}), results };
-  const named = { type: "inner:end", node, inner, ...defined("item", key) } as const;
-  const ends = `${prefix}end/${state.visits}/${state.leaving?.answers.length ?? 0}/${state.usage.modelCalls}`;
-  return {
-    kind: "decide",
-    key: ends,
-    at: parent.inside?.at,
-    bodies: [{ ...named, ...cameOf(program, state, { inside, data, error }) }],
-  };
+function endKey(state: State): string {
+  return `${prefixOf(state)}end/${state.visits}/${state.leaving?.answers.length ?? 0}/${state.usage.modelCalls}`;
 }
 
-function cameOf(
-  program: Program,
-  state: State,
-  { inside, data, error }: { readonly inside: Inside; readonly data: JsonObject; readonly error: RunError | undefined },
-): Pick<EventOf<"inner:end">, "status" | "data" | "skipped_reason" | "error" | "judged"> {
-  if (!error) return { status: "success", data, ...judgedIn(program, state, inside) };
-  if (program.parent?.node(inside.node).map?.on_error === "skip") {
-    return { status: "skipped", data, skipped_reason: error.message };
-  }
-  return { status: "failed", data: { ...data, error: error.message }, error };
+/** Ends an inner run. Its node handles the result. An inner run that reached its own limit has failed. */
+function endInside(program: Program, state: State, inside: Inside, failure: RunError | undefined): SingleStep {
+  const { node, at: inner, key, parent } = inside;
+  const verdict = asVerdict(verdictOf(program, state));
+  const results = Object.fromEntries([...state.results].map(([id, { data }]) => [id, data]));
+  const data: JsonObject = { ...defined("verdict", verdict), results };
+  const step = (outcome: InnerOutcome): SingleStep => {
+    const body = { type: "inner:end", node, inner, ...defined("item", key), ...outcome } as const;
+    return { kind: "decide", key: endKey(state), at: parent.inside?.at, bodies: [body] };
+  };
+  if (!failure) return step({ status: "success", data, ...judgedIn(program, state, inside) });
+  const limit = state.halt?.status === "stopped" ? state.halt.limit : undefined;
+  const message = limit === undefined ? failure.message : `${limit}: ${failure.message}`;
+  const isSkipped = program.parent?.node(node).map?.on_error === "skip";
+  if (isSkipped) return step({ status: "skipped", data, skipped_reason: message });
+  return step({ status: "failed", data: { ...data, error: message }, error: { ...failure, message } });
 }
+
+type InnerOutcome = Omit<EventOf<"inner:end">, "type" | "node" | "inner" | "item">;
 
 /** Returns what the state stores about a judged item, so that later runs can skip it. */
 function judgedIn(program: Program, state: State, { node }: Inside): Pick<EventOf<"inner:end">, "judged"> {
@@ -282,22 +265,15 @@ function judgedIn(program: Program, state: State, { node }: Inside): Pick<EventO
   return { judged: { state: map.unseen.state, values, ...(isTainted ? { tainted: true } : {}) } };
 }
 
-function namingLimit({ halt }: State, error: RunError): RunError {
-  if (halt?.status !== "stopped" || halt.limit === undefined) return error;
-  return { ...error, message: `${halt.limit}: ${error.message}` };
-}
-
 /** Ends a run that can only wait for approvals. If a plan changed since it was shown, asks again first. */
 export function park(program: Program, state: State): SingleStep {
   const waiting = waitsOf(state);
-  const changed = waiting.find(
-    ({ asked, state: inner }) => asked.digest !== undefined && asked.digest !== planDigestOf(inner),
-  );
-  if (changed)
-    return {
-      ...askWord(sceneOf(program.inside(changed.state.inside?.at), changed.state, changed.visit)),
-      at: changed.state.inside?.at,
-    };
+  const isOld = (digest: string | undefined, of: State) => digest !== undefined && digest !== planDigestOf(of);
+  const changed = waiting.find(({ asked, state: inner }) => isOld(asked.digest, inner));
+  if (changed) {
+    const at = changed.state.inside?.at;
+    return { ...askWord(sceneOf(program.inside(at), changed.state, changed.visit)), at };
+  }
   const nodes = waiting.map(({ node }) => node).join(", ");
   const reason = `waits for a decision: ${nodes}`;
   const body: EventBody = {

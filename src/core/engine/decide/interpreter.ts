@@ -4,7 +4,7 @@ import { stepsLeft } from "../fold/limits.ts";
 import type { Program } from "../fold/program.ts";
 import { isWaiting, prefixOf, type State } from "../fold/state.ts";
 import type { SingleStep, Step } from "../fold/step.ts";
-import { endHalted, endSkipped, finishEarly, park, route } from "./departure.ts";
+import { end, endHalted, endSkipped, park, route } from "./departure.ts";
 import { askWord } from "./inner/approval.ts";
 import { manage, turnsIn } from "./inner/runs.ts";
 import { takeSteps } from "./inner/steps.ts";
@@ -16,13 +16,11 @@ import { work } from "./visit.ts";
 export function next(program: Program, state: State): Step | undefined {
   if (state.end) return undefined;
   const { resumes } = state.run;
-  const steps = stepsOf(program, state).map((step) =>
-    resumes === 0 ? step : { ...step, key: `${step.key}~${resumes}` },
-  );
+  const numbered = (step: SingleStep) => (resumes === 0 ? step : { ...step, key: `${step.key}~${resumes}` });
+  const steps = stepsOf(program, state).map(numbered);
   const [first, ...others] = steps;
-  if (first) return others.length === 0 ? first : { kind: "together", key: first.key, steps };
-  const parked = park(program, state);
-  return resumes === 0 ? parked : { ...parked, key: `${parked.key}~${resumes}` };
+  if (!first) return numbered(park(program, state));
+  return others.length === 0 ? first : { kind: "together", key: first.key, steps };
 }
 
 /** Returns one decision, or else the pending work of a run and its inner runs. Empty if all wait for answers. */
@@ -98,7 +96,8 @@ function enter(program: Program, state: State): SingleStep {
   if (reached) return reached;
   const { approval, steps } = program.node(node);
   if ((approval || steps) && isDryRun(program.record.input)) {
-    return finishEarly(program, state, `a dry run ends before the ${approval ? "approval" : "steps node"} ${node}`);
+    const reason = `a dry run ends before the ${approval ? "approval" : "steps node"} ${node}`;
+    return end(program, state, { status: "succeeded", reason });
   }
   const iteration = (state.iterations.get(node) ?? 0) + 1;
   const instruction = program.source(node, "instruction");

@@ -1,7 +1,7 @@
 import { defined, type JsonObject } from "../../base/values.ts";
 import type { WorkflowNode } from "../../document/workflow/node.ts";
-import type { EventBody } from "../event/event.ts";
-import type { FailureCause, NodeResult } from "../event/node-result.ts";
+import type { EventBody, EventOf } from "../event/event.ts";
+import type { NodeResult } from "../event/node-result.ts";
 import { dataLeft } from "../evidence/weigh.ts";
 import { shortfallsOf } from "../fold/degraded.ts";
 import type { SingleStep } from "../fold/step.ts";
@@ -10,53 +10,35 @@ import { missedSkills } from "./inner/step-calls.ts";
 import { readAnswer } from "./route.ts";
 import type { Scene } from "./scene.ts";
 
-/** Steps that end a visit. */
-
 /** Ends a visit after a failure. With `fail_soft` it succeeds. A model's error and a failed step leave it open to resume. */
 export function leaveFailed(scene: Scene, failure: AgentFailure): SingleStep {
   const { visit, node } = scene;
   const data = { ...partialData(visit, node), error: failure.message };
   const toolCalls = [...visit.calls, ...visit.pending.map(toolCallOf)];
   if (node.fail_soft) return leave(scene, { status: "success", data: { ...data, fail_soft: true }, toolCalls });
-  const unfinished = failure.code !== undefined || node.steps !== undefined;
-  return leave(scene, { status: "failed", data, toolCalls }, { unfinished, ...defined("cause", failure.cause) });
+  const unfinished = failure.code === undefined && !node.steps ? {} : { unfinished: true as const };
+  return leave(scene, { status: "failed", data, toolCalls }, { ...unfinished, ...defined("cause", failure.cause) });
 }
 
 export function leaveUnfinished(scene: Scene): SingleStep {
   const { state, visit, node } = scene;
   const data = { ...partialData(visit, node), error: state.halt?.reason ?? "the run stopped" };
   const toolCalls = [...visit.calls, ...visit.pending.map(toolCallOf)];
-  const stopped = state.halt?.status !== "failed";
-  const step = leave(
-    scene,
-    { status: "failed", data, toolCalls },
-    {
-      unfinished: true,
-      stopped,
-      // An inner run is only ever stopped by its own limits.
-      ...(stopped && state.inside ? { cause: "limits" } : {}),
-    },
-  );
+  // An inner run is only ever stopped by its own limits.
+  const cause = state.inside ? { cause: "limits" as const } : {};
+  const stopped = state.halt?.status === "failed" ? {} : { stopped: true as const, ...cause };
+  const step = leave(scene, { status: "failed", data, toolCalls }, { unfinished: true, ...stopped });
   return { ...step, key: `${step.key}/halt` };
 }
 
-interface Manner {
-  readonly unfinished?: boolean;
-  readonly stopped?: boolean;
-  readonly cause?: FailureCause;
-}
+type Manner = Pick<EventOf<"node:exit">, "unfinished" | "stopped" | "cause">;
 
-export function leave(scene: Scene, result: NodeResult, { unfinished, stopped, cause }: Manner = {}): SingleStep {
+export function leave(scene: Scene, result: NodeResult, manner: Manner = {}): SingleStep {
   const { program, state, visit, node } = scene;
   const asked = node.steps ? { ...node, skills: [...missedSkills(scene)] } : node;
   const degraded = shortfallsOf(program.record.skills, { node: asked, result, changed: state.run.changed });
-  const how = {
-    ...(degraded.length > 0 ? { degraded } : {}),
-    ...(unfinished ? { unfinished } : {}),
-    ...(stopped ? { stopped: true as const } : {}),
-    ...defined("cause", cause),
-  };
-  const body: EventBody = { type: "node:exit", node: visit.node, result, ...how };
+  const shortfalls = degraded.length > 0 ? { degraded } : {};
+  const body: EventBody = { type: "node:exit", node: visit.node, result, ...shortfalls, ...manner };
   return { kind: "decide", key: `${visit.key}/exit/${visit.attempt}/${visit.replies}`, bodies: [body] };
 }
 

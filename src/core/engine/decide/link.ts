@@ -12,7 +12,7 @@ import type { InnerLimits, NumberedEdge, Offering, Program, ToolSet } from "../f
 import { skillSections, withoutTools } from "../tools/disclosure.ts";
 import { READ_SKILL, RUN_SCRIPT } from "../tools/own-tools.ts";
 import { TOOL_MAKER } from "../tools/tool-maker.ts";
-import { citesResults, inOrder, selectTools, stricter } from "./offer.ts";
+import { citesResults, selectTools, stricter } from "./offer.ts";
 
 export function linkProgram(record: RunRecord): Program {
   const kept = new Map<string, Program>();
@@ -116,16 +116,13 @@ function linkTools({ workflow, skills: recorded }: RunRecord, nodeOf: (id: strin
   const place = toolOrder(workflow.nodes);
   const skills = (id: string, changed: Offering["changed"]) => left(available(id), changed);
   const toolSets = new WeakMap<Offering["made"], Map<string, ToolSet>>();
-  let latest: { readonly id: string; readonly now: Offering; readonly set: ToolSet } | undefined;
   const tools = (id: string, now: Offering) => {
     const { settings, made, holdsBlobs, changed } = now;
-    if (latest?.id === id && isSameOffering(latest.now, now)) return latest.set;
     const sets = toolSets.get(made) ?? new Map<string, ToolSet>();
     toolSets.set(made, sets);
     const key = `${settings.writes} ${settings.context_mode} ${holdsBlobs} ${choiceOf(id)} ${JSON.stringify(changed)}`;
-    const set = sets.get(key) ?? inOrder(selectTools(nodeOf(id), skills(id, changed), now).set, place);
+    const set = sets.get(key) ?? selectTools(nodeOf(id), skills(id, changed), now, place).set;
     sets.set(key, set);
-    latest = { id, now, set };
     return set;
   };
   const described = new WeakMap<ToolSet, readonly Section[]>();
@@ -165,16 +162,6 @@ function oncePerNode<Value>(find: (id: string) => Value): (id: string) => Value 
     found.set(id, value);
     return value;
   };
-}
-
-function isSameOffering(a: Offering, b: Offering): boolean {
-  return (
-    a.settings.writes === b.settings.writes &&
-    a.settings.context_mode === b.settings.context_mode &&
-    a.made === b.made &&
-    a.holdsBlobs === b.holdsBlobs &&
-    (a.changed === b.changed || (a.changed.length === 0 && b.changed.length === 0))
-  );
 }
 
 /** Removes the skills, tools and scripts that a resumed run has lost. */

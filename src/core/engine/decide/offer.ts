@@ -34,11 +34,12 @@ export function stricter(one: Settings["writes"], other: Settings["writes"]): Se
   return STRICTEST.indexOf(one) <= STRICTEST.indexOf(other) ? one : other;
 }
 
-/** Selects the tools of a node by its skills, then `allow`, `deny`, `effects` and `writes: deny`. */
+/** Selects the tools of a node by its skills, then `allow`, `deny`, `effects` and `writes: deny`. `place` ranks them. */
 export function selectTools(
   node: WorkflowNode,
   skills: readonly SkillRecord[],
   now: Offering,
+  place: (tool: ToolDescriptor) => number = () => 0,
 ): { readonly set: ToolSet; readonly warnings: readonly string[] } {
   const warnings: string[] = [];
   const all = numbered([...ownTools(node, skills, now), ...skills.flatMap((skill) => toolsOf(skill, now))], warnings);
@@ -61,7 +62,8 @@ export function selectTools(
     .filter((tool) => !called || called.has(tool))
     .filter((tool) => !allow || tool.skill === EXECUTOR || allow.some((entry) => names(all, entry, tool)))
     .filter((tool) => !deny?.some((entry) => entry === tool.exposed || entry === tool.name))
-    .filter((tool) => !readOnly || tool.effect === "read");
+    .filter((tool) => !readOnly || tool.effect === "read")
+    .sort((a, b) => place(a) - place(b));
   return { warnings, set: toolSet(all, offered) };
 }
 
@@ -110,13 +112,6 @@ function ownTools(node: WorkflowNode, skills: readonly SkillRecord[], { settings
 function toolsOf(skill: SkillRecord, { made }: Offering): readonly ToolDescriptor[] {
   const tools = skill.tools as readonly ToolDescriptor[];
   return skill.id === TOOL_MAKER ? [...tools, ...made.map(({ tool }) => tool as ToolDescriptor)] : tools;
-}
-
-export function inOrder({ all, offered }: ToolSet, place: (tool: ToolDescriptor) => number): ToolSet {
-  return toolSet(
-    all,
-    [...offered].sort((a, b) => place(a) - place(b)),
-  );
 }
 
 function toolSet(all: readonly ToolDescriptor[], offered: readonly ToolDescriptor[]): ToolSet {

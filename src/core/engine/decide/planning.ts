@@ -20,7 +20,7 @@ import { isStatePut, isStateTool, type Memory, placedPut, recalledStrangers } fr
 import { misfitOf } from "../tools/tool-input.ts";
 import { WORKSPACE } from "../tools/workspace.ts";
 import { audienceOf, takesPrivateText, withReferences } from "./admit.ts";
-import { isReadIn, type Reader, type Reading, readingsOf, toolOf } from "./inner/reading.ts";
+import { isReadIn, leavesOf, type Reader, readingsOf, toolOf } from "./inner/reading.ts";
 import { settingsAt, toolsAt } from "./offer.ts";
 import { contextFor } from "./route.ts";
 import { type Scene, toolsHere } from "./scene.ts";
@@ -116,7 +116,7 @@ function patchFor(
 
 type Proposed = Pick<Patch, "title" | "body"> & Partial<Pick<Patch, "draft" | "labels">>;
 
-/** Lists the untrusted text that the node may have read: the input, and calls whose results it could see. */
+/** Lists the untrusted text that the node may have read: the input, skills of MCP servers, and results of calls. */
 export function sourcesOf(reader: Reader): Operation["sources"] {
   const { program, state } = reader;
   const readings = readingsOf(reader);
@@ -131,22 +131,12 @@ export function sourcesOf(reader: Reader): Operation["sources"] {
   const { workflow, record } = program.inside(undefined);
   return [
     ...(bringsText(workflow.inputs, record.input) ? [{ ref: "input" }] : []),
-    ...readings.flatMap(remoteSkills),
+    ...readings.flatMap(leavesOf).flatMap(({ program: own, id: node }) => {
+      const remote = own.skills(node, state.run.changed).filter(({ server }) => server !== undefined);
+      return remote.map(({ id }) => ({ ref: id, node }));
+    }),
     ...calls.map(({ ref, tool, node }) => ({ ref, tool, node })),
   ];
-}
-
-/** Lists the skills of MCP servers whose text the nodes had, also inside the workflows that they ran. */
-function remoteSkills({ program, state, nodes }: Reading): Operation["sources"] {
-  return [...nodes].flatMap((node) => {
-    const { map, call } = program.node(node);
-    if (!map && call === undefined) {
-      const remote = program.skills(node, state.run.changed).filter(({ server }) => server !== undefined);
-      return remote.map(({ id }) => ({ ref: id, node }));
-    }
-    const inner = program.inner(node);
-    return remoteSkills({ program: inner, state, nodes: new Set(Object.keys(inner.workflow.nodes)) });
-  });
 }
 
 /** Returns the entries of a state as the run found them when it began. */

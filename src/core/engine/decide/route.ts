@@ -1,12 +1,12 @@
 import { compileSchema } from "../../base/schema/schema.ts";
-import { isObject, type Json, type JsonObject, parseJson } from "../../base/values.ts";
+import { isObject, type Json, type JsonObject, parseJson, textAt } from "../../base/values.ts";
 import { isDryRun } from "../../document/inputs.ts";
 import { checkValues, rootsOf } from "../../document/value-rule.ts";
 import type { WorkflowNode } from "../../document/workflow/node.ts";
 import type { ValueRule } from "../../document/workflow/rule.ts";
 import type { Unrouted } from "../event/end.ts";
 import type { NodeResult } from "../event/node-result.ts";
-import type { ContextEntry, Part, Prompt, RunContext } from "../event/prompt.ts";
+import { type ContextEntry, type Part, type Prompt, type RunContext, textOf } from "../event/prompt.ts";
 import { skillsNow } from "../fold/degraded.ts";
 import type { NumberedEdge, Program } from "../fold/program.ts";
 import type { State } from "../fold/state.ts";
@@ -54,30 +54,27 @@ type RootParts = "results" | "context";
 export function contextFor(
   rule: ValueRule,
   { results, context }: Pick<State, RootParts>,
-  skills?: SkillsHere,
+  skills?: ReturnType<typeof skillsAt>,
 ): JsonObject {
   const roots = [...rootsOf(rule)].flatMap((root): [string, Json][] => {
     if (root === "input") return [[root, context.input]];
     const result = results.get(root);
     if (!result) return root === "skills" && skills ? [[root, { ...skills }]] : [];
-    const { data, evals } = result;
-    return [[root, { ...data, ...(evals && !Object.hasOwn(data, "evals") ? { evals: evalsByName(evals) } : {}) }]];
+    return [[root, { ...result.data, ...evalsShown(result) }]];
   });
   return Object.fromEntries(roots);
 }
 
-/** Skills that a node lists, by availability. Paths can use them as a root. */
-export interface SkillsHere {
-  readonly available: readonly string[];
-  readonly missing: readonly string[];
+function evalsShown({ data, evals }: NodeResult): JsonObject {
+  return evals && !Object.hasOwn(data, "evals") ? { evals: evalsByName(evals) } : {};
 }
 
-/** Returns undefined if a node is named `skills`, which hides that root. */
+/** Returns the skills that a node lists, for the root `skills` of paths. Undefined if a node has that name. */
 export function skillsAt(
   { record, workflow }: Pick<Program, "record" | "workflow">,
   { run }: Pick<State, "run">,
   id: string,
-): SkillsHere | undefined {
+) {
   if (Object.hasOwn(workflow.nodes, "skills")) return undefined;
   const listed = [...new Set(workflow.nodes[id]?.skills ?? [])];
   const usable = new Set(skillsNow(record, run.changed).flatMap((skill) => (skill.available ? skill.id : [])));
@@ -173,10 +170,8 @@ export function parseAnswer(text: string): Json | undefined {
   return parseJson(unfence(text));
 }
 
-/** Returns the reason in a routing answer. */
 export function reasonIn(parts: readonly Part[]): string | undefined {
-  const value = parseAnswer(parts.map((part) => (part.type === "text" ? part.text : "")).join(""));
-  return isObject(value) && typeof value.reason === "string" && value.reason !== "" ? value.reason : undefined;
+  return textAt(parseAnswer(textOf(parts)), "reason");
 }
 
 function unfence(text: string): string {
@@ -194,11 +189,10 @@ export function routingView(
   program: Program,
   node: string,
   result: NodeResult,
-  evals: JsonObject,
 ): { readonly data: JsonObject; readonly missing: readonly string[] } {
   const properties = program.node(node).output?.properties;
   const declared = isObject(properties) ? Object.keys(properties) : [];
-  const shown: JsonObject = result.evals && !Object.hasOwn(result.data, "evals") ? { evals } : {};
+  const shown = evalsShown(result);
   if (declared.length === 0) return { data: { ...result.data, ...shown }, missing: [] };
   const kept = [...declared, ...ALWAYS_SHOWN].filter((key) => Object.hasOwn(result.data, key));
   const missing = declared.filter((key) => !Object.hasOwn(result.data, key));

@@ -1,12 +1,12 @@
 import { checkedAs, deepEqual, defined, type Json } from "../../base/values.ts";
 import { type Failure, type Outcome, refusedCall, type ToolDescriptor } from "../../skill/skill.ts";
 import type { Call, RecordedCall } from "../event/call.ts";
-import type { EventBody } from "../event/event.ts";
+import type { EventBody, EventOf } from "../event/event.ts";
 import type { ToolSet } from "../fold/program.ts";
 import type { SingleStep } from "../fold/step.ts";
-import type { PendingCall, Visit } from "../fold/visit.ts";
-import { answerFromAbove, instructionRead, isReadSkill } from "../tools/disclosure.ts";
-import { isReadResult, plainRef, READ_RESULT, type ReadResult } from "../tools/own-tools.ts";
+import type { PendingCall } from "../fold/visit.ts";
+import { answerFromAbove, instructionRead } from "../tools/disclosure.ts";
+import { isReadResult, isReadSkill, plainRef, READ_RESULT, type ReadResult } from "../tools/own-tools.ts";
 import { isStateTool, recall } from "../tools/state.ts";
 import { madeFor, makingEvents } from "../tools/tool-maker.ts";
 import { nodePaths } from "../tools/workspace.ts";
@@ -16,8 +16,6 @@ import { evaluateFirst } from "./judging/judgement.ts";
 import { leaveFailed } from "./leave.ts";
 import { memoryOf, planCall } from "./planning.ts";
 import { mostTurns, type Scene, toolsHere } from "./scene.ts";
-
-/** Tool calls of a turn. */
 
 const IN_DOUBT: Failure = {
   error:
@@ -37,7 +35,7 @@ export function carryOut(scene: Scene): SingleStep {
     if (visit.replies > most) return evaluateFirst(scene) ?? leaveFailed(scene, { message, cause: "max_turns" });
     const failure = refusedCall(`${message}: this call did not run`, "limit.reached");
     const key = `${visit.key}/${visit.attempt}/${visit.replies}/last`;
-    return { kind: "decide", key, bodies: visit.pending.map((call) => refused(visit, call, failure)) };
+    return { kind: "decide", key, bodies: visit.pending.map((call) => resultOf(visit.node, call, failure)) };
   }
   return perform(scene, nextGroup(visit.pending, tools.find), tools);
 }
@@ -60,7 +58,7 @@ export function perform(scene: Scene, group: readonly PendingCall[], tools = too
   // The key is the same in both cases, so that a later process finds what was recorded here.
   const doubtful = group.filter((call) => isInDoubt(call, tools.find(call.tool, call.input), state.run.epoch));
   if (doubtful.length > 0) {
-    return { kind: "decide", key, bodies: doubtful.map((call) => refused(visit, call, IN_DOUBT)), isDoubt: true };
+    return { kind: "decide", key, bodies: doubtful.map((call) => resultOf(visit.node, call, IN_DOUBT)), isDoubt: true };
   }
   const calls = group.flatMap((call): Call[] => {
     const { key, ref, input } = call;
@@ -89,16 +87,7 @@ function pathsHere({ state, node: { workspace = {} } }: Scene) {
 
 /** Returns the events of a finished call: its result, and its changes to the run's own tools. */
 export function callEvents(node: string, call: Call, outcome: Outcome): EventBody[] {
-  const { ref, key, tool, step } = call;
-  const named = { id: key, ...defined("step", step) };
-  const result: EventBody = {
-    type: "tool:result",
-    node,
-    tool: tool.exposed,
-    ...outcome,
-    ...defined("ref", ref),
-    ...named,
-  };
+  const result = resultOf(node, { ...call, tool: call.tool.exposed }, outcome);
   return "error" in outcome ? [result] : [result, ...makingEvents(node, call)];
 }
 
@@ -123,34 +112,31 @@ function announce(
 ): SingleStep {
   const { state, visit } = scene;
   const { node } = visit;
+  const answer = (call: Answered, outcome: Outcome) => results.push(resultOf(node, call, outcome));
   const announced: (PendingCall & { readonly ref: string })[] = [];
   const results: EventBody[] = [];
   const sound: PendingCall[] = [];
   for (const [index, pending] of calls.entries()) {
-    const { tool: name, input, key } = pending;
+    const { tool: name, input } = pending;
     const admission = index === 0 ? first : admit(scene, pending, tools);
     const tool = tools.find(name, input);
     if (tool && isReadResult(tool)) {
-      const failure = admission.kind === "refuse" ? admission.failure : unknownRef(scene, input);
-      results.push(refused(visit, pending, failure));
+      answer(pending, admission.kind === "refuse" ? admission.failure : unknownRef(scene, input));
       continue;
     }
-    const answer = (output: string, ref?: string): EventBody => {
-      return { type: "tool:result", node, tool: name, output, ...defined("ref", ref), id: key };
-    };
     const isChosen = admission.kind === "run" && pending.step === undefined;
-    const same = isChosen ? sameAs(scene, { name, tool: admission.tool, input, sound }, tools) : undefined;
+    const same = isChosen ? sameAs(scene, { call: pending, tool: admission.tool, sound }, tools) : undefined;
     if (same !== undefined) {
-      results.push(answer(`same as ${same}`));
+      answer(pending, { output: `same as ${same}` });
       continue;
     }
     const call = { ...pending, ref: `r${state.run.calls.size + announced.length + 1}` };
     announced.push(call);
-    if (admission.kind === "refuse") results.push(refused(visit, call, admission.failure));
+    if (admission.kind === "refuse") answer(call, admission.failure);
     else if (admission.kind === "run") {
       const known = seenAbove(scene, { call, tool: admission.tool, sound });
       sound.push(call);
-      if (known !== undefined) results.push(answer(known, call.ref));
+      if (known !== undefined) answer(call, { output: known });
     } else results.push(...planCall(scene, call, admission.tool));
   }
   const bodies = announced.map(({ key: id, ref, tool, input, step }): EventBody => {
@@ -175,18 +161,17 @@ function unknownRef({ state }: Scene, input: Json): Failure {
 }
 
 interface Asked {
-  readonly name: string;
+  readonly call: PendingCall;
   readonly tool: ToolDescriptor;
-  readonly input: Json;
   /** Calls of the same turn that run. */
   readonly sound: readonly PendingCall[];
 }
 
 /** Returns the reference of an identical earlier call in the visit, unless a write came after it. */
-export function sameAs({ visit }: Scene, { name, tool, input, sound }: Asked, tools: ToolSet): string | undefined {
+export function sameAs({ visit }: Scene, { call: asked, tool, sound }: Asked, tools: ToolSet): string | undefined {
   if (tool.effect !== "read" || tool.live || isReadSkill(tool)) return undefined;
-  const isSame = (call: { readonly tool: string; readonly input: Json }) => {
-    return call.tool === name && deepEqual(call.input, input);
+  const isSame = (call: Pick<PendingCall, "tool" | "input">) => {
+    return call.tool === asked.tool && deepEqual(call.input, asked.input);
   };
   const beside = sound.find(isSame)?.ref;
   if (beside !== undefined) return beside;
@@ -201,17 +186,20 @@ export function sameAs({ visit }: Scene, { name, tool, input, sound }: Asked, to
 }
 
 /** Returns an answer without a handler if the model already has what a call would read. */
-function seenAbove(
-  { program, state, visit }: Scene,
-  { call, tool, sound }: { readonly call: PendingCall; readonly tool: ToolDescriptor; readonly sound: PendingCall[] },
-): string | undefined {
+function seenAbove({ program, state, visit }: Scene, { call, tool, sound }: Asked): string | undefined {
   const calls = [...visit.calls.filter((earlier) => earlier.error === undefined), ...sound];
   const skills = program.skills(visit.node, state.run.changed);
   return answerFromAbove(tool, call.input, { mode: state.run.settings.context_mode, skills, calls });
 }
 
-function refused({ node }: Visit, { tool, key, ref, step }: PendingCall, failure: Failure): EventBody {
-  return { type: "tool:result", node, tool, ...failure, ...defined("ref", ref), id: key, ...defined("step", step) };
+interface Answered extends Pick<Call, "key" | "step"> {
+  readonly ref?: string | undefined;
+  readonly tool: string;
+}
+
+/** Creates the event of a call's result. */
+export function resultOf(node: string, { tool, key, ref, step }: Answered, outcome: Outcome): EventOf<"tool:result"> {
+  return { type: "tool:result", node, tool, ...outcome, ...defined("ref", ref), id: key, ...defined("step", step) };
 }
 
 /** Checks whether a process that is gone announced the call, and repeating it is unsafe. */

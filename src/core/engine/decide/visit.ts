@@ -9,7 +9,7 @@ import type { ToolSet } from "../fold/program.ts";
 import type { SingleStep } from "../fold/step.ts";
 import type { Visit } from "../fold/visit.ts";
 import { previousAttempt } from "./judging/judge-prompt.ts";
-import { evaluate, evaluateFirst, leaveOrRetry } from "./judging/judgement.ts";
+import { evaluate, evaluateFirst, leaveOrRetry, reject } from "./judging/judgement.ts";
 import { leave, leaveFailed } from "./leave.ts";
 import { citesResults, offeringOf } from "./offer.ts";
 import { planNote } from "./planning.ts";
@@ -50,10 +50,6 @@ const CITE = "Cite results in claims by their reference, e.g. r7.";
 const QUOTE =
   "A quote has at least 8 characters of one record (a line, an element of a list, a row of a table, a hunk of a diff), or is a whole record or field. Two rows are two quotes. Text inside JSON may be quoted with or without escapes.";
 
-function mayCite({ program, state, visit, node }: Scene): boolean {
-  return citesResults(node, program.skills(visit.node, state.run.changed));
-}
-
 /** Builds the prompt: the sections, the run's context and the turns so far. */
 function workPrompt(scene: Scene): Prompt {
   const { state, visit, node } = scene;
@@ -72,15 +68,15 @@ type Opening = ReturnType<typeof sectioned> & Pick<Visit, "lesson"> & { readonly
 const openings = new WeakMap<Visit, Opening>();
 
 function openingHere(scene: Scene, tools: ToolSet): Opening {
-  const { program, state, visit } = scene;
+  const { program, state, visit, node } = scene;
   const { lesson } = visit;
   const known = openings.get(visit);
   if (known?.tools === tools && known.lesson === lesson) return known;
   const past = lesson ? [{ text: previousAttempt(lesson), trusted: false }] : [];
   const notes = [
     planNote(scene),
-    mayCite(scene) ? CITE : undefined,
-    scene.node.eval?.some(({ kind }) => kind === "evidence") ? QUOTE : undefined,
+    citesResults(node, program.skills(visit.node, state.run.changed)) ? CITE : undefined,
+    node.eval?.some(({ kind }) => kind === "evidence") ? QUOTE : undefined,
   ].filter((note) => note !== undefined);
   const instruction = { text: [program.source(visit.node, "instruction"), ...notes].join("\n\n"), trusted: true };
   const sections = [...past, ...program.preface(visit.node, offeringOf(program, state)), instruction];
@@ -139,16 +135,6 @@ function noteSilence(scene: Scene): SingleStep {
     message,
   };
   return { kind: "decide", key: `${visit.key}/${visit.attempt}/${visit.replies}/silent`, bodies: [body] };
-}
-
-/** Returns an answer to the model because it is malformed or was cut off. */
-function reject(visit: Visit, reason: string, problems: readonly string[]): SingleStep {
-  const key = `${visit.key}/${visit.attempt}/${visit.replies}/rejected`;
-  return {
-    kind: "decide",
-    key,
-    bodies: [{ type: "reply:rejected", node: visit.node, reason, problems: [...problems] }],
-  };
 }
 
 /** Describes the problems of an answer, with the values that do not fit. */

@@ -4,7 +4,8 @@ import { sha256 } from "../../base/sha256.ts";
 import { type Fitting, isObject, type Json, type JsonObject, lazy } from "../../base/values.ts";
 import { lazyObject, optional } from "../../skill/field.ts";
 import { AUDIENCES } from "../../skill/skill.ts";
-import { type Change, patchFields } from "./patch.ts";
+import { type Change, hex, patchFields } from "./patch.ts";
+import type { Documents } from "./record.ts";
 
 /** Operations: writes that were planned instead of carried out. */
 
@@ -12,7 +13,6 @@ import { type Change, patchFields } from "./patch.ts";
 export const HELD = "taint.private_to_public";
 
 const json = lazy((): z.ZodType<Json> => z.json());
-const hex = () => z.string().regex(/^[0-9a-f]{64}$/);
 
 export const operationSchema = lazyObject(() => ({
   id: z
@@ -75,19 +75,9 @@ export function planDigest(operations: readonly Pick<Operation, "digest">[], ser
   return sha256(operations.map(({ digest }) => digest).join("") + defined);
 }
 
-interface Defining {
-  readonly skills?: Readonly<Record<string, { readonly mcp?: unknown }>> | undefined;
-}
-
-/** The parts of a run's record that can define servers. */
-interface Recorded {
-  readonly workflow: Defining;
-  readonly inner?: Readonly<Record<string, { readonly workflow: Defining }>> | undefined;
-}
-
 /** Computes the digest of a recorded plan, which changes if a skill that writes uses another server. */
 export function recordedPlanDigest(
-  { workflow, inner = {} }: Recorded,
+  { workflow, inner = {} }: Documents,
   operations: readonly Pick<Operation, "digest" | "skill">[],
 ): string {
   const writing = new Set(operations.map(({ skill }) => skill));

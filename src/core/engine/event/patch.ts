@@ -5,7 +5,7 @@ import { lazyObject, optional } from "../../skill/field.ts";
 
 /** Proposed changes of files: what the working copy changed, and the operation that proposes it. */
 
-const hex = () => z.string().regex(/^[0-9a-f]{64}$/);
+export const hex = () => z.string().regex(/^[0-9a-f]{64}$/);
 
 export const fileChangeSchema = lazyObject(() => ({
   path: z.string().min(1),

@@ -1,7 +1,7 @@
 import type { ShownImage } from "../../base/image.ts";
 import { type Fitting, isObject, type Json, type JsonObject, type JsonSchema, jsonOnce } from "../../base/values.ts";
 import type { contextEntrySchema, shownResultSchema } from "./record.ts";
-import type { part } from "./reply.ts";
+import type { CallUsage, part } from "./reply.ts";
 
 /** A prompt: an opening that stays the same during a node, then the turns so far. */
 export interface Prompt {
@@ -93,13 +93,9 @@ export function imagesIn(turns: readonly Turn[]): readonly ShownImage[] {
  */
 export type Part = Fitting<typeof part>;
 
-export interface Usage {
-  /** All input tokens, cached ones included. */
-  readonly inputTokens: number;
-  readonly cachedTokens: number;
+export interface Usage extends Readonly<Omit<CallUsage, "costUsd">> {
   /** Input tokens written to the provider's cache, if writing costs more than reading. */
   readonly cacheWriteTokens?: number;
-  readonly outputTokens: number;
 }
 
 export interface Reply {
@@ -149,7 +145,7 @@ export function openingOf(prompt: Prompt): Opening {
 }
 
 function joinTexts(sections: readonly Section[]): string {
-  return joinSections(sections.map(({ text }) => text));
+  return sections.map(({ text }) => text).join("\n\n---\n\n");
 }
 
 /** Returns the texts at the start of a prompt: the sections, then the run's context unless it is empty. */
@@ -175,9 +171,8 @@ export function renderContext(context: RunContext): string {
   }
   close();
   const intro = "The input of this run and the results of the nodes that ran before this one.";
-  return [["## Run Context", intro, ...blocks].join("\n\n"), ...citedLines(context), ...droppedLines(context)].join(
-    "\n",
-  );
+  const opening = ["## Run Context", intro, ...blocks].join("\n\n");
+  return [opening, ...citedLines(context), ...droppedLines(context)].join("\n");
 }
 
 /**
@@ -226,8 +221,4 @@ function droppedLines({ entries, length }: RunContext): string[] {
 
 export function textOf(parts: readonly Part[]): string {
   return parts.map((part) => (part.type === "text" ? part.text : "")).join("");
-}
-
-export function joinSections(sections: readonly string[]): string {
-  return sections.join("\n\n---\n\n");
 }

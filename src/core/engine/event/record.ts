@@ -256,17 +256,14 @@ export interface InnerDocument {
   readonly sources: RunRecord["sources"];
 }
 
+export type Documents = Pick<RunRecord, "workflow" | "inner">;
+
 /** Returns the workflow that an event belongs to: the run's own, or the inner one at its place. */
-export function workflowAt(
-  { workflow, inner = {} }: Pick<RunRecord, "workflow" | "inner">,
-  at: string | undefined,
-): InnerDocument["workflow"] | undefined {
+export function workflowAt({ workflow, inner = {} }: Documents, at: string | undefined): Workflow | undefined {
   if (at === undefined) return workflow;
   const path = documentOf(at);
   return Object.hasOwn(inner, path) ? inner[path]?.workflow : undefined;
 }
-
-type Documents = Pick<RunRecord, "workflow" | "inner">;
 
 /** Returns a node of a run or an inner run. Undefined if the record is foreign. */
 export function nodeAt(record: Documents, at: string | undefined, node: string): WorkflowNode | undefined {

@@ -28,7 +28,7 @@ const tellingSchema = lazy(() =>
       error: runErrorSchema().optional(),
     }),
     z.object({
-      type: z.enum(["run:resume", "approval:given"]),
+      type: z.literal(["run:resume", "approval:given"]),
       ...moment(),
       settings: settingsSchema().pick({ model: true }).partial(),
       later: z.literal(true).optional(),
@@ -41,25 +41,20 @@ const otherSchema = lazy(() => z.object({ type: z.string().transform(() => "othe
 /** The part of an event that a summary needs. For most events, that is only the time. */
 export type Skimmed = Fitting<typeof tellingSchema> | Fitting<typeof otherSchema>;
 
-const TELLING: ReadonlySet<unknown> = new Set<Fitting<typeof tellingSchema>["type"]>([
-  "model:reply",
-  "operation:planned",
-  "workflow:end",
-  "run:resume",
-  "approval:given",
-]);
+const telling = lazy(() => new Set<unknown>(tellingSchema().options.flatMap(({ shape }) => [...shape.type.values])));
 
 export function isTelling(type: unknown): boolean {
-  return TELLING.has(type);
+  return telling().has(type);
 }
+
+const outlined = lazy(() => {
+  return new Set([tellingSchema().options, outlineSchema()].flat().flatMap(({ shape }) => Object.keys(shape)));
+});
 
 /** Whether a summary needs this member of a record or of an event. */
 export function isOutlined(name: string): boolean {
-  outlined ??= new Set([tellingSchema().options, outlineSchema()].flat().flatMap(({ shape }) => Object.keys(shape)));
-  return outlined.has(name);
+  return outlined().has(name);
 }
-
-let outlined: ReadonlySet<string> | undefined;
 
 /** Extracts the summary of an event. Returns undefined if it is invalid. */
 export function skimEvent(event: object): Skimmed | undefined {

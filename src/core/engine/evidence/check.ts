@@ -16,19 +16,20 @@ import {
   claimText,
   type EarlierClaim,
   factualText,
+  heldIn,
   isDropped,
   refsOf,
 } from "./claims.ts";
 import { createFactCheck, type FactCheck } from "./facts.ts";
 import { foldedClaim, type Quote, readQuote } from "./quote.ts";
-import { type Found, findQuotes, nearestTo, type Source } from "./source.ts";
+import { type Found, findQuotes, nearestTo } from "./source.ts";
 
 /** Checks claims against the results that they cite, without asking a model. */
 
 /** A result that can be cited, or in `problem` the reason that it is not evidence. */
 export type Evidence = (
   | {
-      readonly source: Source;
+      readonly texts: readonly string[];
       /** True if parts were left out that repeat the call's arguments. Quotes of them are looked for in the run's input. */
       readonly repeats?: boolean;
     }
@@ -164,28 +165,25 @@ interface Open {
 /** Searches each result once for all quotes that cite it. */
 function searchAll(cites: readonly Open[], evidenceOf: (ref: string) => Evidence): ReadonlyMap<string, Evidence> {
   const known = new Map<string, Evidence>();
-  const byRef = groupBy(
-    cites.flatMap((open) => refsOf(open.cite).map((ref) => ({ ref, open }))),
-    ({ ref }) => ref,
-  );
-  for (const [ref, pairs] of byRef) {
-    const opens = pairs.map(({ open }) => open);
+  const pairs = cites.flatMap((open) => refsOf(open.cite).map((ref) => ({ ref, open })));
+  for (const [ref, same] of groupBy(pairs, ({ ref }) => ref)) {
+    const opens = same.map(({ open }) => open);
     const evidence = evidenceOf(ref);
     known.set(ref, evidence);
     if ("problem" in evidence) continue;
-    find(opens, { ref, source: evidence.source });
+    find(opens, ref, evidence.texts);
     if (!evidence.repeats) continue;
     const input = evidenceOf(INPUT_REF);
     known.set(INPUT_REF, input);
     const open = opens.filter(({ finds }) => !finds.some(({ found }) => found));
-    if ("source" in input && open.length > 0) find(open, { ref: INPUT_REF, source: input.source });
+    if ("texts" in input && open.length > 0) find(open, INPUT_REF, input.texts);
   }
   return known;
 }
 
-function find(opens: readonly Open[], { ref, source }: { readonly ref: string; readonly source: Source }): void {
+function find(opens: readonly Open[], ref: string, texts: readonly string[]): void {
   const quotes = opens.map(({ read }) => read);
-  for (const [index, found] of findQuotes(source, quotes).entries()) opens[index]?.finds.push({ ref, found });
+  for (const [index, found] of findQuotes(texts, quotes).entries()) opens[index]?.finds.push({ ref, found });
 }
 
 /** Most quotes for which the nearest text is searched. */
@@ -219,9 +217,7 @@ function checkClaim(claim: Json, opens: readonly Open[], given: Given): CheckedC
 
 /** Returns the texts of the records that contain the quotes. A row's text has the names of its columns too. */
 function recordsOf(opens: readonly Open[]): string[] {
-  const records = opens.flatMap(({ finds }) =>
-    finds.flatMap(({ found }) => (found && "records" in found ? found.records : [])),
-  );
+  const records = opens.flatMap(({ finds }) => finds.flatMap(({ found = [] }) => found));
   return records.map(({ text, columns = [] }) => [text, ...columns].join("\n"));
 }
 
@@ -229,7 +225,7 @@ function recordsOf(opens: readonly Open[]): string[] {
 function checkCite({ cite, read, finds }: Open, given: Given): CheckedCite & { readonly isTeam: boolean } {
   const { ref, quote } = cite;
   const { known } = given;
-  const held = finds.find(({ found }) => found && "records" in found);
+  const held = finds.find(({ found }) => found?.length);
   if (held) return { ref: held.ref, quote, isTeam: known.get(held.ref)?.isTeam ?? false };
   const failed = (code: CiteFault, problem: string) => ({ ref, quote, isTeam: false, code, problem });
   for (const each of refsOf(cite)) {
@@ -243,17 +239,15 @@ function checkCite({ cite, read, finds }: Open, given: Given): CheckedCite & { r
   if (read.kind === "field") {
     return failed("not_found", `its quote is shorter than 8 characters and is not a whole field or record of ${ref}`);
   }
-  const source = known.get(refsOf(cite)[0] ?? "");
-  const nearest = source && "source" in source && given.nearestLeft-- > 0 ? nearestTo(source.source, read) : undefined;
+  const first = known.get(refsOf(cite)[0] ?? "");
+  const nearest = first && "texts" in first && given.nearestLeft-- > 0 ? nearestTo(first.texts, read) : undefined;
   return { ...failed("not_found", `its quote does not occur in ${ref}`), ...(nearest ? { nearest } : {}) };
 }
 
 /** Returns the records with valid quotes, by result, up to a number of characters each. */
 function excerptsOf(opens: readonly Open[], most: number): Checked["excerpts"] {
   const excerpts = new Map<string, string>();
-  for (const { ref, found } of opens.flatMap(({ finds }) => finds)) {
-    if (!found || !("records" in found)) continue;
-    const [record] = found.records;
+  for (const { ref, found: [record] = [] } of opens.flatMap(({ finds }) => finds)) {
     const before = excerpts.get(ref);
     if (!record || before?.includes(record.text) || (before ?? "").length >= most) continue;
     const { text, at } = record.within ?? { text: record.text, at: 0 };
@@ -270,16 +264,14 @@ export function countEvidence(
   independent: boolean,
 ): EvidenceCounts {
   const cites = claims.flatMap((claim) => claim.cites);
-  const dropped = complaintsOf(
-    claims.filter((claim) => isDropped(claim, modes)),
-    independent,
-  );
+  const lost = claims.filter((claim) => isDropped(claim, modes));
+  const dropped = complaintsOf(lost, independent);
   return countsOf({
     claims: claims.length,
     supported: claims.filter((claim) => claim.supported).length,
     dropped: dropped.length,
     cites: cites.length,
-    held: cites.filter(({ problem }) => problem === undefined).length,
+    held: heldIn(cites).length,
     partial: claims.filter((claim) => claim.partial).length,
     unbound: claims.filter((claim) => claim.unbound).length,
     dropped_claims: dropped,

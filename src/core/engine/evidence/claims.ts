@@ -1,10 +1,8 @@
 import { followPath } from "../../base/path.ts";
 import { isObject, type Json, type JsonObject, stringsIn } from "../../base/values.ts";
-import type { EvidenceRule } from "../../document/workflow/evaluator.ts";
+import type { EvidenceEvaluator, EvidenceRule } from "../../document/workflow/evaluator.ts";
 import type { EventOf } from "../event/event.ts";
 import { foldedClaim } from "./quote.ts";
-
-/** Claims of an answer and their citations. */
 
 export interface Cite {
   /** `r7`, or the invalid text given instead. */
@@ -87,6 +85,15 @@ export interface ClaimModes {
   readonly unbound: "drop" | "mark";
 }
 
+export function modesOf(evaluator: EvidenceEvaluator | undefined): ClaimModes {
+  return { unsupported: evaluator?.on_unsupported ?? "fail", unbound: evaluator?.on_unbound ?? "mark" };
+}
+
+/** Returns the citations that hold. */
+export function heldIn(cites: readonly CheckedCite[]): CheckedCite[] {
+  return cites.filter(({ problem }) => problem === undefined);
+}
+
 export function isDropped({ supported, unbound }: CheckedClaim, modes: ClaimModes): boolean {
   return (modes.unsupported === "drop" && !supported) || (modes.unbound === "drop" && unbound !== undefined);
 }
@@ -134,11 +141,9 @@ function replaceAt(path: readonly string[], value: Json, replace: (found: Json) 
   const member = object[key] as Json;
   if (!segment.endsWith("[*]")) return withMember(object, key, replaceAt(rest, member, replace));
   if (!Array.isArray(member)) return value;
-  return withMember(
-    object,
-    key,
-    member.map((item) => replaceAt(rest, item as Json, replace)).filter((item) => item !== undefined),
-  );
+  const items = member.map((item) => replaceAt(rest, item as Json, replace));
+  const kept = items.filter((item) => item !== undefined);
+  return withMember(object, key, kept);
 }
 
 function withMember(object: JsonObject, key: string, member: Json | undefined): JsonObject {

@@ -1,4 +1,4 @@
-import { countWhile } from "../../base/values.ts";
+import { countWhile, lazy } from "../../base/values.ts";
 import { stringOf } from "./folded.ts";
 import { isSameMoment, type Moment, momentAt, momentOfEpoch } from "./moments.ts";
 import { matchAt, type Quantity, quantityAt, SIZES, type UnitKind } from "./quantities.ts";
@@ -15,18 +15,17 @@ type Fact = { readonly text: string } & (
 
 const MOST_FACTS = 200;
 
-/** Compares claims with records. Reads each text once, however many claims quote it. */
-export interface FactCheck {
-  /** Returns the facts of a claim that none of the texts contains, as written and each once. */
-  readonly missing: (claim: string, texts: readonly string[]) => string[];
-}
+export type FactCheck = ReturnType<typeof createFactCheck>;
 
 /** Limit on the characters that a check compares. Reading a record costs as much as comparing it many times. */
 const MOST_WORK = 1_000_000_000;
 const COST_OF_READING = 400;
 
-/** Creates a check. Beyond its limit of work, facts count as missing. */
-export function createFactCheck(work = MOST_WORK): FactCheck {
+/**
+ * Creates a check that compares claims with records. Reads each text once, however many claims quote it. Beyond its limit
+ * of work, facts count as missing.
+ */
+export function createFactCheck(work = MOST_WORK) {
   let left = work;
   const books = new Map<string, Book>();
   const bookOf = (text: string) => {
@@ -42,7 +41,8 @@ export function createFactCheck(work = MOST_WORK): FactCheck {
     return book !== undefined && hasFact(book, fact);
   };
   return {
-    missing(claim, texts) {
+    /** Returns the facts of a claim that none of the texts contains, as written and each once. */
+    missing(claim: string, texts: readonly string[]): string[] {
       left -= claim.length * COST_OF_READING;
       const distinct = new Map(factsIn(claim).map((fact) => [fact.text, fact]));
       const isFound = (fact: Fact) => texts.some((text) => has(text, fact));
@@ -102,7 +102,6 @@ function factAt(text: string, at: number): Found {
   return tail ? { end: number.end + tail[0].length } : number;
 }
 
-/** Reads the version or id at a position. */
 function versionAt(text: string, at: number): Found {
   for (const [kind, pattern] of [
     ["id", UUID],
@@ -212,13 +211,9 @@ function readBook(text: string): Book {
   });
   eachMoment(text, (moment) => moments.push(moment));
   for (const values of Object.values(numbers)) values.sort((a, b) => a - b);
-  let folded: string | undefined;
   return {
     lower: text.toLowerCase(),
-    folded() {
-      folded ??= stringOf(text);
-      return folded;
-    },
+    folded: lazy(() => stringOf(text)),
     numbers,
     moments,
     lines: linesOfHunk(text),

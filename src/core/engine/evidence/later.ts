@@ -26,14 +26,10 @@ export function cutLaterText(text: string, asOf: number): string {
 }
 
 function cut(value: Json, limit: Limit): Json | undefined {
-  if (typeof value === "string") return cutString(value, limit);
+  // A single line is kept: the list or object that contains it decides.
+  if (typeof value === "string") return value.includes("\n") ? cutLines(value, limit) : value;
   if (Array.isArray(value)) return cutList(value as readonly Json[], limit, false);
   return isObject(value) ? cutObject(value as JsonObject, limit) : value;
-}
-
-/** Cuts a text by its lines. Keeps a single line: whether it is later is decided by what contains it. */
-function cutString(text: string, limit: Limit): Json {
-  return text.includes("\n") ? cutLines(text, limit) : text;
 }
 
 /** A row or point is later as a whole: a list that begins with a time, or a list in a list with a later time in any cell. */
@@ -43,19 +39,17 @@ function cutList(items: readonly Json[], limit: Limit, isInList: boolean): Json 
   if (rowTime !== undefined && isLater(wholeTime(rowTime, limit), limit)) return undefined;
   const isRow = isInList && items.some((item) => textTime(item, limit) === undefined);
   if (isRow && items.some((item) => isLater(textTime(item, limit), limit))) return undefined;
-  const kept = items.flatMap((item): Json[] => {
+  return items.flatMap((item): Json[] => {
     if (isLater(textTime(item, limit), limit)) return [];
     const left = Array.isArray(item) ? cutList(item as readonly Json[], limit, true) : cut(item, limit);
     return left === undefined ? [] : [left];
   });
-  return kept;
 }
 
 function cutObject(object: JsonObject, outer: Limit): Json | undefined {
   const { day } = object;
   const limit = typeof day === "string" && /^\d{4}-\d{2}-\d{2}$/.test(day) ? { ...outer, day } : outer;
-  const times = Object.entries(object).flatMap(([name, member]) => timeOfMember(name, member, limit) ?? []);
-  if (times.length > 0 && isLater(least(times), limit)) return undefined;
+  if (isLater(earliestMember(object, limit), limit)) return undefined;
   const members = Object.entries(object);
   const kept = members.flatMap(([name, member]): [string, Json][] => {
     const times = [timeOfMember(name, member, limit), textTime(member, limit), wholeTime(name, limit)];
@@ -91,9 +85,11 @@ function wholeTime(value: Json, { day }: Limit): number | undefined {
 const MOST_TIME = 40;
 const OPENING = /^[\s[("]*/;
 
-/** The least of many. A call with each as an argument would run out of stack. */
-function least(times: readonly number[]): number {
-  return times.reduce((one, other) => Math.min(one, other), Number.POSITIVE_INFINITY);
+/** Returns the earliest time of an object's members. */
+function earliestMember(object: JsonObject, limit: Limit): number | undefined {
+  const times = Object.entries(object).flatMap(([name, member]) => timeOfMember(name, member, limit) ?? []);
+  // A call of Math.min with each as an argument would run out of stack.
+  return times.length === 0 ? undefined : times.reduce((one, other) => Math.min(one, other));
 }
 
 /** Returns the time of a text that is one line. */
@@ -104,10 +100,7 @@ function textTime(value: Json, limit: Limit): number | undefined {
 /** Returns the time at the beginning of a line: as text, or in its JSON. */
 function lineTime(line: string, limit: Limit): number | undefined {
   const value = /^\s*\{/.test(line) ? parseJson(line) : undefined;
-  if (isObject(value)) {
-    const times = Object.entries(value).flatMap(([name, member]) => timeOfMember(name, member as Json, limit) ?? []);
-    return times.length === 0 ? undefined : least(times);
-  }
+  if (isObject(value)) return earliestMember(value as JsonObject, limit);
   const found = momentAt(line, OPENING.exec(line)?.[0].length ?? 0);
   return found && timeOf(found.moment, limit.day);
 }

@@ -1,5 +1,3 @@
-/** Numbers in a text, with their units. */
-
 /** A number as written, and what its unit may mean. */
 export interface Quantity {
   /** Without its sign. A factor such as `k` is applied, and the parts of a duration are added up in seconds. */

@@ -14,7 +14,7 @@ export function answerQuestion(question: EvidenceQuestion, blobs: ReadonlyMap<st
   const { results, input } = question;
   const byRef = new Map(results.map((result) => [result.call.ref, result]));
   const evidenceOf = (ref: string): Evidence => {
-    if (ref === INPUT_REF) return { source: { texts: [resultText(input)] }, isTeam: false };
+    if (ref === INPUT_REF) return { texts: [resultText(input)], isTeam: false };
     const result = byRef.get(ref);
     if (result) return evidenceIn(result, blobs);
     return { problem: `${ref || "nothing"} is not a result of this run`, code: "unknown_ref", isTeam: false };
@@ -43,7 +43,7 @@ function evidenceIn(
   const kept = blobs.flatMap(({ blob_id }) => read.get(blob_id) ?? []);
   const own = withoutEchoes(outcome.output, input, echoes);
   const texts = [own, ...kept].map((part) => resultText(withoutSent(part, lines)));
-  return { source: { texts }, repeats: own !== outcome.output, isTeam };
+  return { texts, repeats: own !== outcome.output, isTeam };
 }
 
 /**

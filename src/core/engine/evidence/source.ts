@@ -5,26 +5,20 @@ import { hasMarker, MOST_OF_FIELD, type Quote } from "./quote.ts";
 import { containerOf, type EvidenceRecord, type Form, formsOf, isDivided } from "./records.ts";
 import { findPlaces, nearestPlace } from "./search.ts";
 
-/** Text to search for quotes: a result as the model saw it, and its parts that are stored as blobs. */
-export interface Source {
-  readonly texts: readonly string[];
-}
+/** Records that contain a quote. None if it was found only across records. */
+export type Found = readonly EvidenceRecord[];
 
-/** A quote that was found, with the records that contain it, or that was found only across records. */
-export type Found = { readonly records: readonly EvidenceRecord[] } | { readonly crosses: true };
-
-/** Finds quotes in a source. Reads each form of the source once, however many quotes there are. */
-export function findQuotes({ texts }: Source, quotes: readonly Quote[]): (Found | undefined)[] {
+/**
+ * Finds quotes in texts: a result as the model saw it, and its parts that are stored as blobs. Reads each form of a text
+ * once, however many quotes there are.
+ */
+export function findQuotes(texts: readonly string[], quotes: readonly Quote[]): (Found | undefined)[] {
   const found = new Array<Found | undefined>(quotes.length);
-  const isOpen = (index: number) => {
-    const one = found[index];
-    return one === undefined || "crosses" in one;
-  };
   for (const text of texts) {
     findFields(text, quotes, found);
     for (const form of formsOf(text)) {
       const open = quotes.flatMap((quote, index) => {
-        return quote.kind === "pieces" && isOpen(index) ? [{ pieces: quote.pieces, index }] : [];
+        return quote.kind === "pieces" && !found[index]?.length ? [{ pieces: quote.pieces, index }] : [];
       });
       if (open.length === 0) break;
       const hits = findPlaces(
@@ -33,8 +27,8 @@ export function findQuotes({ texts }: Source, quotes: readonly Quote[]): (Found 
       );
       for (const [position, { index }] of open.entries()) {
         const { places = [], crosses = false } = hits[position] ?? {};
-        if (places.length > 0) found[index] = { records: recordsAt(form, places) };
-        else if (crosses) found[index] = { crosses };
+        if (places.length > 0) found[index] = recordsAt(form, places);
+        else if (crosses) found[index] = [];
       }
     }
   }
@@ -45,7 +39,7 @@ export function findQuotes({ texts }: Source, quotes: readonly Quote[]): (Found 
 const MOST_OF_NEAREST = 1_000_000;
 
 /** Returns the part of the record that shares most of a quote, if that is enough to be what was meant. */
-export function nearestTo({ texts }: Source, quote: Quote): string | undefined {
+export function nearestTo(texts: readonly string[], quote: Quote): string | undefined {
   if (quote.kind !== "pieces") return undefined;
   let best = { share: LEAST_SHARE, text: undefined as string | undefined };
   for (const text of texts) {
@@ -70,10 +64,7 @@ function partLike(text: string, pieces: readonly Folded[]): string {
     ends.push(out.length);
   }
   const near = nearestPlace({ codes: out.taken(), hard: [], soft: ends }, pieces);
-  const part = Math.max(
-    0,
-    ends.findIndex((end) => end > (near?.start ?? 0)),
-  );
+  const part = ends.findIndex((end) => end > (near?.start ?? 0));
   const from = Math.max(0, part * (MOST_SHOWN / 2) - MOST_SHOWN / 4);
   const isHalf = /^[\udc00-\udfff]/.test(text.slice(from, from + 1));
   return cutText(text.slice(isHalf ? from + 1 : from), MOST_SHOWN);
@@ -104,7 +95,7 @@ function findFields(text: string, quotes: readonly Quote[], found: (Found | unde
   });
   for (const [index, quote] of quotes.entries()) {
     const here = quote.kind === "field" && !found[index] ? records.get(quote.value) : undefined;
-    if (here) found[index] = { records: here };
+    if (here) found[index] = here;
   }
 }
 

@@ -1,30 +1,19 @@
 import type { JsonObject } from "../../base/values.ts";
 import type { Evaluator, EvidenceEvaluator } from "../../document/workflow/evaluator.ts";
 import type { EventOf } from "../event/event.ts";
-import type { EvidenceCounts } from "../event/node-result.ts";
 import { countEvidence, describeFaults } from "./check.ts";
-import { withoutUnsupported } from "./claims.ts";
+import { modesOf, withoutUnsupported } from "./claims.ts";
 
-/** Evaluates an answer by its supported and unsupported claims. */
-
-/** Result of the evaluation, and the remaining data. */
-export interface Weighed {
-  readonly pass: boolean;
-  readonly reasoning: string;
-  readonly data: JsonObject;
-  readonly counts: EvidenceCounts;
-  /** One complaint for each claim with a fault. */
-  readonly complaints: readonly string[];
-}
-
-export function weigh(evaluator: EvidenceEvaluator, data: JsonObject, found: EventOf<"evidence:checked">): Weighed {
-  const { rule, on_unsupported: mode = "fail", on_unbound = "mark" } = evaluator;
-  const modes = { unsupported: mode, unbound: on_unbound };
+/** Evaluates an answer by its supported and unsupported claims. Returns the result, and the remaining data. */
+export function weigh(evaluator: EvidenceEvaluator, data: JsonObject, found: EventOf<"evidence:checked">) {
+  const { rule } = evaluator;
+  const modes = modesOf(evaluator);
   const { claims, missing, texts = [], refuted = [] } = found;
   const counts = countEvidence(modes, found, rule.independent === true);
   const least = rule.min_supported ?? 1;
   const unsupported = counts.claims - counts.supported + texts.length + refuted.filter(({ holds }) => !holds).length;
-  const pass = missing === undefined && counts.supported >= least && (mode !== "fail" || unsupported === 0);
+  const pass =
+    missing === undefined && counts.supported >= least && (modes.unsupported !== "fail" || unsupported === 0);
   const complaints = describeFaults(found, rule.independent === true);
   const summary = missing ?? `quotes found for ${counts.supported} of ${counts.claims} claims`;
   const wanted = counts.supported < least && missing === undefined ? `, ${least} at least are wanted` : "";
@@ -34,6 +23,7 @@ export function weigh(evaluator: EvidenceEvaluator, data: JsonObject, found: Eve
     reasoning,
     data: missing === undefined ? withoutUnsupported({ rule, modes }, data, claims) : data,
     counts,
+    /** One complaint for each claim with a fault. */
     complaints,
   };
 }

@@ -1,7 +1,7 @@
 import type { EvidenceEvaluator } from "../../document/workflow/evaluator.ts";
 import type { WorkflowNode } from "../../document/workflow/node.ts";
 import type { EventOf } from "../event/event.ts";
-import { type CheckedClaim, claimText, isDropped } from "../evidence/claims.ts";
+import { type CheckedClaim, claimText, heldIn, isDropped, modesOf } from "../evidence/claims.ts";
 import { foldedClaim } from "../evidence/quote.ts";
 
 /** Claims of an answer after the evidence check, in the words that all views share. */
@@ -25,7 +25,7 @@ export function judgeClaims(
   const evaluator = node?.eval?.find((each): each is EvidenceEvaluator => {
     return each.kind === "evidence" && each.name === name;
   });
-  const modes = { unsupported: evaluator?.on_unsupported ?? "fail", unbound: evaluator?.on_unbound ?? "mark" } as const;
+  const modes = modesOf(evaluator);
   const refutations = evaluator && evaluator.rule.refutes === evaluator.rule.claims ? own : [];
   return claims.map((checked, index) => {
     const { claim, ...rest } = checked;
@@ -76,7 +76,7 @@ export function mergeClaims<Claim extends JudgedClaim>(claims: readonly Claim[])
 
 /** Describes what the check found of a claim: `1 of 2 quotes found, facts not found: 12%`. */
 export function foundWords({ status, cites, partial, unbound, why }: Omit<JudgedClaim, "text" | "supported">): string {
-  const held = cites.filter(({ problem }) => problem === undefined).length;
+  const held = heldIn(cites).length;
   if (cites.length === 0) return "it cites no result";
   if (status === "unsupported")
     return held > 0 ? "none of its evidence is from the team's own systems" : "quotes not found";

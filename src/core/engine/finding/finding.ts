@@ -5,6 +5,7 @@ import type { Workflow } from "../../document/workflow/workflow.ts";
 import type { EventOf } from "../event/event.ts";
 import type { NodeResult } from "../event/node-result.ts";
 import type { RunRecord } from "../event/record.ts";
+import { heldIn } from "../evidence/claims.ts";
 import { evidenceOf } from "../fold/fold-inner.ts";
 import type { State } from "../fold/state.ts";
 import type { JudgedRecheck, RecheckedClaim } from "../recheck/answer.ts";
@@ -52,15 +53,10 @@ export function findingOf(state: State, { record, workflow }: Investigated): Fin
   const { judged, isUnshown, headline, plainHeadline, missing, found } = titled(state, workflow);
   const verdict = state.end?.verdict ?? verdictIn(rootIn(state), workflow);
   const kept = mergeClaims(judged.filter(holds));
-  const quotes = describeQuotes(
-    state,
-    kept.flatMap(({ cites }) => cites.filter(({ problem }) => problem === undefined)),
-  );
-  let at = 0;
+  const held = kept.flatMap(({ cites }) => heldIn(cites));
+  const quotes = describeQuotes(state, held);
   const claims = kept.map((claim): FoundClaim => {
-    const held = claim.cites.filter(({ problem }) => problem === undefined).length;
-    at += held;
-    return { ...claim, quotes: quotes.slice(at - held, at) };
+    return { ...claim, quotes: heldIn(claim.cites).flatMap((cite) => quotes.get(cite) ?? []) };
   });
   return {
     run: record.run,
@@ -204,7 +200,6 @@ function markedTitle(title: string, mark: string): string {
   return `${shortText(title.trim().split(/\s+/).join(" "), MOST_TITLE - mark.length)}${mark}`;
 }
 
-/** Maximum length of a title. */
 export const MOST_TITLE = 120;
 
 /** Returns the cause in the words of every view. */
@@ -221,43 +216,49 @@ function verdictIn(root: JsonObject, { verdict = [] }: Pick<Workflow, "verdict">
   return found.length === 1 && typeof found[0] === "string" ? found[0] : undefined;
 }
 
-function namedIn(root: JsonObject, paths: Paths): Found {
-  const valuesOf = (field: Field) => (paths[field] === undefined ? undefined : valuesAt(paths[field], root));
-  const text = (field: Field) => textOf([...(valuesOf(field) ?? [])]);
-  const around = paths.cause === undefined ? {} : besides(paths.cause, root);
-  const cause = causeOf(text("cause"), around);
-  const path = cause ? paths.cause : paths.headline;
-  const list = (field: Field) => valuesOf(field) ?? [around[field] ?? null];
-  const node = path === undefined ? undefined : plainPath(path).split(/[.[]/, 1)[0];
-  return collected(text, list, { cause, node, pathOf: (field) => paths[field] });
+/** Values of a field, and the path that they come from. */
+interface Read {
+  readonly path: string;
+  readonly values: readonly Json[];
 }
 
-function collected(
-  text: (field: Field) => string | undefined,
-  list: (field: Field) => readonly Json[],
-  { cause, node, pathOf }: Pick<Found, "cause" | "node"> & { readonly pathOf: (field: Field) => string | undefined },
-): Found {
-  const toldBy = (name: Field, field: string = name) => {
-    const [path, said] = [pathOf(name), text(name)];
-    return path === undefined || said === undefined ? [] : [{ field, path: plainPath(path), text: said }];
-  };
+function namedIn(root: JsonObject, paths: Paths): Found {
+  const around = paths.cause === undefined ? {} : besides(paths.cause, root);
+  return collected(around, (field) => {
+    const path = paths[field];
+    return path === undefined ? undefined : { path: plainPath(path), values: valuesAt(path, root) };
+  });
+}
+
+/** Collects a finding from its fields. `around`: the object that contains the cause, and may contain the lists. */
+function collected(around: JsonObject, read: (field: Field) => Read | undefined): Found {
+  const told = TEXTS.flatMap(([name, field]): Told[] => {
+    const { path = "", values = [] } = read(name) ?? {};
+    const text = textOf([...values]);
+    return text === undefined ? [] : [{ field, path, text }];
+  });
+  const { cause: said, ...texts } = Object.fromEntries(told.map(({ field, text }) => [field, text])) as Texts;
+  const cause = causeOf(said, around);
+  const list = (field: Field) => (read(field)?.values ?? [around[field] ?? null]).flat() as Json[];
   return {
-    ...defined("headline", text("headline")),
-    ...defined("severity", text("severity")),
-    ...defined("impact", text("impact")),
-    ...defined("first_step", text("action")),
+    ...texts,
     ...defined("cause", cause),
-    ruled_out: list("ruled_out").flat().flatMap(excludedOf),
-    missing_evidence: list("missing_evidence")
-      .flat()
-      .flatMap((item) => textOf(item as Json) ?? []),
-    node,
-    told: [
-      ...(["headline", "severity", "impact", "cause"] as const).flatMap((name) => toldBy(name)),
-      ...toldBy("action", "first_step"),
-    ],
+    ruled_out: list("ruled_out").flatMap(excludedOf),
+    missing_evidence: list("missing_evidence").flatMap((item) => textOf(item) ?? []),
+    node: read(cause ? "cause" : "headline")?.path.split(/[.[]/, 1)[0],
+    told,
   };
 }
+
+/** Fields with texts, and their names in a finding. */
+const TEXTS = [
+  ["headline", "headline"],
+  ["severity", "severity"],
+  ["impact", "impact"],
+  ["cause", "cause"],
+  ["action", "first_step"],
+] as const;
+type Texts = { readonly [Name in (typeof TEXTS)[number][1]]?: string };
 
 function excludedOf(item: Json): Excluded[] {
   const text = textOf(item);
@@ -322,24 +323,16 @@ interface Speaker {
 }
 
 function guessedIn(speakers: readonly Speaker[]): Found {
-  const find = (field: Field, isRight: (value: Json | undefined) => boolean) => {
+  const read = (field: Field) => {
+    const isList = field === "ruled_out" || field === "missing_evidence";
+    const isRight = (value: Json | undefined) => (isList || typeof value !== "object") && textOf(value) !== undefined;
     for (const name of NAMES[field]) {
       const found = speakers.find(({ data }) => isRight(data[name]));
-      if (found) return { ...found, path: `${found.node}.${name}`, value: found.data[name] ?? null };
+      if (found) return { data: found.data, path: `${found.node}.${name}`, values: [found.data[name] ?? null] };
     }
     return undefined;
   };
-  const findText = (field: Field) => find(field, (value) => typeof value !== "object" && textOf(value) !== undefined);
-  const cause = findText("cause");
-  return collected(
-    (field) => textOf(findText(field)?.value),
-    (field) => [find(field, (value) => textOf(value) !== undefined)?.value ?? null],
-    {
-      cause: cause && causeOf(textOf(cause.value), cause.data),
-      node: (cause ?? findText("headline"))?.node,
-      pathOf: (field) => findText(field)?.path,
-    },
-  );
+  return collected(read("cause")?.data ?? {}, read);
 }
 
 /** Returns the data of each node whose last visit succeeded with some. Nodes with evals come first, then the latest. */

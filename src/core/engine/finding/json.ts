@@ -56,5 +56,4 @@ export const findingSchema = lazyObject(() => ({
   }),
 }));
 
-/** Structured form of a finding. */
 export type FindingJson = Fitting<typeof findingSchema>;

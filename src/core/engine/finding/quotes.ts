@@ -22,22 +22,19 @@ export interface FoundQuote {
   readonly record?: EvidenceRecord;
 }
 
-type Quoted = Pick<State, "run" | "context">;
-
-/** Describes quotes, in order. Reads each result once. Parts of results that are kept as blobs are not read. */
-export function describeQuotes(state: Quoted, cites: readonly CheckedCite[]): FoundQuote[] {
+/** Describes quotes. Reads each result once. Parts of results that are kept as blobs are not read. */
+export function describeQuotes(
+  state: Pick<State, "run" | "context">,
+  cites: readonly CheckedCite[],
+): ReadonlyMap<CheckedCite, FoundQuote> {
   const described = new Map<CheckedCite, FoundQuote>();
   for (const [ref, group] of groupBy(cites, (cite) => cite.ref)) {
     const call = state.run.calls.get(ref);
     const output = ref === "input" ? state.context.input : outputOf(call?.outcome);
     const texts = output === undefined ? [] : [resultText(output)];
-    const found = findQuotes(
-      { texts },
-      group.map(({ quote }) => readQuote(quote)),
-    );
-    for (const [index, cite] of group.entries()) {
-      const hit = found[index];
-      const record = hit && "records" in hit ? hit.records[0] : undefined;
+    const read = group.map(({ quote }) => readQuote(quote));
+    for (const [index, [record] = []] of findQuotes(texts, read).entries()) {
+      const cite = group[index] as CheckedCite;
       described.set(cite, {
         ref,
         ...(call ? { tool: call.tool } : {}),
@@ -47,7 +44,7 @@ export function describeQuotes(state: Quoted, cites: readonly CheckedCite[]): Fo
       });
     }
   }
-  return cites.flatMap((cite) => described.get(cite) ?? []);
+  return described;
 }
 
 function outputOf(outcome: { readonly output: Json } | { readonly error: string } | undefined): Json | undefined {

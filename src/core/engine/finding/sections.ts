@@ -25,20 +25,8 @@ export interface Place {
 
 /** Returns the sections of a finding that have content, in the order in which they are shown. */
 export function sectionsOf(finding: Finding): Section[] {
-  const {
-    severity,
-    verdict,
-    impact,
-    cause,
-    first_step,
-    claims,
-    rechecked = [],
-    missing,
-    ruled_out,
-    missing_evidence,
-    run,
-    reportUrl,
-  } = finding;
+  const { cause, claims, rechecked = [], missing } = finding;
+  const unseen = finding.missing_evidence.map((text) => ({ text }));
   const fact = (term: string, text: string | undefined, field = "", places: readonly Place[] = []): Section[] => {
     return text === undefined ? [] : [{ kind: "fact", term, text, places, mark: missingWords(missing, field) }];
   };
@@ -46,27 +34,22 @@ export function sectionsOf(finding: Finding): Section[] {
     return items.length === 0 ? [] : [{ kind: "list", term, items }];
   };
   return [
-    ...fact("Severity", severity, "severity"),
-    ...fact("Verdict", verdict),
-    ...fact("Impact", impact, "impact"),
+    ...fact("Severity", finding.severity, "severity"),
+    ...fact("Verdict", finding.verdict),
+    ...fact("Impact", finding.impact, "impact"),
     ...fact("Cause", causeText(finding), "cause", cause ? placesOf(cause) : []),
     ...fact("Confidence", cause?.confidence),
-    ...fact("First step", first_step, "first_step"),
+    ...fact("First step", finding.first_step, "first_step"),
     ...(claims.length === 0 ? [] : [{ kind: "claims", claims } as const]),
     ...RECHECKED.flatMap(([answer, term]) => {
       const own = rechecked.filter((claim) => claim.answer === answer);
-      return list(
-        term,
-        own.map(({ claim, reason }) => ({ text: claim.replace(/\.$/, ""), ...defined("why", reason) })),
-      );
+      const items = own.map(({ claim, reason }) => ({ text: claim.replace(/\.$/, ""), ...defined("why", reason) }));
+      return list(term, items);
     }),
-    ...list("Ruled out", ruled_out),
+    ...list("Ruled out", finding.ruled_out),
     ...list("Facts not found", otherMissing(missing)),
-    ...list(
-      "Missing evidence",
-      missing_evidence.map((text) => ({ text })),
-    ),
-    { kind: "footer", run, checked: checkedWords(finding), url: reportUrl },
+    ...list("Missing evidence", unseen),
+    { kind: "footer", run: finding.run, checked: checkedWords(finding), url: finding.reportUrl },
   ];
 }
 

@@ -29,11 +29,7 @@ export function findingRoot(finding: Finding): JsonObject | undefined {
     ...(title === undefined ? {} : { title }),
     text: written(sections, TEXT, lead),
     markdown: written(sections, MARKDOWN, []),
-    slack: written(
-      sections,
-      SLACK,
-      lead.map((line) => `*${slackText(line)}*`),
-    ),
+    slack: written(sections, SLACK, title === undefined ? [] : [`*${slackText(title)}*`]),
     json: toJson(findingJson(finding)),
   };
 }
@@ -167,7 +163,7 @@ function sectionText(section: Told, format: Format, most: number): string[] {
       });
       const more = section.items.length - items.length;
       const rest = more > 0 ? [`- and ${more} more`] : [];
-      return [[`${format.strong(`${section.term}:`)}${format.gap}${[...items, ...rest].join("\n")}`].join("")];
+      return [`${format.strong(`${section.term}:`)}${format.gap}${[...items, ...rest].join("\n")}`];
     }
     case "footer": {
       const { run, checked, url } = section;

@@ -4,7 +4,7 @@ import { nodePath } from "../../document/inner/place.ts";
 import type { WorkflowNode } from "../../document/workflow/node.ts";
 import type { Degraded, Shortfall } from "../event/end.ts";
 import { callFailure, type EvidenceCounts, type NodeResult, type ToolCall } from "../event/node-result.ts";
-import type { ChangedSkills, RunRecord, SkillRecord } from "../event/record.ts";
+import { type ChangedSkills, nodeAt, type RunRecord, type SkillRecord } from "../event/record.ts";
 import { OWN_TOOLS } from "../tools/own-tools.ts";
 import type { State } from "./state.ts";
 import type { Visit } from "./visit.ts";
@@ -74,11 +74,9 @@ export function hasSkill(run: Skilled, path: string, changed: ChangedSkills = []
 }
 
 /** Returns the skills that a node lists. The path is `notify` or `each/look`, for example. */
-export function skillsAt({ workflow, inner = {} }: Skilled, path: string): readonly string[] {
+export function skillsAt(run: Skilled, path: string): readonly string[] {
   const cut = path.lastIndexOf("/");
-  const document = path.slice(0, Math.max(0, cut));
-  const around = document === "" ? workflow : Object.hasOwn(inner, document) ? inner[document]?.workflow : undefined;
-  return around?.nodes[path.slice(cut + 1)]?.skills ?? [];
+  return nodeAt(run, cut < 0 ? undefined : path.slice(0, cut), path.slice(cut + 1))?.skills ?? [];
 }
 
 function shortfallOf(skills: readonly Skill[], { map }: Ending["node"], result: Outcome): Shortfall | undefined {

@@ -1,5 +1,5 @@
 import { defined } from "../../base/values.ts";
-import { documentOf, encodeKey, nodePath } from "../../document/inner/place.ts";
+import { encodeKey } from "../../document/inner/place.ts";
 import type { Envelope, EventOf } from "../event/event.ts";
 import type { EvidenceCounts } from "../event/node-result.ts";
 import { standDecided } from "../plan/standing.ts";
@@ -7,10 +7,8 @@ import { judgementData } from "../state/unseen.ts";
 import { degradedIn } from "./degraded.ts";
 import { isUnder } from "./limits.ts";
 import { changeSkills } from "./redo.ts";
-import { beginInside, type State } from "./state.ts";
+import { type InnerTrace, pathOfNode, State } from "./state.ts";
 import type { Item, Items, Visit } from "./visit.ts";
-
-/** Folds the events of inner runs and approvals. */
 
 export function foldMap({ visit, run, inside }: State, event: EventOf<"map:start"> & Pick<Envelope, "time">): void {
   if (!visit) return;
@@ -33,14 +31,15 @@ export function foldInnerStart(state: State, event: EventOf<"inner:start">): voi
   visit.items.running.set(at, item);
   visit.items.active.add(at);
   const prefix = `${visit.key}${key === undefined ? "" : `[${encodeKey(key)}]`}/`;
-  run.inner.set(at, beginInside({ at, prefix, parent: state, node, key, from: run.activeMs, waits: undefined }, input));
+  const inside = { at, prefix, parent: state, node, key, from: run.activeMs, waits: undefined };
+  run.inner.set(at, new State(run, input, inside));
 }
 
 type Listed = Pick<Items, "all" | "left" | "failed">;
 
 function itemsAt({ run, inside }: Pick<State, "run" | "inside">, { node }: Visit, listed: Listed): Items {
-  const path = nodePath(inside && documentOf(inside.at), node);
-  const items = { ...listed, begun: 0, stopsAtFailure: run.stopsAtFailure.has(path) };
+  const stopsAtFailure = run.stopsAtFailure.has(pathOfNode({ inside }, node));
+  const items = { ...listed, begun: 0, stopsAtFailure };
   passSettled(items);
   return { ...items, degraded: [], running: new Map(), active: new Set() };
 }
@@ -99,22 +98,26 @@ export function foldInnerEnd(state: State, event: EventOf<"inner:end"> & Pick<En
   }
 }
 
-/** Returns the evidence counts of a run's nodes, each from its last visit. */
-export function evidenceIn(results: State["results"]): EvidenceCounts[] {
-  return [...results.values()].flatMap(({ evidence }) => evidence ?? []);
+/** Returns the trace of a run, with the evidence counts of each node's last visit. */
+function traceOf({ steps, edges, results }: State): InnerTrace {
+  return { steps, edges, evidence: [...results.values()].flatMap(({ evidence }) => evidence ?? []) };
+}
+
+/** Returns the traces of finished and running inner runs. */
+export function innerTraces({ run }: State): Map<string, InnerTrace> {
+  return new Map([...run.traces, ...[...run.inner].map(([at, inner]) => [at, traceOf(inner)] as const)]);
 }
 
 /** Returns the evidence counts of a run and of all runs inside it. */
-export function evidenceOf({ run, inside, results }: State): EvidenceCounts[] {
-  const open = [...run.inner].map(([at, inner]) => [at, evidenceIn(inner.results)] as const);
-  const all = new Map([...[...run.traces].map(([at, { evidence }]) => [at, evidence] as const), ...open]);
+export function evidenceOf(state: State): EvidenceCounts[] {
+  const { inside } = state;
   const isInside = (at: string) => inside === undefined || at.startsWith(`${inside.at}/`);
-  return [...evidenceIn(results), ...[...all].flatMap(([at, counts]) => (isInside(at) ? counts : []))];
+  const inner = [...innerTraces(state)].flatMap(([at, { evidence }]) => (isInside(at) ? evidence : []));
+  return [...traceOf(state).evidence, ...inner];
 }
 
-function keepTrace({ run, inside, steps, edges, results }: State): void {
-  if (!inside) return;
-  run.traces.set(inside.at, { steps, edges, evidence: evidenceIn(results) });
+function keepTrace(state: State): void {
+  if (state.inside) state.run.traces.set(state.inside.at, traceOf(state));
 }
 
 /** Removes the inner runs of a visit that will not continue. */

@@ -1,14 +1,14 @@
 import type { Envelope, EventOf } from "../event/event.ts";
 import { type Part, textOf } from "../event/prompt.ts";
 import { type State, type UsageTotals, withOuter } from "./state.ts";
-import { type Leaving, newCall, type PendingCall, type Visit } from "./visit.ts";
+import { newCall, type PendingCall, type Visit } from "./visit.ts";
 
 /** Folds a reply. Of a refused or cut-off reply, only the text is kept, and its calls are not carried out. */
 export function foldReply(state: State, event: EventOf<"model:reply"> & Envelope): void {
   for (const each of withOuter(state)) addUsage(each.usage, event.usage);
   const text = textOf(event.parts);
   const { visit, leaving } = state;
-  if (event.purpose === "route" && leaving) noteAnswer(leaving, text);
+  if (event.purpose === "route") leaving?.answers.push(text);
   if (!visit) return;
   if (event.purpose === "judge") judgeOf(visit, event).push(text);
   if (event.purpose === "reflect") visit.reflection = text.trim() === "" ? null : text;
@@ -21,10 +21,6 @@ export function foldReply(state: State, event: EventOf<"model:reply"> & Envelope
   visit.pending = pendingCalls(visit, parts);
   visit.unanswered = visit.pending.length;
   visit.answer = visit.pending.length === 0 ? { text, stop: event.stop } : undefined;
-}
-
-function noteAnswer(leaving: Leaving, answer: string | undefined): void {
-  leaving.answers.push(answer);
 }
 
 export function addUsage(totals: UsageTotals, usage: EventOf<"model:reply">["usage"]): void {
@@ -68,7 +64,7 @@ export function foldModelError(state: State, event: EventOf<"model:error"> & Env
   const { code, message, hint, node } = event;
   for (const each of withOuter(state)) each.modelError = { code, message, ...(hint ? { hint } : {}), node };
   if (event.purpose === "route" && leaving) {
-    noteAnswer(leaving, undefined);
+    leaving.answers.push(undefined);
     leaving.routeError = state.modelError;
   }
   if (!visit) return;

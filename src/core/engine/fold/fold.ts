@@ -1,16 +1,16 @@
-import { documentOf, nodePath } from "../../document/inner/place.ts";
 import type { MadeTool } from "../event/call.ts";
 import type { RunError } from "../event/end.ts";
 import type { EventOf, RunEvent } from "../event/event.ts";
 import type { NodeResult } from "../event/node-result.ts";
+import { heldIn } from "../evidence/claims.ts";
 import type { StoredRun } from "../ports.ts";
 import { degradedInside, placed } from "./degraded.ts";
 import { foldApplied, foldAudience, foldCall, foldChange, foldPlanned, foldResult } from "./fold-call.ts";
 import { foldAsked, foldInnerEnd, foldInnerStart, foldMap, foldWord, forgetInner } from "./fold-inner.ts";
 import { addUsage, evaluatorOf, foldModelError, foldRejection, foldReply, foldSwitch } from "./fold-reply.ts";
 import { foldResume, keepResult, markFailed, withdraw } from "./redo.ts";
-import { begin, noteActive, outermost, prefixOf, type State, withOuter } from "./state.ts";
-import type { Lesson, Visit } from "./visit.ts";
+import { begin, noteActive, outermost, pathOfNode, prefixOf, type State, withOuter } from "./state.ts";
+import { Attempt, type Visit } from "./visit.ts";
 
 export function fold(run: State, event: RunEvent): State {
   foldTime(run, event);
@@ -97,42 +97,12 @@ function foldEnter(state: State, { node, iteration }: EventOf<"node:enter">): vo
   state.visits += 1;
   for (const each of withOuter(state)) each.entered += 1;
   state.iterations.set(node, iteration);
-  noteSkills(state, node);
+  state.run.changedAt.set(pathOfNode(state, node), state.run.changed);
   const key = `${prefixOf(state)}${state.visits}:${node}`;
   state.path.push({ node, key, via: state.upcoming?.via, result: undefined, degraded: [] });
   state.upcoming = undefined;
-  const fresh = { recorded: [], items: undefined, asked: undefined, ...freshAttempt(state, 0) };
-  state.visit = { key, node, iteration, down: [], ...fresh };
-}
-
-/** Records which skills had changed when a node was last visited. */
-function noteSkills({ run, inside }: State, node: string): void {
-  run.changedAt.set(nodePath(inside && documentOf(inside.at), node), run.changed);
-}
-
-function freshAttempt(state: State, attempt: number, lesson?: Lesson) {
-  return {
-    attempt,
-    lesson,
-    attemptFrom: state.run.activeMs,
-    turns: [],
-    replies: 0,
-    pending: [],
-    unanswered: 0,
-    latestGroup: undefined,
-    isDoubtful: false,
-    audiences: new Map(),
-    calls: [],
-    answer: undefined,
-    corrected: false,
-    recheck: undefined,
-    rejected: lesson && [lesson.reason],
-    askedAgain: false,
-    judged: new Map(),
-    examined: new Map(),
-    reflection: undefined,
-    failure: undefined,
-  };
+  const fresh = new Attempt(0, state.run.activeMs);
+  state.visit = { key, node, iteration, down: [], recorded: [], items: undefined, asked: undefined, ...fresh };
 }
 
 function without({ run: { made } }: State, name: string): readonly MadeTool[] {
@@ -145,15 +115,9 @@ function foldRetry(state: State, event: EventOf<"node:retry">): void {
   const { node, iteration } = visit;
   state.steps.push({ node, status: "failed", iteration, retryAttempt: visit.attempt });
   withdraw(state, (planned) => planned.visit === visit.key && planned.attempt === visit.attempt);
-  Object.assign(
-    visit,
-    freshAttempt(state, event.attempt, {
-      answer: visit.answer?.text ?? "",
-      reason: event.reason,
-      feedback: event.preamble,
-      calls: visit.calls,
-    }),
-  );
+  const { reason, preamble: feedback } = event;
+  const lesson = { answer: visit.answer?.text ?? "", reason, feedback, calls: visit.calls };
+  Object.assign(visit, new Attempt(event.attempt, state.run.activeMs, lesson));
 }
 
 function foldExit(state: State, { node, result, unfinished, degraded }: EventOf<"node:exit">): void {
@@ -163,7 +127,7 @@ function foldExit(state: State, { node, result, unfinished, degraded }: EventOf<
   step.degraded = [...placed(state, node, degraded), ...degradedInside(state.run, visit)];
   if (unfinished) state.unfinished = visit;
   else forgetInner(state, visit);
-  noteSkills(state, node);
+  state.run.changedAt.set(pathOfNode(state, node), state.run.changed);
   const retryAttempt = visit.attempt > 0 ? { retryAttempt: visit.attempt } : {};
   state.steps.push({ node, status: result.status, iteration: visit.iteration, ...retryAttempt });
   step.result = result;
@@ -192,8 +156,8 @@ function exitError(visit: Visit, result: NodeResult): RunError | undefined {
 /** Lists the results that the supported claims of a visit cite, without duplicates. */
 function citedBy(state: State, { examined }: Visit): string[] {
   const claims = [...examined.values()].flatMap((found) => found.claims.filter(({ supported }) => supported));
-  const held = claims.flatMap(({ cites }) => cites.flatMap(({ ref, problem }) => (problem === undefined ? ref : [])));
-  return [...new Set(held)].map((ref) => `${ref} (${state.run.calls.get(ref)?.tool})`);
+  const held = claims.flatMap(({ cites }) => heldIn(cites));
+  return [...new Set(held.map(({ ref }) => ref))].map((ref) => `${ref} (${state.run.calls.get(ref)?.tool})`);
 }
 
 function foldRoute(state: State, { from, to, reason, edge, degraded }: EventOf<"route">): void {

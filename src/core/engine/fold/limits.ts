@@ -5,8 +5,6 @@ import type { InnerLimits, Program } from "./program.ts";
 import { outermost, type State } from "./state.ts";
 import type { AskStep, SingleStep } from "./step.ts";
 
-/** Limits of runs, inner runs and attempts. */
-
 type Reached = Extract<EventBody, { type: "limit:reached" }>;
 
 type Question = Omit<AskStep, "kind" | "model" | "fallback" | "visit"> & { readonly models: ModelChoice };
@@ -125,10 +123,8 @@ function spent(level: Level): Pick<Reached, "limit" | "message"> | undefined {
   if (max_tokens !== undefined && used >= max_tokens) {
     return { limit: "max_tokens", message: `the limit of ${max_tokens} tokens was reached (${used} used)` };
   }
-  const leftMs = timeout_ms === undefined ? undefined : timeout_ms - timeSpent(level.state);
-  return timeout_ms !== undefined && leftMs !== undefined && leftMs <= 0
-    ? { limit: "timeout", message: timeoutMessage(timeout_ms) }
-    : undefined;
+  const isLate = timeout_ms !== undefined && timeSpent(level.state) >= timeout_ms;
+  return isLate ? { limit: "timeout", message: timeoutMessage(timeout_ms) } : undefined;
 }
 
 /** Tells which limits do not hold, because a reply came without a count of its tokens. */

@@ -1,5 +1,4 @@
 import { deepEqual, defined } from "../../base/values.ts";
-import { documentOf, nodePath } from "../../document/inner/place.ts";
 import type { EventOf } from "../event/event.ts";
 import type { ContextEntry } from "../event/prompt.ts";
 import { withoutClaim } from "../evidence/claims.ts";
@@ -12,6 +11,7 @@ import {
   type PathStep,
   type PlacedTouch,
   type PlannedOperation,
+  pathOfNode,
   type State,
 } from "./state.ts";
 import type { Visit } from "./visit.ts";
@@ -117,7 +117,7 @@ export function keepResult(state: State, { node, result, cited = [], checked = [
     ? context.entries.slice(0, context.length).filter((entry) => entry.node !== node)
     : (context.entries as ContextEntry[]);
   const dropped = result.evidence?.dropped_claims;
-  const most = state.run.shown.get(nodePath(state.inside && documentOf(state.inside.at), node));
+  const most = state.run.shown.get(pathOfNode(state, node));
   const shown = most === undefined ? { data: result.data } : shownSteps(result.data, result.toolCalls, most);
   entries.push({ node, ...shown, ...(cited.length > 0 ? { cited } : {}), ...defined("dropped", dropped) });
   state.context = { input: context.input, entries, length: entries.length };

@@ -25,7 +25,7 @@ export function shownSteps(data: JsonObject, all: readonly ToolCall[], most: num
     const same = call.ref ?? calls.find(({ tool, input }) => tool === call.tool && deepEqual(input, call.input))?.ref;
     return call.ref === undefined ? `same as ${same}` : error === undefined ? output : { error };
   });
-  const sizes = measure(outputs);
+  const sizes = createSizes();
   const given = sharesOf(outputs, most, sizes);
   const results = calls.map(({ ref, step = "", tool }, index): ShownResult => {
     const [output = null, share = 0] = [outputs[index], given[index]];
@@ -42,10 +42,8 @@ function sharesOf(outputs: readonly Json[], most: number, sizes: Sizes): readonl
   const raised = new Map<number, number>();
   for (;;) {
     const left = [...raised.values()].reduce((rest, size) => rest - size, most);
-    const given = shares(
-      outputs.map((output, index) => (raised.has(index) ? 0 : sizes(output))),
-      left,
-    );
+    const needed = outputs.map((output, index) => (raised.has(index) ? 0 : sizes(output)));
+    const given = shares(needed, left);
     const before = raised.size;
     for (const [index, size] of least.entries()) {
       if (!raised.has(index) && (given[index] ?? 0) < size) raised.set(index, size);
@@ -83,21 +81,17 @@ function shares(sizes: readonly number[], most: number): readonly number[] {
 
 type Sizes = (value: Json) => number;
 
-/** Measures values in characters of JSON, each container once. */
-function measure(values: readonly Json[]): Sizes {
+/** Creates a function that measures values in characters of JSON, each container once. */
+function createSizes(): Sizes {
   const known = new Map<Json, number>();
   const sizeOf = (value: Json): number => {
     if (typeof value !== "object" || value === null) return JSON.stringify(value).length;
     const names = Array.isArray(value) ? 0 : JSON.stringify(Object.keys(value)).length;
-    const members = Object.values(value);
-    return known.get(value) ?? members.reduce<number>((sum, member) => sum + sizeOf(member) + 1, names + 1);
+    const measured = () => Object.values(value).reduce<number>((sum, member) => sum + sizeOf(member) + 1, names + 1);
+    const size = known.get(value) ?? measured();
+    known.set(value, size);
+    return size;
   };
-  const note = (value: Json): void => {
-    if (typeof value !== "object" || value === null) return;
-    for (const member of Object.values(value)) note(member);
-    known.set(value, sizeOf(value));
-  };
-  for (const value of values) note(value);
   return sizeOf;
 }
 
@@ -109,10 +103,8 @@ function shorten(value: Json, most: number, sizes: Sizes): Json {
   if (!isObject(value)) return value;
   const members = Object.entries(value as JsonObject);
   const names = sizes(members.map(([name]) => name));
-  const given = shares(
-    members.map(([, member]) => sizes(member)),
-    most - names,
-  );
+  const needed = members.map(([, member]) => sizes(member));
+  const given = shares(needed, most - names);
   return Object.fromEntries(members.map(([name, member], index) => [name, shorten(member, given[index] ?? 0, sizes)]));
 }
 

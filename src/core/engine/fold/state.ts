@@ -1,6 +1,6 @@
 import { isImage } from "../../base/image.ts";
 import type { JsonObject } from "../../base/values.ts";
-import { nodePath } from "../../document/inner/place.ts";
+import { documentOf, nodePath } from "../../document/inner/place.ts";
 import type { WorkflowNode } from "../../document/workflow/node.ts";
 import type { MadeTool, RecordedCall } from "../event/call.ts";
 import type { Degraded, RunError } from "../event/end.ts";
@@ -16,45 +16,45 @@ import type { SingleStep } from "./step.ts";
 import type { Items, Leaving, Visit } from "./visit.ts";
 
 /** State shared by a run and its inner runs, folded from all their events. */
-export interface Whole {
+export class Whole {
   /** Epoch of the reading process. Calls of other epochs without a result are in doubt. */
   epoch: number;
   settings: Settings;
   /** Skills that differ from the record since the last resume. */
-  changed: ChangedSkills;
+  changed: ChangedSkills = [];
   /** Number of finished visits on the path when the skills changed. */
-  changedFrom: number;
+  changedFrom = 0;
   /** Skills that differed at the last visit of each node, by the node's path. */
-  readonly changedAt: Map<string, ChangedSkills>;
+  readonly changedAt = new Map<string, ChangedSkills>();
   /** Number of times that the run continued after an end. Step keys contain it. */
-  resumes: number;
+  resumes = 0;
   /** Number of events recorded after an end: resumes, answers and applied operations. */
-  afterwards: number;
+  afterwards = 0;
   /** Recorded calls by reference, in order, including those of withdrawn visits. */
   readonly calls: Map<string, RecordedCall>;
   /** Planned operations in order, including withdrawn ones. */
-  readonly operations: PlannedOperation[];
+  readonly operations: PlannedOperation[] = [];
   /** Aliases in the public texts of the run, by what they stand for. */
-  readonly aliases: Map<string, string>;
+  readonly aliases = new Map<string, string>();
   /** State entries written or matched, in order, including those of withdrawn visits. */
-  readonly touches: PlacedTouch[];
+  readonly touches: PlacedTouch[] = [];
   /** Number of touches and the cost that earlier ends of the run have saved. */
-  written: { readonly touches: number; readonly costUsd: number };
+  written: { readonly touches: number; readonly costUsd: number } = { touches: 0, costUsd: 0 };
   /** Last end that was saved. */
   writtenEnd: End | undefined;
   /** Usage of the daily limits before the run began or resumed. */
   day: RunRecord["day"];
   /** Tools that the run defined, including those of withdrawn visits. */
-  made: readonly MadeTool[];
+  made: readonly MadeTool[] = [];
   /** Milliseconds during which a process was driving the run. */
-  activeMs: number;
+  activeMs = 0;
   /** Value of activeMs when the run began or last resumed. The time limit counts from there. */
-  timeFrom: number;
+  timeFrom = 0;
   /** True once a result is stored as a blob. */
   holdsBlobs: boolean;
-  readonly warned: Set<string>;
+  readonly warned = new Set<string>();
   /** Number of values from the checkout's `.env` that were replaced in results, by variable. */
-  readonly redactions: Map<string, number>;
+  readonly redactions = new Map<string, number>();
   /** `text` is the event's `time` as it was written. */
   lastEvent: { readonly epoch: number; readonly at: number; readonly text: string } | undefined;
   /** Characters of results that prompts show, by path of the `steps` node. */
@@ -64,9 +64,22 @@ export interface Whole {
   /** Results of the run that a question is about. They come first in the context. */
   readonly earlier: readonly ContextEntry[];
   /** Running and resumable inner runs by place. */
-  readonly inner: Map<string, State>;
+  readonly inner = new Map<string, State>();
   /** Traces of finished inner runs by place. If a place repeats, the last one counts. */
-  readonly traces: Map<string, InnerTrace>;
+  readonly traces = new Map<string, InnerTrace>();
+
+  constructor(record: RunRecord, epoch: number) {
+    const { entries = [], calls = [] } = record.about ?? {};
+    const nodes = nodesIn(record);
+    this.epoch = epoch;
+    this.settings = record.settings;
+    this.calls = new Map(calls.map((call) => [call.ref, call]));
+    this.day = record.day;
+    this.holdsBlobs = calls.some(holdsText);
+    this.shown = new Map(nodes.flatMap(([path, { steps, show = MOST_SHOWN }]) => (steps ? [[path, show]] : [])));
+    this.stopsAtFailure = new Set(nodes.flatMap(([path, { map }]) => (map?.on_error === "fail" ? path : [])));
+    this.earlier = entries;
+  }
 }
 
 export interface InnerTrace {
@@ -79,26 +92,26 @@ export interface InnerTrace {
  * Past of a run, folded from its events and derived from nothing else.
  * A state has a single owner: `fold` changes it in place, so that a long run stays linear.
  */
-export interface State {
+export class State {
   readonly run: Whole;
   /** Undefined for the run itself. */
   readonly inside: Inside | undefined;
   started: boolean;
-  visits: number;
+  visits = 0;
   /** Number of node visits, including those of inner runs. */
-  entered: number;
-  readonly iterations: Map<string, number>;
+  entered = 0;
+  readonly iterations = new Map<string, number>();
   /** Visits that count, in order. A resumed run removes those that it redoes. */
-  readonly path: PathStep[];
+  readonly path: PathStep[] = [];
   /** Follow counts along `path`, by edge index. */
-  readonly follows: Map<number, number>;
+  readonly follows = new Map<number, number>();
   /** Last result of each node along `path`. */
-  readonly results: Map<string, NodeResult>;
+  readonly results = new Map<string, NodeResult>();
   context: RunContext;
-  readonly steps: TraceStep[];
-  readonly edges: TraceEdge[];
+  readonly steps: TraceStep[] = [];
+  readonly edges: TraceEdge[] = [];
   /** Includes inner runs. */
-  readonly usage: UsageTotals;
+  readonly usage = new UsageTotals();
   /** Next node to enter, and the edge that leads there. */
   upcoming: { readonly node: string; readonly via: number | undefined } | undefined;
   visit: Visit | undefined;
@@ -110,6 +123,14 @@ export interface State {
   halt: Halt | undefined;
   end: End | undefined;
   modelError: RunError | undefined;
+
+  /** Begins a run, or an inner run, which has no start event of its own. */
+  constructor(run: Whole, input: JsonObject, inside?: Inside) {
+    this.run = run;
+    this.inside = inside;
+    this.started = inside !== undefined;
+    this.context = contextAtStart(run, inside, input);
+  }
 }
 
 export interface Inside {
@@ -173,17 +194,17 @@ interface TraceEdge {
   readonly index: number;
 }
 
-export interface UsageTotals {
-  modelCalls: number;
-  inputTokens: number;
-  cachedTokens: number;
-  outputTokens: number;
+export class UsageTotals {
+  modelCalls = 0;
+  inputTokens = 0;
+  cachedTokens = 0;
+  outputTokens = 0;
   /** Sum of the known costs. */
-  costUsd: number;
+  costUsd = 0;
   /** Number of calls whose cost is unknown. */
-  unpriced: number;
+  unpriced = 0;
   /** Number of calls whose tokens are unknown. */
-  uncounted: number;
+  uncounted = 0;
 }
 
 type Halt =
@@ -196,41 +217,8 @@ type End = Omit<EventOf<"workflow:end">, "type" | "results" | "degraded"> & {
   readonly degraded: readonly Degraded[];
 };
 
-export function noUsage(): UsageTotals {
-  return { modelCalls: 0, inputTokens: 0, cachedTokens: 0, outputTokens: 0, costUsd: 0, unpriced: 0, uncounted: 0 };
-}
-
 export function begin(record: RunRecord, epoch = 0): State {
-  const { entries: earlier = [], calls = [] } = record.about ?? {};
-  const run: Whole = {
-    epoch,
-    settings: record.settings,
-    changed: [],
-    changedFrom: 0,
-    changedAt: new Map(),
-    resumes: 0,
-    afterwards: 0,
-    calls: new Map(calls.map((call) => [call.ref, call])),
-    operations: [],
-    aliases: new Map(),
-    touches: [],
-    written: { touches: 0, costUsd: 0 },
-    writtenEnd: undefined,
-    day: record.day,
-    made: [],
-    activeMs: 0,
-    timeFrom: 0,
-    holdsBlobs: calls.some(holdsText),
-    warned: new Set(),
-    redactions: new Map(),
-    lastEvent: undefined,
-    shown: new Map(nodesIn(record).flatMap(([path, node]) => (node.steps ? [[path, node.show ?? MOST_SHOWN]] : []))),
-    stopsAtFailure: new Set(nodesIn(record).flatMap(([path, { map }]) => (map?.on_error === "fail" ? path : []))),
-    earlier,
-    inner: new Map(),
-    traces: new Map(),
-  };
-  return scope(run, record.input, undefined);
+  return new State(new Whole(record, epoch), record.input);
 }
 
 /** Returns the nodes of all documents of a run, by path: `each`, `top/each`. */
@@ -244,36 +232,6 @@ function nodesIn({ workflow, inner = {} }: RunRecord): (readonly [string, Workfl
   );
 }
 
-/** Begins an inner run, which has no start event of its own. */
-export function beginInside(inside: Inside, input: JsonObject): State {
-  return { ...scope(inside.parent.run, input, inside), started: true };
-}
-
-function scope(run: Whole, input: JsonObject, inside: Inside | undefined): State {
-  return {
-    run,
-    inside,
-    started: false,
-    visits: 0,
-    entered: 0,
-    iterations: new Map(),
-    path: [],
-    follows: new Map(),
-    results: new Map(),
-    context: contextAtStart(run, inside, input),
-    steps: [],
-    edges: [],
-    usage: noUsage(),
-    upcoming: undefined,
-    visit: undefined,
-    leaving: undefined,
-    unfinished: undefined,
-    halt: undefined,
-    end: undefined,
-    modelError: undefined,
-  };
-}
-
 function holdsText({ outcome }: RecordedCall): boolean {
   return outcome !== undefined && "blobs" in outcome && outcome.blobs?.some((blob) => !isImage(blob)) === true;
 }
@@ -282,6 +240,11 @@ function holdsText({ outcome }: RecordedCall): boolean {
 export function contextAtStart(run: Whole, inside: Inside | undefined, input: JsonObject): RunContext {
   const entries = inside ? [] : [...run.earlier];
   return { input, entries, length: entries.length };
+}
+
+/** Returns the path of a node in the documents of its run, such as `top/each`. */
+export function pathOfNode({ inside }: Pick<State, "inside">, node: string): string {
+  return nodePath(inside && documentOf(inside.at), node);
 }
 
 /** Returns the prefix of a run's step keys, including those of its inner runs. */
@@ -298,8 +261,6 @@ export function withOuter(state: State): State[] {
 export function outermost(state: State): State {
   return state.inside ? outermost(state.inside.parent) : state;
 }
-
-/** Tracks which inner runs can take steps, and which only wait for an approval. */
 
 /** Updates whether an inner run, and those around it, are active after an event changed it. */
 export function noteActive(state: State): void {

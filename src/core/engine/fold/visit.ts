@@ -9,55 +9,66 @@ import type { FailureCause, ToolCall } from "../event/node-result.ts";
 import type { Change } from "../event/patch.ts";
 import type { Turn } from "../event/prompt.ts";
 
-export interface Visit {
+export interface Visit extends Attempt {
   /** Prefix of the visit's step keys, such as `3:assess`. */
   readonly key: string;
   readonly node: string;
   readonly iteration: number;
   /** Models that could not answer in this visit, in order. */
   readonly down: readonly string[];
+  /** Announced calls of all attempts. */
+  readonly recorded: RecordedCall[];
+  /** Set for a node that runs a workflow. */
+  items: Items | undefined;
+  /** Set for an approval. */
+  asked: Asked | undefined;
+}
+
+/** Part of a visit that begins again with each attempt. */
+export class Attempt {
   /** 0 for the first attempt. */
   attempt: number;
   /** Value of activeMs when the attempt began. */
   attemptFrom: number;
   /** Lesson of the previous attempt. */
   lesson: Lesson | undefined;
-  /** Announced calls of all attempts. */
-  readonly recorded: RecordedCall[];
-  turns: Turn[];
+  turns: Turn[] = [];
   /** Number of answered model calls in this attempt, or of the groups of calls that a `steps` node has finished. */
-  replies: number;
-  pending: PendingCall[];
+  replies = 0;
+  pending: PendingCall[] = [];
   /** Number of pending calls without an outcome. */
-  unanswered: number;
+  unanswered = 0;
   /** Audiences and changes of writes that are not announced yet, by step key. */
-  readonly audiences: Map<string, Partial<Pick<PendingCall, "audience" | "refusal" | "change">>>;
-  calls: ToolCall[];
+  readonly audiences = new Map<string, Partial<Pick<PendingCall, "audience" | "refusal" | "change">>>();
+  calls: ToolCall[] = [];
   /** For a `steps` node: position in `calls` of the latest group that ended, which a resume repeats if one failed. */
   latestGroup: number | undefined;
   /** Whether a step is in doubt, so that no resume repeats it. */
-  isDoubtful: boolean;
+  isDoubtful = false;
   /** The attempt's answer: the text of a reply without calls. */
   answer: { readonly text: string; readonly stop: string } | undefined;
   /** Whether a malformed answer was already returned to the model. */
-  corrected: boolean;
+  corrected = false;
   /** The answer whose claims were returned to the model, their check, and the number of replies until then. */
   recheck: Recheck | undefined;
   /** Problems of the latest answer if it was rejected, until the next reply. */
   rejected: readonly string[] | undefined;
   /** Whether the latest answer was cut off and requested again. */
-  askedAgain: boolean;
+  askedAgain = false;
   /** Replies of each judge by evaluator index. Undefined if the call failed. */
-  judged: Map<number, (string | undefined)[]>;
+  judged = new Map<number, (string | undefined)[]>();
   /** Findings of each evidence evaluator by index. */
-  examined: Map<number, EventOf<"evidence:checked">>;
+  examined = new Map<number, EventOf<"evidence:checked">>();
   /** Diagnosis that a retry waits for. null if it failed or was blank. */
   reflection: string | null | undefined;
   failure: AgentFailure | undefined;
-  /** Set for a node that runs a workflow. */
-  items: Items | undefined;
-  /** Set for an approval. */
-  asked: Asked | undefined;
+
+  constructor(attempt: number, attemptFrom: number, lesson?: Lesson) {
+    this.attempt = attempt;
+    this.attemptFrom = attemptFrom;
+    this.lesson = lesson;
+    this.rejected = lesson && [lesson.reason];
+  }
 }
 
 interface Recheck extends Pick<Visit, "examined" | "replies"> {

@@ -20,8 +20,8 @@ export function changeProblem({ diff, files, ...texts }: Proposal, redactor: Red
     return "the change has a binary file, which cannot be reviewed";
   const place = secretPlace(diff, redactor);
   if (place !== undefined) return place;
-  const { title = "", body = "", labels = [] } = texts;
   const isSecret = (text: string) => TOKEN.test(text) || redactor.text(text) !== text;
+  const { title = "", body = "", labels = [] } = texts;
   if ([title, body, ...labels].some(isSecret)) return "the title, the body or a label contains a secret: remove it";
   const isHidden = redactor.text(diff) !== diff || files.some(({ path }) => isSecret(path));
   return isHidden

@@ -1,20 +1,10 @@
 import { type Json, mapStrings } from "../../base/values.ts";
 
-/** Filter for text that becomes public. */
-
 const KINDS = ["email", "ip", "token", "host"] as const;
 type Kind = (typeof KINDS)[number];
-type Filtered = { readonly kind: Kind; readonly count: number }[];
 
 /** Aliases of host names and IP addresses in the public texts of a run, by what they stand for. */
 export type Aliases = ReadonlyMap<string, string>;
-
-interface Published {
-  readonly input: Json;
-  readonly filtered: Filtered;
-  /** Values of the new aliases, such as `{"host-1": "db.internal"}`. */
-  readonly aliases: Readonly<Record<string, string>>;
-}
 
 /**
  * Removes e-mail addresses and tokens from an input, and replaces host names and IP addresses by aliases. `host` is the
@@ -23,7 +13,7 @@ interface Published {
 export function forPublic(
   input: Json,
   { host, known = new Map() }: { readonly host?: string | undefined; readonly known?: Aliases } = {},
-): Published {
+) {
   const counts = new Map<Kind, number>();
   const aliases = new Map(known);
   const aliasOf = createNaming(aliases);
@@ -36,6 +26,7 @@ export function forPublic(
   return {
     input: cleaned,
     filtered: KINDS.flatMap((kind) => (counts.has(kind) ? { kind, count: counts.get(kind) ?? 0 } : [])),
+    /** Values of the new aliases, such as `{"host-1": "db.internal"}`. */
     aliases: Object.fromEntries([...aliases].slice(known.size).map(([text, alias]) => [alias, text])),
   };
 }
@@ -92,11 +83,9 @@ function isIpv6(address: string): boolean {
 /** Reports whether a text contains what looks like a token, by its prefix or because it is long and mixed. */
 export function containsToken(text: string): boolean {
   const named = text.match(NAMED_TOKEN) ?? [];
-  return named.some((token) => !/^[sp]k-[^\dA-Z]*$/.test(token)) || (text.match(WORD) ?? []).some(isTokenOrCommit);
-}
-
-function isTokenOrCommit(word: string): boolean {
-  return isToken(word) || /^[\da-f]{40}$/.test(word);
+  const words = text.match(WORD) ?? [];
+  const isNamed = named.some((token) => !/^[sp]k-[^\dA-Z]*$/.test(token));
+  return isNamed || words.some((word) => isToken(word) || /^[\da-f]{40}$/.test(word));
 }
 
 /** Detects long mixed strings that are not words. Commit ids and UUIDs do not count. */

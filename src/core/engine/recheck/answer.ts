@@ -85,14 +85,10 @@ export function answerRecheck(record: RunRecord, state: State): Recheck | undefi
   return judgeRecheck(record, state)?.recheck;
 }
 
-export interface JudgedRecheck {
-  readonly recheck: Recheck;
-  /** First claim that has the answer and counts for it. */
-  readonly deciding: RecheckedClaim | undefined;
-}
+export type JudgedRecheck = NonNullable<ReturnType<typeof judgeRecheck>>;
 
 /** Compares the claims with the repeated calls. Claims that show no symptom do not decide. */
-export function judgeRecheck({ kind, run, input }: RunRecord, state: State): JudgedRecheck | undefined {
+export function judgeRecheck({ kind, run, input }: RunRecord, state: State) {
   if (kind !== "recheck") return undefined;
   const { success, data: plan } = recheckPlanSchema().safeParse(input);
   if (!success) return undefined;
@@ -109,7 +105,9 @@ export function judgeRecheck({ kind, run, input }: RunRecord, state: State): Jud
   const counting = claims.filter((_, at) => !judged[at]?.isFixed);
   const answer = joinAnswers(counting.map((claim) => claim.answer));
   const recheck: Recheck = { schema: "skillflow.recheck/1", run, of: plan.of, answer, claims };
-  return { recheck, deciding: counting.find((claim) => claim.answer === answer) };
+  /** First claim that has the answer and counts for it. */
+  const deciding = counting.find((claim) => claim.answer === answer);
+  return { recheck, deciding };
 }
 
 function repeatedIn({ run, end }: State): Repeated {

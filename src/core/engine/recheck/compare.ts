@@ -1,4 +1,5 @@
 import { isObject, type Json, type JsonObject } from "../../base/values.ts";
+import { resultText } from "../event/prompt.ts";
 import { momentOfEpoch } from "../evidence/moments.ts";
 import { numbersInQuote, type Quote, readQuote } from "../evidence/quote.ts";
 import { isDivided } from "../evidence/records.ts";
@@ -29,11 +30,8 @@ export interface Compared {
 /** Finds what each quote shows. Undefined if the result does not contain it, such as in a part that is kept as a blob. */
 export function readSymptoms(output: Json, quoted: readonly Quoted[]): (Symptom | undefined)[] {
   const units = unitsOf(output);
-  const shown = unitsShowing(
-    isObject(output),
-    units,
-    quoted.map(({ quote }) => readQuote(quote)),
-  );
+  const quotes = quoted.map(({ quote }) => readQuote(quote));
+  const shown = unitsShowing(isObject(output), units, quotes);
   return quoted.map((one, at) => {
     const unit = shown[at];
     return unit && symptomIn(units, unit, one);
@@ -47,14 +45,9 @@ function unitsShowing(isNamed: boolean, units: readonly Unit[], quotes: readonly
     const open = quotes.flatMap((quote, at) => (shown[at] ? [] : [{ quote, at }]));
     if (open.length === 0) break;
     const texts = isNamed ? [unit.text, `${JSON.stringify(unit.field)}:${unit.text}`] : [unit.text];
-    const found = findQuotes(
-      { texts },
-      open.map(({ quote }) => quote),
-    );
-    for (const [index, { at }] of open.entries()) {
-      const one = found[index];
-      if (one && "records" in one) shown[at] = unit;
-    }
+    const wanted = open.map(({ quote }) => quote);
+    const found = findQuotes(texts, wanted);
+    for (const [index, { at }] of open.entries()) if (found[index]?.length) shown[at] = unit;
   }
   return shown;
 }
@@ -86,17 +79,13 @@ function chooseNumber(candidates: readonly Leaf[], { quote, claim }: Quoted): Le
   const value = named.find((each) => candidates.some((leaf) => leaf.value === each));
   const claimed = candidates.filter((leaf) => leaf.value === value);
   const among = claimed.length > 0 ? claimed : candidates;
-  const keyed = among.find(({ path }) => !isPlace(path) && quote.includes(keyOf(path)));
+  const keyed = among.find(({ path }) => !isPlace(path) && quote.includes(path.slice(path.lastIndexOf(".") + 1)));
   const isClear = candidates.length === 1 || candidates.some(({ path }) => !isPlace(path));
   return keyed ?? claimed[0] ?? (isClear ? candidates[0] : undefined);
 }
 
 function isPlace(path: string): boolean {
   return /\.\d+$/.test(path);
-}
-
-function keyOf(path: string): string {
-  return path.slice(path.lastIndexOf(".") + 1);
 }
 
 /** Returns the value before the incident: the first of the record's series or of the records of its shape, or else 0. */
@@ -125,7 +114,6 @@ interface Repeated {
   readonly until?: number | undefined;
 }
 
-/** Compares a symptom with the repeated call. */
 export function compare(symptom: Symptom, { now, wider, since, until }: Repeated): Compared {
   const { unit, shape, number } = symptom;
   const units = unitsSince(now, since).filter(({ field }) => field === unit.field);
@@ -162,10 +150,6 @@ function isCut(output: Json): boolean {
 function partOnly(then: Json): Compared {
   const reason = "the repeated call returns only a part of what it found: recheck with a shorter window";
   return { answer: "inconclusive", reason, then, now: null };
-}
-
-function hasMoments(output: Json): boolean {
-  return unitsOf(output).some((unit) => momentOfUnit(unit) !== undefined);
 }
 
 function unitsSince(output: Json, since: number): Unit[] {
@@ -206,7 +190,8 @@ function extremesBeside(path: string): string[] {
 }
 
 function noTraffic(then: Json, { now, wider, since }: Repeated): Compared {
-  const isOld = hasMoments(wider ?? now) && !unitsSince(wider ?? now, since).some(momentOfUnit);
+  const moments = unitsOf(wider ?? now).flatMap((unit) => momentOfUnit(unit) ?? []);
+  const isOld = moments.length > 0 && moments.every((moment) => moment < since);
   const reason = isOld
     ? "all records that it returns now are older than the window"
     : wider === undefined
@@ -251,11 +236,10 @@ const MOST_UNITS = 10_000;
 /** Lists the units of a result, in order. Elements of nested lists belong to the outermost one. */
 export function unitsOf(output: Json): Unit[] {
   const fields: [string, Json][] = isObject(output) ? Object.entries(output as JsonObject) : [["", output]];
-  return fields.flatMap(([field, value]) => [...valuesIn(value)].map((one) => unitOf(field, one))).slice(0, MOST_UNITS);
-}
-
-function unitOf(field: string, value: Json): Unit {
-  return { field, value, text: typeof value === "string" ? value : JSON.stringify(value) };
+  const units = fields.flatMap(([field, inner]) =>
+    [...valuesIn(inner)].map((value) => ({ field, value, text: resultText(value) })),
+  );
+  return units.slice(0, MOST_UNITS);
 }
 
 function* valuesIn(value: Json): Generator<Json> {

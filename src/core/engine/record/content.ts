@@ -55,11 +55,7 @@ export function redactFinding<Value>(finding: Value, text: Redactor["text"]): Va
 export function redactOutcome(body: EventBody, { text, value }: Redactor): EventBody {
   switch (body.type) {
     case "model:reply":
-      return withField(
-        body,
-        "parts",
-        sameOrNew(body.parts, (part) => redactPart(part, { text, value })),
-      );
+      return withField(body, "parts", redactParts(body.parts, { text, value }));
     case "model:error":
     case "run:fail":
       return { ...body, message: text(body.message), ...(body.hint === undefined ? {} : { hint: text(body.hint) }) };
@@ -81,9 +77,9 @@ function withField<Whole extends object, Key extends keyof Whole>(whole: Whole, 
   return whole[key] === value ? whole : { ...whole, [key]: value };
 }
 
-function sameOrNew<Item>(list: Item[], change: (item: Item) => Item): Item[] {
-  const changed = list.map(change);
-  return changed.every((item, index) => item === list[index]) ? list : changed;
+function redactParts(parts: Part[], texts: Texts): Part[] {
+  const redacted = parts.map((part) => redactPart(part, texts));
+  return redacted.every((part, index) => part === parts[index]) ? parts : redacted;
 }
 
 function redactPart(part: Part, { text, value }: Texts): Part {
@@ -113,17 +109,16 @@ function redactOpaque(value: Json, text: Redactor["text"]): Json {
 
 type Examined = Pick<EventOf<"evidence:checked">, "claims" | "texts" | "refuted" | "excerpts">;
 
-function examinedIn({ claims, texts, refuted, excerpts }: Examined): Examined {
-  return { claims, ...defined("texts", texts), ...defined("refuted", refuted), excerpts };
-}
-
 function judgedOf({ judged }: EventOf<"inner:end">, value: Redactor["value"]): Pick<EventOf<"inner:end">, "judged"> {
   return judged ? { judged: { ...judged, values: value(judged.values) } } : {};
 }
 
 /** Redacts a decision. Parsing a model's text may join the parts of a secret that were separate in it. */
 export function redactDecision(body: EventBody, { text, value }: Redactor): EventBody {
-  if (body.type === "evidence:checked") return { ...body, ...checkedAs<Examined>(value(toJson(examinedIn(body)))) };
+  if (body.type === "evidence:checked") {
+    const { claims, texts, refuted, excerpts } = body;
+    return { ...body, ...checkedAs<Examined>(value(toJson({ claims, texts, refuted, excerpts }))) };
+  }
   if (body.type === "approval:given") {
     const note = body.note === undefined ? {} : { note: text(body.note) };
     return { ...body, by: text(body.by), ...note, ...changedSkills(body, text) };

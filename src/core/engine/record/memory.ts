@@ -3,7 +3,7 @@ import { sha256 } from "../../base/sha256.ts";
 import { defined, isObject, type Json, type JsonObject, parseDuration } from "../../base/values.ts";
 import type { StateDeclaration, Workflow } from "../../document/workflow/workflow.ts";
 import type { EventOf } from "../event/event.ts";
-import type { RunRecord, Settings, Skipped, StateEntry } from "../event/record.ts";
+import type { Documents, RunRecord, Settings, Skipped, StateEntry } from "../event/record.ts";
 import { touchesOf } from "../fold/redo.ts";
 import type { State } from "../fold/state.ts";
 import type { StateChange, StateChanges, StateDelta, StateLimits, States } from "../ports.ts";
@@ -20,7 +20,7 @@ export function limitsOf({ keep, max_entries }: StateDeclaration): StateLimits {
 }
 
 /** Returns a run's workflow and those that its nodes run. */
-export function documentsOf({ workflow, inner = {} }: Pick<RunRecord, "workflow" | "inner">): readonly Workflow[] {
+export function documentsOf({ workflow, inner = {} }: Documents): readonly Workflow[] {
   return [workflow, ...Object.values(inner).map((one) => one.workflow)];
 }
 
@@ -119,13 +119,8 @@ function numberOf(value: unknown): number {
 
 // ---- the end
 
-export interface Written {
-  readonly delta: StateDelta;
-  readonly body: EventOf<"state:written">;
-}
-
 /** Returns what an ended or waiting run has to save. Undefined if there is nothing new. */
-export function memoryOfEnd(record: RunRecord, state: State): Written | undefined {
+export function memoryOfEnd(record: RunRecord, state: State) {
   const { end, run } = state;
   if (record.kind !== "run" || !end || end.status === "interrupted" || end.status === "skipped") return undefined;
   if (run.writtenEnd === end) return undefined;
@@ -138,18 +133,18 @@ export function memoryOfEnd(record: RunRecord, state: State): Written | undefine
   const delta = { id: `${record.run}${piece}`, states };
   const counted = isWaiting ? run.written : { touches: run.touches.length, costUsd: state.usage.costUsd };
   const { touches, costUsd: cost_usd } = counted;
-  return { delta, body: { type: "state:written", delta: delta.id, entries, touches, cost_usd } };
+  const body: EventOf<"state:written"> = { type: "state:written", delta: delta.id, entries, touches, cost_usd };
+  return { delta, body };
 }
 
 function entriesPut(record: RunRecord, state: State): Record<string, StateChanges> {
   const declared = new Map(declaredStates(documentsOf(record)));
   const put = changesOf(touchesOf(state), state.run.written.touches);
-  return Object.fromEntries(
-    [...put].flatMap(([name, changes]) => {
-      const limits = declared.get(name);
-      return limits ? [[name, { changes, limits: limitsOf(limits) }]] : [];
-    }),
-  );
+  const changed = [...put].flatMap(([name, changes]) => {
+    const limits = declared.get(name);
+    return limits ? [[name, { changes, limits: limitsOf(limits) }] as const] : [];
+  });
+  return Object.fromEntries(changed);
 }
 
 /** Returns the day's usage to save. A run that the daily limit stopped does not count. */

@@ -7,6 +7,7 @@ import type { KnownSkills } from "../../skill/skill-reference.ts";
 import { type EventOf, eventSchema, type RunEvent } from "../event/event.ts";
 import { type RunRecord, runRecordSchema, workflowAt } from "../event/record.ts";
 import type { StoredRun } from "../ports.ts";
+import { documentsOf } from "./memory.ts";
 
 /** Checks that a run's file holds a valid run. Readers rely on this check alone. Line 1 is the record. */
 export function faultOfRecording(
@@ -27,8 +28,9 @@ export function faultOfRecording(
 const ANY_SKILL: KnownSkills = { has: () => true, [Symbol.iterator]: () => [].values() };
 
 function faultOfShape(schema: z.ZodType, value: unknown): string | undefined {
-  const checked = schema.safeParse(value);
-  return checked.success ? undefined : describe(checked.error);
+  const [issue] = schema.safeParse(value).error?.issues ?? [];
+  const place = issue?.path.join(".") ?? "";
+  return issue && `${place === "" ? "" : `${place}: `}${issue.message}`;
 }
 
 function faultOfRecord(record: unknown): string | undefined {
@@ -36,9 +38,9 @@ function faultOfRecord(record: unknown): string | undefined {
   if (misshapen !== undefined) return misshapen;
   const { workflow, at, inner = {} } = record as RunRecord;
   if (Number.isNaN(Date.parse(at))) return "at is not a time";
-  const all = [workflow, ...Object.values(inner).map((document) => document.workflow)];
+  const all = documentsOf({ workflow, inner });
   const found = all.flatMap((each) => [...checkWorkflow(each, ANY_SKILL), ...checkOutputSchemas(each, "")]);
-  const missing = lacking(all[0] as Workflow, "", inner);
+  const missing = lacking(workflow, "", inner);
   // Older versions accepted more conditions, so any condition that can be parsed is valid in a record.
   const conditions = all.flatMap(({ edges }) => edges.flatMap((edge) => (edge.if === undefined ? [] : [edge.if])));
   const unreadable = conditions.map(parseCondition).find((rule) => typeof rule === "string");
@@ -93,12 +95,6 @@ function nodesOf(event: RunEvent): readonly string[] {
   if (event.type === "route") return [event.from, event.to];
   const named = event.type === "run:resume" ? event.from : "node" in event ? event.node : undefined;
   return named === undefined ? [] : [named];
-}
-
-function describe(error: z.ZodError): string {
-  const [issue] = error.issues;
-  const place = issue?.path.join(".") ?? "";
-  return `${place === "" ? "" : `${place}: `}${issue?.message ?? "it is malformed"}`;
 }
 
 /** Checks whether a run was recorded without digests, so that changes go unnoticed. Ignores runs without events. */

@@ -3,7 +3,7 @@ import { modelText } from "../../document/model-list.ts";
 import type { RunRecord } from "../event/record.ts";
 import type { Skimmed, SkimmedRun } from "../event/skim.ts";
 import { addUsage } from "../fold/fold-reply.ts";
-import { noUsage } from "../fold/state.ts";
+import { UsageTotals } from "../fold/state.ts";
 import { costOf, type RunResult, statusOf } from "../result/result.ts";
 import { takesUp } from "../result/waiting.ts";
 
@@ -32,7 +32,7 @@ export interface RunSummary {
 }
 
 export function summarizeRun({ record, events }: SkimmedRun): RunSummary {
-  const usage = noUsage();
+  const usage = new UsageTotals();
   let { model } = record.settings;
   let end: Extract<Skimmed, { type: "workflow:end" }> | undefined;
   for (const event of events) {

@@ -1,11 +1,13 @@
 import * as z from "zod";
 import { type Fitting, groupBy } from "../../base/values.ts";
 import { lazyObject, optional } from "../../skill/field.ts";
+import { isApplied } from "../decide/admit.ts";
 import { stateOf } from "../fold/fold.ts";
+import type { PlannedOperation } from "../fold/state.ts";
 import type { StoredRun } from "../ports.ts";
 import type { Recheck } from "../recheck/answer.ts";
-import type { FeedbackLine, Judgement } from "../state/feedback.ts";
-import { judgementsIn } from "../state/feedback.ts";
+import { ANSWERS } from "../recheck/compare.ts";
+import { type FeedbackLine, JUDGEMENTS, type Judgement, judgementsIn } from "../state/feedback.ts";
 import type { RunSummary } from "./run-summary.ts";
 
 /** Counts over many runs, per workflow and model. */
@@ -46,11 +48,7 @@ export const statsSchema = lazyObject(() => ({
 export type Stats = Fitting<typeof statsSchema>;
 export type StatsRow = Stats["rows"][number];
 
-export interface WriteCounts {
-  readonly planned: number;
-  readonly applied: number;
-  readonly rejected: number;
-}
+export type WriteCounts = Readonly<Pick<StatsRow, "planned" | "applied" | "rejected">>;
 
 export interface CountedRun {
   readonly summary: RunSummary;
@@ -64,14 +62,10 @@ export function writesIn({ record, events }: StoredRun, lines: readonly Feedback
   const planned = stateOf({ record, events }).run.operations.filter(({ withdrawn }) => !withdrawn);
   const rejected = new Set(events.flatMap((event) => (event.type === "operation:refused" ? [event.operation] : [])));
   for (const line of lines) if (line.kind === "withdrawn" && line.operation !== undefined) rejected.add(line.operation);
-  const isApplied = (one: (typeof planned)[number]) => one.application.standing === "applied";
-  return {
-    planned: planned.length,
-    applied: planned.filter(isApplied).length,
-    rejected: planned.filter(
-      (one) => one.application.standing === "denied" || (!isApplied(one) && rejected.has(one.operation.id)),
-    ).length,
-  };
+  const applied = planned.filter(isApplied).length;
+  const isRejected = (one: PlannedOperation) => !isApplied(one) && rejected.has(one.operation.id);
+  const refused = planned.filter((one) => one.application.standing === "denied" || isRejected(one));
+  return { planned: planned.length, applied, rejected: refused.length };
 }
 
 interface Counted {
@@ -111,16 +105,8 @@ function rowOf(group: readonly CountedRun[], { judged, answers }: Said): StatsRo
     model: first?.model ?? "",
     runs: group.length,
     verdicts: tally(verdicts),
-    ...{
-      right: occurrences(judged, "right"),
-      partly: occurrences(judged, "partly"),
-      wrong: occurrences(judged, "wrong"),
-    },
-    rechecks: {
-      held: occurrences(answers, "held"),
-      not_held: occurrences(answers, "not_held"),
-      inconclusive: occurrences(answers, "inconclusive"),
-    },
+    ...occurrences(judged, JUDGEMENTS),
+    rechecks: occurrences(answers, ANSWERS),
     planned: total(({ writes }) => writes.planned),
     applied: total(({ writes }) => writes.applied),
     rejected: total(({ writes }) => writes.rejected),
@@ -139,8 +125,9 @@ function tally(values: readonly string[]): Record<string, number> {
   return Object.fromEntries([...counts].sort(([a], [b]) => compare(a, b)));
 }
 
-function occurrences<Value>(values: readonly Value[], wanted: Value): number {
-  return values.filter((value) => value === wanted).length;
+function occurrences<Name extends string>(values: readonly Name[], names: readonly Name[]) {
+  const counts = names.map((name) => [name, values.filter((value) => value === name).length]);
+  return Object.fromEntries(counts) as Record<Name, number>;
 }
 
 function costOf(summaries: readonly RunSummary[]): number | null {

@@ -18,7 +18,7 @@ import { type RunRecord, resolvedSourceSchema, skippedSchema } from "../event/re
 import { sumEvidence } from "../evidence/check.ts";
 import { findingJson, findingOf } from "../finding/finding.ts";
 import { findingSchema } from "../finding/json.ts";
-import { evidenceIn, evidenceOf } from "../fold/fold-inner.ts";
+import { evidenceOf, innerTraces } from "../fold/fold-inner.ts";
 import type { InnerTrace, State } from "../fold/state.ts";
 
 const stepsSchema = lazy(() =>
@@ -33,7 +33,6 @@ const stepsSchema = lazy(() =>
 );
 const edgesSchema = lazy(() => z.array(z.object({ from: z.string(), to: z.string(), reason: z.string() })));
 
-/** Result document, `skillflow.result/1`. */
 export const resultSchema = lazyObject(() => ({
   schema: z.literal("skillflow.result/1"),
   run: z.string(),
@@ -82,7 +81,7 @@ export function describeResult(record: RunRecord, state: State, write: OptionWri
   const checked = [...state.results].flatMap(([node, { evidence }]) => (evidence ? [[node, evidence] as const] : []));
   const inner = innerTraces(state);
   const all = evidenceOf(state);
-  const { modelCalls, inputTokens, cachedTokens, outputTokens } = state.usage;
+  const { costUsd: _, unpriced: __, ...counts } = state.usage;
   return {
     schema: "skillflow.result/1",
     run: record.run,
@@ -104,14 +103,7 @@ export function describeResult(record: RunRecord, state: State, write: OptionWri
     },
     ...(state.end?.waiting ? { waiting: [...state.end.waiting] } : {}),
     ...(all.length === 0 ? {} : { evidence: sumEvidence(all) }),
-    usage: {
-      modelCalls,
-      inputTokens,
-      cachedTokens,
-      outputTokens,
-      costUsd: costOf(state.usage),
-      durationMs: Math.round(state.run.activeMs),
-    },
+    usage: { ...counts, costUsd: costOf(state.usage), durationMs: Math.round(state.run.activeMs) },
     plan: planOf(state),
     ...(state.run.redactions.size === 0 ? {} : { redactions: Object.fromEntries(state.run.redactions) }),
     ...(error ? { error: shownError(error, write) } : {}),
@@ -133,14 +125,6 @@ function traceOf({ steps, edges }: Pick<InnerTrace, "steps" | "edges">) {
     steps: steps.map((step) => ({ ...step })),
     edges: edges.map(({ from, to, reason }) => ({ from, to, reason })),
   };
-}
-
-/** Returns the traces of finished and running inner runs. */
-function innerTraces({ run }: State): Map<string, InnerTrace> {
-  const open = [...run.inner].map(([at, { steps, edges, results }]): [string, InnerTrace] => {
-    return [at, { steps, edges, evidence: evidenceIn(results) }];
-  });
-  return new Map([...run.traces, ...open]);
 }
 
 export function costOf({ costUsd, unpriced }: Pick<State["usage"], "costUsd" | "unpriced">): number | null {

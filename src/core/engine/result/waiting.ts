@@ -1,7 +1,7 @@
 import { SkillflowError } from "../../base/errors.ts";
 import { defined, nearest } from "../../base/values.ts";
 import type { Waiting } from "../event/end.ts";
-import type { Envelope, EventOf, RunEvent, StepKey } from "../event/event.ts";
+import type { Envelope, EventBody, EventOf, RunEvent } from "../event/event.ts";
 import type { Settings } from "../event/record.ts";
 import type { Word } from "../fold/visit.ts";
 
@@ -47,15 +47,8 @@ export interface Said {
   readonly note?: string | undefined;
 }
 
-/** Answer to record after the run's end. */
-export interface RecordedWord {
-  readonly key: StepKey;
-  readonly body: EventOf<"approval:given">;
-  readonly at?: string;
-}
-
 /** Returns the event of an answer. Throws `usage.invalid` if the approval is unknown, already answered or too late. */
-export function wordOf(events: readonly RunEvent[], said: Said, { now, settings }: Moment): RecordedWord {
+export function wordOf(events: readonly RunEvent[], said: Said, { now, settings }: Moment) {
   const waiting = waitsIn(events);
   const wait = waiting.find(({ node, since }) => node === said.node && since === (said.since ?? since));
   if (!wait) throw nothingToDecide(events, said.node, waiting);
@@ -66,7 +59,7 @@ export function wordOf(events: readonly RunEvent[], said: Said, { now, settings 
 }
 
 /** Returns a denial for each approval that was not answered in time. */
-export function lateWords(events: readonly RunEvent[], now: number): RecordedWord[] {
+export function lateWords(events: readonly RunEvent[], now: number) {
   const late = waitsIn(events).filter((wait) => isLate(wait, now));
   return late.map((wait) => recorded(events, wait, { approved: false, by: "timeout", late: true }, {}));
 }
@@ -87,14 +80,12 @@ function recorded(
   { node: path, digest }: Waiting,
   word: Word,
   settings: Partial<Settings>,
-): RecordedWord {
+) {
   const end = path.lastIndexOf("/");
   const count = events.filter(({ type }) => type === "approval:given").length;
-  return {
-    key: `signal/${count + 1}/${path}`,
-    body: { type: "approval:given", node: path.slice(end + 1), ...word, ...defined("digest", digest), settings },
-    ...(end === -1 ? {} : { at: path.slice(0, end) }),
-  };
+  const node = path.slice(end + 1);
+  const body: EventBody = { type: "approval:given", node, ...word, ...defined("digest", digest), settings };
+  return { key: `signal/${count + 1}/${path}`, body, ...(end === -1 ? {} : { at: path.slice(0, end) }) };
 }
 
 function nothingToDecide(events: readonly RunEvent[], node: string, waiting: readonly Waiting[]): SkillflowError {
@@ -108,9 +99,7 @@ function nothingToDecide(events: readonly RunEvent[], node: string, waiting: rea
 }
 
 function wordBefore(events: readonly RunEvent[], node: string): string | undefined {
-  const word = events.findLast((event) => {
-    return event.type === "approval:given" && pathOf(event) === node;
-  });
+  const word = events.findLast((event) => event.type === "approval:given" && pathOf(event) === node);
   if (word?.type !== "approval:given") return undefined;
   return `${node} was ${word.approved ? "approved" : "denied"} by ${word.by} at ${word.time}`;
 }

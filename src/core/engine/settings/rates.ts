@@ -2,18 +2,13 @@ import { matchesPattern } from "../../base/values.ts";
 import type { ProjectConfig } from "../../document/config.ts";
 import type { Rate } from "../ports.ts";
 
-/** Rate limits of `.skillflow.yml`, shared by all workers of a database. */
-export interface Rates {
-  readonly runs: readonly Rate[];
-  /** `provider:name` */
-  ofModel(name: string): readonly Rate[];
-  ofSkill(id: string): readonly Rate[];
-}
-
 const UNITS = { second: 1000, minute: 60_000, hour: 3_600_000, day: 86_400_000 };
 
-/** Merges the rates of several files, keeping the strictest. Returns undefined if there are none. */
-export function declaredRates(files: readonly Pick<ProjectConfig, "rates">[]): Rates | undefined {
+/**
+ * Merges the rates of several files, which all workers of a database share, keeping the strictest. Returns undefined if
+ * there are none.
+ */
+export function declaredRates(files: readonly Pick<ProjectConfig, "rates">[]) {
   const declared = files.flatMap(({ rates = {} }) => [
     ...(rates.runs === undefined ? [] : [rateOf("runs", "", rates.runs)]),
     ...Object.entries(rates.models ?? {}).map(([pattern, text]) => rateOf("model", pattern, text)),
@@ -28,12 +23,13 @@ export function declaredRates(files: readonly Pick<ProjectConfig, "rates">[]): R
   // Timed rates come first, so that no slot is held while waiting. The fixed order prevents deadlocks.
   const order = (rate: Rate) => `${rate.perMs === undefined ? 1 : 0} ${rate.name}`;
   const all = [...rates.values()].sort((a, b) => (order(a) < order(b) ? -1 : 1));
-  const matching = (kind: Declared["kind"], name: string) =>
+  const matching = (kind: Declared["kind"], name: string): readonly Rate[] =>
     all.filter((rate) => rate.kind === kind && matchesPattern(rate.pattern, name));
   return {
     runs: matching("runs", ""),
-    ofModel: (name) => matching("model", name),
-    ofSkill: (id) => matching("skill", id),
+    /** Takes `provider:name`. */
+    ofModel: (name: string) => matching("model", name),
+    ofSkill: (id: string) => matching("skill", id),
   };
 }
 

@@ -22,7 +22,6 @@ const judgementSchema = lazyObject(() => ({
   at: z.string().describe("ISO 8601"),
   verdict: z.string().nullable().catch(null).describe("Verdict of the run"),
 }));
-/** A person's judgement of a run. */
 export type JudgementLine = Fitting<typeof judgementSchema>;
 
 const text = () => z.string().optional().catch(undefined);
@@ -51,19 +50,10 @@ export function feedbackDelta(line: FeedbackLine, id: string): StateDelta {
   return { id: `${FEEDBACK}/${id}`, states: { [FEEDBACK]: { changes: [change], limits: {} } } };
 }
 
-/** A line that cannot be read, such as one that a kill cut off. `line` counts from 1. */
-export interface SkippedLine {
-  readonly line: number;
-  readonly reason: string;
-}
-
-/** Reads the lines in the order in which they were written. */
-export function readFeedback(entries: readonly StateEntry[]): {
-  readonly lines: readonly FeedbackLine[];
-  readonly skipped: readonly SkippedLine[];
-} {
+/** Reads the lines in the order in which they were written. Skips those that a kill cut off. They count from 1. */
+export function readFeedback(entries: readonly StateEntry[]) {
   const lines: FeedbackLine[] = [];
-  const skipped: SkippedLine[] = [];
+  const skipped: { readonly line: number; readonly reason: string }[] = [];
   for (const [index, { data }] of entries.entries()) {
     const line = lineSchema().safeParse(data).data;
     if (line) lines.push(line);

@@ -2,8 +2,6 @@ import type { BlobInfo } from "../../base/blobs.ts";
 import { isObject, type Json, type JsonObject } from "../../base/values.ts";
 import { BLOB_ID } from "./own-tools.ts";
 
-/** Blobs as the model sees them. */
-
 export function isBlobId(text: string): boolean {
   return BLOB_ID.test(text);
 }

@@ -1,9 +1,10 @@
 import { isObject, type Json, type JsonObject } from "../../base/values.ts";
-import { type Effect, EXECUTOR, type ToolDescriptor } from "../../skill/skill.ts";
+import type { Effect, ToolDescriptor } from "../../skill/skill.ts";
 import type { Call } from "../event/call.ts";
+import type { ToolCall } from "../event/node-result.ts";
 import type { Section } from "../event/prompt.ts";
 import type { Settings, SkillRecord } from "../event/record.ts";
-import { ownTool, READ_SKILL, RUN_SCRIPT } from "./own-tools.ts";
+import { isReadSkill, ownTool, READ_SKILL, RUN_SCRIPT } from "./own-tools.ts";
 
 /** Progressive disclosure of skills: what the prompt contains, and what the model reads on demand. */
 
@@ -92,18 +93,11 @@ const REMOTE =
  */
 function instructionAt({ id, instruction = "", tools }: SkillRecord, { all, offered }: ToolsHere): string {
   const own = all.filter(({ skill }) => skill === id);
-  const covered = withoutTools(
-    instruction,
-    own.filter((tool) => !offered.includes(tool)),
-  );
-  const named = nameTools(covered, own);
+  const absent = own.filter((tool) => !offered.includes(tool));
+  const named = nameTools(withoutTools(instruction, absent), own);
   return tools.length === 0
     ? named
-    : named.replace(TOOL_NAMED, (written, name: string) => (isName(name) ? name : written));
-}
-
-function isName(text: string): boolean {
-  return /^[A-Za-z_][\w.-]*$/.test(text);
+    : named.replace(TOOL_NAMED, (written, name: string) => (/^[A-Za-z_][\w.-]*$/.test(name) ? name : written));
 }
 
 type Named = Pick<ToolDescriptor, "name" | "exposed">;
@@ -119,13 +113,8 @@ export function withoutTools(text: string, absent: readonly Named[]): string {
     if (isLost(block)) return [];
     const [marker = ""] = /^\s*(?:[-*+]|\d{1,9}[.)])\s+/.exec(block) ?? [];
     const sentences = block.slice(marker.length).split(SENTENCE);
-    return [
-      marker +
-        sentences
-          .filter((sentence) => !isLost(sentence))
-          .join("")
-          .trimEnd(),
-    ];
+    const left = sentences.filter((sentence) => !isLost(sentence)).join("");
+    return [marker + left.trimEnd()];
   });
   return nameTools(blocks.join("\n"), absent);
 }
@@ -152,13 +141,9 @@ const INTRO = `Skills describe how to do certain work. This list has only their 
 function catalogue(skills: readonly SkillRecord[], intro: string, trusted: boolean): Section[] {
   if (skills.length === 0) return [];
   const bullets = skills.map(
-    ({ id, description = "" }) => `- **${id}**: ${oneLine(description) || "(no description)"}`,
+    ({ id, description = "" }) => `- **${id}**: ${description.replace(/\s+/g, " ").trim() || "(no description)"}`,
   );
   return [{ text: `${intro}\n\n## Available skills\n\n${bullets.join("\n")}`, trusted }];
-}
-
-function oneLine(text: string): string {
-  return text.replace(/\s+/g, " ").trim();
 }
 
 /** Explains why the arguments of `read_skill` are invalid, with the messages that existing skills expect. */
@@ -175,7 +160,7 @@ export function readingProblem(tool: ToolDescriptor, input: Json): string | unde
 export function answerFromAbove(
   tool: ToolDescriptor,
   input: Json,
-  seen: { readonly mode: Mode; readonly skills: readonly SkillRecord[]; readonly calls: readonly SeenCall[] },
+  seen: { mode: Mode; skills: readonly SkillRecord[]; calls: readonly Pick<ToolCall, "tool" | "input">[] },
 ): string | undefined {
   const skill = isReadSkill(tool) ? bodyRead(input) : undefined;
   if (skill === undefined) return undefined;
@@ -188,18 +173,9 @@ export function answerFromAbove(
   return files.length === 0 ? body : `${body} Its files, read with \`path\`: ${files.join(", ")}`;
 }
 
-interface SeenCall {
-  readonly tool: string;
-  readonly input: Json;
-}
-
 /** Returns the skill if the call reads its instruction, and not a file. */
 function bodyRead(input: Json): string | undefined {
   return isObject(input) && input.path === undefined ? String(input.skill_name) : undefined;
-}
-
-export function isReadSkill(tool: ToolDescriptor): boolean {
-  return tool.skill === EXECUTOR && tool.name === READ_SKILL;
 }
 
 /** Reports whether the output may be untrusted. It is not if it comes from the team or is a skill's text. */

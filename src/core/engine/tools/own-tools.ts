@@ -19,7 +19,13 @@ export function ownTool(
 
 type Named = Pick<ToolDescriptor, "skill" | "name">;
 
+/** Creates a check whether a tool is one of the executor's own with these names. */
+export const isOwn = (...names: readonly string[]) => {
+  return ({ skill, name }: Named) => skill === EXECUTOR && names.includes(name);
+};
+
 export const READ_SKILL = "read_skill";
+export const isReadSkill = isOwn(READ_SKILL);
 export const RUN_SCRIPT = "run_script";
 
 // ---- results of earlier calls
@@ -47,9 +53,7 @@ export const READ_RESULT_TOOL = ownTool(
   ],
 );
 
-export function isReadResult({ skill, name }: Named): boolean {
-  return skill === EXECUTOR && name === READ_RESULT;
-}
+export const isReadResult = isOwn(READ_RESULT);
 
 /** Converts `[r7]` to `r7`. */
 export function plainRef(ref: string): string {
@@ -134,9 +138,7 @@ export const BOARD_TOOLS: readonly ToolDescriptor[] = [
   ),
 ];
 
-export function isBoardTool({ skill, name }: Named): boolean {
-  return skill === EXECUTOR && (name === BOARD_READ || name === BOARD_DIGEST);
-}
+export const isBoardTool = isOwn(BOARD_READ, BOARD_DIGEST);
 
 // ---- names
 

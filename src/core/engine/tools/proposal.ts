@@ -4,7 +4,7 @@ import type { Tool, ToolDescriptor } from "../../skill/skill.ts";
 import { exposedName } from "../../skill/tool-names.ts";
 import type { RecordedCall } from "../event/call.ts";
 import type { Proof } from "../event/patch.ts";
-import { WORKSPACE } from "./workspace.ts";
+import { CHANGING, WORKSPACE } from "./workspace.ts";
 
 /** The tool `propose_change` of the skill `workspace`, and the proof that a run has for a change. */
 
@@ -35,7 +35,7 @@ export function isProposal({ skill, name }: Pick<ToolDescriptor, "skill" | "name
 
 const exposed = (name: string) => exposedName(WORKSPACE, name);
 const RUN_COMMAND = exposed("run_command");
-const CHANGING: readonly string[] = ["edit_file", "write_file", "delete_file"].map(exposed);
+const EDITS = CHANGING.map(exposed);
 
 /** Exit codes of a program that was not run: it cannot be executed, or was not found. */
 const NOT_RUN: readonly number[] = [126, 127];
@@ -71,7 +71,7 @@ function takes({ named, globs }: Ran, path: string): boolean {
 
 function editedIn({ tool, outcome }: RecordedCall, index: number) {
   const output = outcome && "output" in outcome ? outcome.output : undefined;
-  return CHANGING.includes(tool) && isObject(output) ? [{ path: String(output.path), index }] : [];
+  return EDITS.includes(tool) && isObject(output) ? [{ path: String(output.path), index }] : [];
 }
 
 function ranCommand({ tool, ref, input, outcome }: RecordedCall, index: number) {

@@ -1,10 +1,10 @@
 import { cutMiddle } from "../../base/preview.ts";
 import { checkedAs, isObject, type Json, type JsonObject } from "../../base/values.ts";
-import { EXECUTOR, type ToolDescriptor } from "../../skill/skill.ts";
+import type { ToolDescriptor } from "../../skill/skill.ts";
 import type { StateEntry } from "../event/record.ts";
 import { type Touch, viewOf } from "../state/entries.ts";
 import { DEFAULT_FOUND, searchEntries } from "../state/search.ts";
-import { ownTool, STATE_GET, STATE_PUT, STATE_SEARCH, STATE_TOOLS } from "./own-tools.ts";
+import { isOwn, ownTool, STATE_GET, STATE_PUT, STATE_SEARCH, STATE_TOOLS } from "./own-tools.ts";
 
 /** The state tools: they read what earlier runs stored, and store data for later runs. */
 
@@ -67,13 +67,8 @@ function toolsWith(named: JsonObject): readonly ToolDescriptor[] {
   ];
 }
 
-export function isStateTool({ skill, name }: Pick<ToolDescriptor, "skill" | "name">): boolean {
-  return skill === EXECUTOR && STATE_TOOLS.includes(name);
-}
-
-export function isStatePut({ skill, name }: Pick<ToolDescriptor, "skill" | "name">): boolean {
-  return skill === EXECUTOR && name === STATE_PUT;
-}
+export const isStateTool = isOwn(...STATE_TOOLS);
+export const isStatePut = isOwn(STATE_PUT);
 
 interface Input {
   readonly state?: string;

@@ -1,5 +1,5 @@
 import { compileSchema } from "../../base/schema/schema.ts";
-import { isObject, type Json, type JsonObject, type JsonSchema, typeOf } from "../../base/values.ts";
+import { isObject, type Json, type JsonObject, type JsonSchema, memberAt, typeOf } from "../../base/values.ts";
 import type { InputDialect, ToolDescriptor } from "../../skill/skill.ts";
 
 /** Explains why a call's input is invalid, in the wording of the tool's format. Returns undefined if it is valid. */
@@ -36,15 +36,15 @@ const DIALECTS: Readonly<Record<InputDialect, Check>> = {
         return `tool ${tool}: parameter '${name}' type mismatch: expected ${types.join(" or ")}, got ${typeOf(value)}`;
       }
     }
-    const missing = requiredOf(schema).find((name) => (ownOf(input, name) ?? null) === null);
+    const missing = requiredOf(schema).find((name) => (memberAt(input, name) ?? null) === null);
     return missing === undefined ? undefined : `tool ${tool}: missing required parameter '${missing}'`;
   },
   "descriptor-seed"(_, schema, input) {
-    const missing = requiredOf(schema).find((name) => ownOf(input, name) === undefined);
+    const missing = requiredOf(schema).find((name) => memberAt(input, name) === undefined);
     if (missing !== undefined) return `missing parameter: ${missing}`;
     const declared = propertiesOf(schema);
     const misfit = Object.entries(input).find(([name, value]) => {
-      const types = typesOf(ownOf(declared, name));
+      const types = typesOf(memberAt(declared, name));
       return value !== null && typeof value === "object" && types.length > 0 && !fitsType(types, value);
     });
     return misfit && `parameter ${misfit[0]} must be a string, number, or boolean`;
@@ -67,11 +67,7 @@ function requiredOf({ required }: JsonSchema): string[] {
   return Array.isArray(required) ? required.map(String) : [];
 }
 
-function ownOf(object: JsonObject, name: string): Json | undefined {
-  return Object.hasOwn(object, name) ? object[name] : undefined;
-}
-
-function typesOf(schema: Json | undefined): string[] {
+function typesOf(schema: unknown): string[] {
   return isObject(schema) ? [(schema as JsonObject).type ?? []].flat().map(String) : [];
 }
 

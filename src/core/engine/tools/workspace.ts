@@ -1,6 +1,7 @@
 import { isObject, type Json, type JsonObject } from "../../base/values.ts";
 import { fillIn } from "../../document/fill.ts";
-import type { Tool } from "../../skill/skill.ts";
+import type { WorkflowNode } from "../../document/workflow/node.ts";
+import type { Tool, ToolDescriptor } from "../../skill/skill.ts";
 import type { NodePaths, RecordedCall } from "../event/call.ts";
 
 /** The tools of the skill `workspace`: reading, changing and testing a run's own copy of the repository. */
@@ -11,13 +12,12 @@ const path = { type: "string", minLength: 1, maxLength: 4096, description: "Path
 const glob = { type: "string", maxLength: 1000, description: "Such as src/**/*.ts; without / a name at any depth" };
 const count = (most: number, description: string) => ({ type: "integer", minimum: 1, maximum: most, description });
 
+/** Describes a tool. All may be repeated after a crash, because the copy is then rebuilt from the recorded results. */
 function tool(name: string, description: string, [properties, required]: readonly [JsonObject, string[]]) {
   const input_schema = { type: "object", properties, required, additionalProperties: false };
-  return { ...{ name, description, input_schema, effect: "read" as const }, ...COMMON };
+  const facts = { effect: "read", idempotent: true, live: true, contained: true, reads: "private" } as const;
+  return { name, description, input_schema, ...facts };
 }
-
-/** All tools may be repeated after a crash, because the copy is then rebuilt from the recorded results. */
-const COMMON = { idempotent: true, live: true, contained: true, reads: "private" } as const;
 
 export const WORKSPACE_TOOLS: readonly Omit<Tool, "handler" | "audience">[] = [
   tool("list_files", "Lists the files of your working copy.", [
@@ -81,10 +81,10 @@ export const WORKSPACE_TOOLS: readonly Omit<Tool, "handler" | "audience">[] = [
 ];
 
 /** Names of the tools that change the copy. Their results have `path`, `change` and `sha256`. */
-const CHANGING: ReadonlySet<string> = new Set(["edit_file", "write_file", "delete_file"]);
+export const CHANGING: readonly string[] = ["edit_file", "write_file", "delete_file"];
 
-export function changesCopy({ skill, name }: { readonly skill: string; readonly name: string }): boolean {
-  return skill === WORKSPACE && CHANGING.has(name);
+export function changesCopy({ skill, name }: Pick<ToolDescriptor, "skill" | "name">): boolean {
+  return skill === WORKSPACE && CHANGING.includes(name);
 }
 
 export const DEFAULT_SECONDS = 300;
@@ -92,7 +92,7 @@ export const SETUP_MS = 30 * 60_000;
 /** Time for copying files and starting the sandbox, so that a command ends by its own limit. */
 const AROUND_MS = 60_000;
 
-export function isCommand({ skill, name }: { readonly skill: string; readonly name: string }): boolean {
+export function isCommand({ skill, name }: Pick<ToolDescriptor, "skill" | "name">): boolean {
   return skill === WORKSPACE && name === "run_command";
 }
 
@@ -102,16 +102,9 @@ export function commandMs(input: Json, { setup = "" }: Readonly<Record<string, s
   return seconds * 1000 + AROUND_MS + (setup.trim() === "" ? 0 : SETUP_MS);
 }
 
-interface Field {
-  readonly paths?:
-    | { readonly allow?: readonly string[] | undefined; readonly deny?: readonly string[] | undefined }
-    | undefined;
-  readonly keep?: readonly string[] | undefined;
-}
-
 /** Returns what a node may change. `kept` are the calls of the nodes in `keep` so far. */
 export function nodePaths(
-  { paths = {} }: Field,
+  { paths = {} }: NonNullable<WorkflowNode["workspace"]>,
   { kept: calls, input }: { readonly kept: readonly RecordedCall[]; readonly input: JsonObject },
 ): NodePaths {
   const kept = calls.flatMap(({ outcome }) => (outcome && "output" in outcome ? changedPath(outcome.output) : []));

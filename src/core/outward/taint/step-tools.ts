@@ -154,13 +154,10 @@ function checkInput({ with: given = {} }: StepCall, tool: ToolDescriptor, at: Pa
 function literalProblems(schema: JsonSchema, name: string, value: Json): readonly string[] {
   const { properties } = schema as { readonly properties?: JsonObject };
   if (plainlyFits(properties?.[name] ?? {}, value)) return [];
-  const definitions = Object.fromEntries(
-    Object.entries(schema).filter(([key]) => key === "$defs" || key === "definitions"),
-  );
+  const definitions = Object.entries(schema).filter(([key]) => key === "$defs" || key === "definitions");
+  const own = { type: "object", properties: { [name]: properties?.[name] ?? {} }, ...Object.fromEntries(definitions) };
   try {
-    return compileSchema({ type: "object", properties: { [name]: properties?.[name] ?? {} }, ...definitions })({
-      [name]: value,
-    });
+    return compileSchema(own)({ [name]: value });
   } catch {
     return [];
   }

@@ -58,31 +58,20 @@ export function findTaint({ workflow, skills, writes }: Planned): Taint {
   return { nodes: new Map(nodes.map(([id]) => [id, markOf(id)])), findings };
 }
 
-interface Examined {
-  readonly tainted: ReadonlyMap<string, string>;
-  readonly private: ReadonlyMap<string, string>;
-  readonly faults: readonly Fault[];
-}
-
-function examine(workflow: Workflow, writes: Writes, toolsAt: ToolsAt): Examined {
+function examine(workflow: Workflow, writes: Writes, toolsAt: ToolsAt) {
   const { nodes, edges, inputs } = workflow;
   const ids = Object.keys(nodes);
   const isTextGiven = bringsText(inputs);
-  const spoilt = spoiltStates(
-    nodes,
-    (states) => {
-      const strangers = ids.filter((id) => toolsAt(id).some((tool) => bringsStrangers(tool, nodes[id], states)));
-      return spread(isTextGiven ? ids : strangers, edges);
-    },
-    toolsAt,
-  );
+  const taintedBy = (states: ReadonlySet<string>) => {
+    const strangers = ids.filter((id) => toolsAt(id).some((tool) => bringsStrangers(tool, nodes[id], states)));
+    return spread(isTextGiven ? ids : strangers, edges);
+  };
+  const spoilt = spoiltStates(nodes, taintedBy, toolsAt);
   const strangersAt = (id: string) => toolsAt(id).filter((tool) => bringsStrangers(tool, nodes[id], spoilt));
   const privateAt = (id: string) => toolsAt(id).filter(readsPrivate);
-  const tainted = spread(isTextGiven ? ids : ids.filter((id) => strangersAt(id).length > 0), edges);
-  const isPrivate = spread(
-    ids.filter((id) => privateAt(id).length > 0),
-    edges,
-  );
+  const tainted = taintedBy(spoilt);
+  const sources = ids.filter((id) => privateAt(id).length > 0);
+  const isPrivate = spread(sources, edges);
   const chosen = new Set(edges.flatMap(({ from, when }) => (when?.trim() ? [from] : [])));
   const faults = Object.entries(nodes).flatMap(([node, said]): Fault[] => {
     const all = toolsAt(node).filter(({ effect }) => effect === "write");

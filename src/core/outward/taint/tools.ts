@@ -16,14 +16,8 @@ export interface DeclaredSkill {
   readonly unknown: readonly ToolDescriptor[];
 }
 
-export interface NodeTools {
-  readonly open: readonly ToolDescriptor[];
-  /** Also includes the tools of what was not opened. */
-  readonly all: readonly ToolDescriptor[];
-}
-
 /** Returns the tools that a run would offer at a node if all its skills were available. Applies the node's filters. */
-export function declaredTools(node: WorkflowNode, skills: readonly DeclaredSkill[], writes: Writes): NodeTools {
+export function declaredTools(node: WorkflowNode, skills: readonly DeclaredSkill[], writes: Writes) {
   const select = (records: readonly SkillRecord[]) => {
     const now = {
       settings: { writes, context_mode: "full" },
@@ -43,6 +37,7 @@ export function declaredTools(node: WorkflowNode, skills: readonly DeclaredSkill
   const known = new Map([...open, ...whole.offered].map((tool) => [tool.exposed, tool]));
   return {
     open,
+    /** Also includes the tools of what was not opened. */
     all: [...known.values(), ...unknown.filter(({ effect }) => !isReadOnly || effect === "read")],
   };
 }

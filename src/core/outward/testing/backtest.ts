@@ -1,12 +1,11 @@
 import * as z from "zod";
-import { type Fitting, type Json, type JsonObject, lazy } from "../../base/values.ts";
-import { lazyStrictObject, optional } from "../../skill/field.ts";
+import { type Fitting, type JsonObject, lazy } from "../../base/values.ts";
+import { jsonObject, lazyStrictObject, optional, text } from "../../skill/field.ts";
 
 /** Past incidents that a workflow is judged by: one file with a case, or with several. */
 
-const text = lazy(() => z.string().min(1));
 const patterns = lazy(() => z.array(z.string().min(1).refine(isPattern, "is not a regular expression")));
-const input = lazy(() => z.union([z.record(z.string(), z.json() as z.ZodType<Json>), z.string().regex(/^@./)]));
+const input = lazy(() => z.union([jsonObject(), z.string().regex(/^@./)]));
 
 function isPattern(pattern: string): boolean {
   try {

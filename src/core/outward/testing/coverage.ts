@@ -27,14 +27,10 @@ export function partsOf({ workflow, at }: Covered, reached: ReadonlySet<string>)
   };
   const nodes = Object.entries(workflow.nodes).flatMap(([id, { steps = [] }]) => [
     part("nodes", ["nodes", id], `the node ${id}`, (place) => nodeKey(place, id)),
-    ...steps.map((step, index) =>
-      part(
-        "steps",
-        ["nodes", id, "steps", index],
-        `the step ${step.id} of ${id}`,
-        (place) => `${nodeKey(place, id)}.${step.id}`,
-      ),
-    ),
+    ...steps.map((step, index) => {
+      const key = (place: string) => `${nodeKey(place, id)}.${step.id}`;
+      return part("steps", ["nodes", id, "steps", index], `the step ${step.id} of ${id}`, key);
+    }),
   ]);
   const edges = workflow.edges.map(({ from, to }, index) =>
     part("edges", ["edges", index], `the edge from ${from} to ${to}`, (place) => edgeKey(place, index)),

@@ -5,7 +5,6 @@ import { accepted, type Comparing, complaintAbout, sides } from "./matcher.ts";
 import { type CaseOutcome, checkData, splitPlace, valueAt } from "./outcome.ts";
 import type { Expected } from "./test-file.ts";
 
-/** An expectation that was not met. */
 export interface CaseFailure {
   /** Path of the expectation: `data.diagnose.commit`. */
   readonly path: string;
@@ -97,9 +96,8 @@ function checkCalled({ called = [], not_called = [] }: Expected, outcome: CaseOu
 }
 
 /** Matches each expected operation with a different planned one. */
-function checkPlanned({ planned }: Expected, outcome: CaseOutcome): CaseFailure[] {
-  if (planned === undefined) return [];
-  const wanted = planned;
+function checkPlanned({ planned: wanted }: Expected, outcome: CaseOutcome): CaseFailure[] {
+  if (wanted === undefined) return [];
   const left = [...outcome.planned];
   const missing = wanted.filter((operation) => {
     const index = left.findIndex((came) => complaintAbout(operation, came, "named") === undefined);

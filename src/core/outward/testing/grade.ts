@@ -12,15 +12,7 @@ export type Grade = (typeof GRADES)[number];
 export const SCORES: Readonly<Record<Grade, number>> = { right: 1, partly: 0.5, wrong: 0, abstained: 0.25 };
 
 /** Answer of a run. Null for what it does not contain. */
-export interface Answer {
-  readonly verdict: string | null;
-  readonly cause_kind: string | null;
-  readonly commit: string | null;
-  readonly service: string | null;
-  readonly cause: string | null;
-  /** Claims that the run refuted with evidence that was found. */
-  readonly refuted: readonly string[];
-}
+export type Answer = Readonly<ReturnType<typeof answerOf>>;
 
 export type Part = Exclude<keyof Truth, "decoys">;
 
@@ -85,7 +77,7 @@ function isMatch(pattern: string, text: string | null): boolean {
 }
 
 /** Reads the answer of a run: from its finding, and otherwise the last member of that name in its results. */
-export function answerOf(record: RunRecord, state: State): Answer {
+export function answerOf(record: RunRecord, state: State) {
   const finding = findingOf(state, { record, workflow: record.workflow });
   const results = [...state.results.values()].map(({ data }) => data ?? {});
   const last = (key: string) => results.flatMap((data) => [...membersOf(data, key)]).at(-1) ?? null;
@@ -96,6 +88,7 @@ export function answerOf(record: RunRecord, state: State): Answer {
     commit: finding.cause?.commit ?? last("commit"),
     service: last("service"),
     cause: finding.cause?.text ?? last("cause"),
+    /** Claims that the run refuted with evidence that was found. */
     refuted: checks.flatMap(({ refuted = [] }) => refuted.flatMap(({ claim, holds }) => (holds ? claim : []))),
   };
 }

@@ -1,40 +1,11 @@
 import { checkPath, followPath, parsePath } from "../../base/path.ts";
 import type { Json, JsonObject } from "../../base/values.ts";
-import { documentOf, nodePath } from "../../document/inner/place.ts";
-import type { RunError } from "../../engine/event/end.ts";
+import { nodePath } from "../../document/inner/place.ts";
 import type { RunEvent } from "../../engine/event/event.ts";
-import type { RunRecord } from "../../engine/event/record.ts";
+import { nodeAt, type RunRecord } from "../../engine/event/record.ts";
 import type { RunResult } from "../../engine/result/result.ts";
 import { exposedName } from "../../skill/tool-names.ts";
 import { noFixture } from "./fixtures.ts";
-
-/** Result of a test case's run, in the form that expectations check. */
-export interface CaseOutcome {
-  readonly status: RunResult["status"];
-  readonly verdict: string | undefined;
-  /** One entry per visit of a node. */
-  readonly path: readonly string[];
-  /** Visits including those in inner runs, in the order of entry: `each[fp-81]/look`. */
-  readonly everyPath: readonly string[];
-  readonly data: JsonObject;
-  /** The last data of each node of inner runs, by the inner run's path and then by node. */
-  readonly inside: ReadonlyMap<string, JsonObject>;
-  /** Distinct exposed names of the called tools, in the order of their first calls. */
-  readonly called: readonly string[];
-  /** Reasons for calls that were rejected, by tool. */
-  readonly refused: ReadonlyMap<string, string>;
-  readonly planned: readonly JsonObject[];
-  /** Results of the steps of `steps` nodes at their last visits: `look.logs`, `each[fp-81]/look.logs`. */
-  readonly steps: ReadonlyMap<string, StepOutcome>;
-  readonly evidence: JsonObject;
-  readonly costUsd: number | null;
-  readonly tokens: number;
-  /** Steps whose prompt differs from the recording. Undefined without a recording. */
-  readonly changedPrompts: readonly string[] | undefined;
-  /** Calls without a matching fixture, whose failure no edge handled. */
-  readonly unanswered: readonly { readonly tool: string; readonly node: string; readonly input: Json }[];
-  readonly error: RunError | undefined;
-}
 
 type StepOutcome = "success" | "failed" | "skipped" | "planned";
 
@@ -44,26 +15,37 @@ export interface CaseRun {
   readonly result: RunResult;
   /** Cost of the recorded calls. If undefined, the cost of the run counts. */
   readonly costUsd?: number | null;
+  /** Steps whose prompt differs from the recording. Undefined without a recording. */
   readonly changedPrompts: readonly string[] | undefined;
 }
 
-export function outcomeOf({ record, events, result, ...rest }: CaseRun): CaseOutcome {
+export type CaseOutcome = ReturnType<typeof outcomeOf>;
+
+/** Returns the result of a test case's run, in the form that expectations check. */
+export function outcomeOf({ record, events, result, ...rest }: CaseRun) {
   const { status, verdict, results, plan, evidence, usage, error } = result;
   return {
     status,
     verdict,
+    /** One entry per visit of a node. */
     path: visitsIn(result),
+    /** Visits including those in inner runs, in the order of entry: `each[fp-81]/look`. */
     everyPath: events.flatMap((event) => (event.type === "node:enter" ? [nodePath(event.at, event.node)] : [])),
+    /** The last data of each node of inner runs, by the inner run's path and then by node. */
     inside: dataInside(events),
     data: Object.fromEntries(Object.entries(results).map(([node, { data }]) => [node, data])),
+    /** Distinct exposed names of the called tools, in the order of their first calls. */
     called: [...new Set(callsIn(events).map(({ tool }) => tool))],
+    /** Reasons for calls that were rejected, by tool. */
     refused: new Map(refusalsIn(events).map(({ tool, error = "" }) => [tool, error])),
     planned: plan.map((operation) => ({ ...operation, tool: exposedIn(record, operation) })) as JsonObject[],
+    /** Results of the steps of `steps` nodes at their last visits: `look.logs`, `each[fp-81]/look.logs`. */
     steps: new Map(stepsIn(record, events)),
-    evidence: evidence ?? { claims: 0, supported: 0, dropped: 0, cites: 0, held: 0 },
+    evidence: (evidence ?? { claims: 0, supported: 0, dropped: 0, cites: 0, held: 0 }) as JsonObject,
     costUsd: rest.costUsd === undefined ? usage.costUsd : rest.costUsd,
     tokens: usage.inputTokens + usage.outputTokens,
     changedPrompts: rest.changedPrompts,
+    /** Calls without a matching fixture, whose failure no edge handled. */
     unanswered: unansweredIn(events),
     error,
   };
@@ -77,7 +59,7 @@ function exposedIn({ skills }: RunRecord, of: { readonly skill: string; readonly
 }
 
 /** Returns the results of steps. A planned write that a fixture answers is planned, too. */
-function stepsIn({ workflow, inner = {} }: RunRecord, events: readonly RunEvent[]): [string, StepOutcome][] {
+function stepsIn(record: RunRecord, events: readonly RunEvent[]): [string, StepOutcome][] {
   const operations = new Set(events.flatMap((event) => (event.type === "operation:planned" ? event.id : [])));
   const planned = new Set(
     events.flatMap((event) => (event.type === "tool:call" && operations.has(event.id) ? event.ref : [])),
@@ -85,8 +67,7 @@ function stepsIn({ workflow, inner = {} }: RunRecord, events: readonly RunEvent[
   return events.flatMap((event): [string, StepOutcome][] => {
     if (event.type !== "node:exit") return [];
     const { at, node, result } = event;
-    const { nodes } = (at === undefined ? undefined : inner[documentOf(at)]?.workflow) ?? workflow;
-    return (nodes[node]?.steps ?? []).map(({ id }) => {
+    return (nodeAt(record, at, node)?.steps ?? []).map(({ id }) => {
       const call = result.toolCalls.find(({ step }) => step === id);
       const isPlanned = call?.planned || planned.has(call?.ref ?? "");
       const came = call?.error !== undefined ? "failed" : isPlanned ? "planned" : "success";
@@ -134,7 +115,7 @@ function refusalsIn(events: readonly RunEvent[]) {
   );
 }
 
-function unansweredIn(events: readonly RunEvent[]): CaseOutcome["unanswered"] {
+function unansweredIn(events: readonly RunEvent[]) {
   const inputs = new Map(callsIn(events).map(({ id, input }) => [id, input]));
   return events.flatMap((event, index) => {
     if (event.type !== "tool:result" || event.error !== noFixture(event.tool)) return [];

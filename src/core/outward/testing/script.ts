@@ -1,11 +1,8 @@
 import * as z from "zod";
-import type { Json } from "../../base/values.ts";
-import { type Fitting, lazy } from "../../base/values.ts";
-import { lazyStrictObject, optional } from "../../skill/field.ts";
+import type { Fitting } from "../../base/values.ts";
+import { json, lazyStrictObject, optional } from "../../skill/field.ts";
 
 /** Scripts: handwritten replies of a model. */
-
-const json = lazy((): z.ZodType<Json> => z.json());
 
 const scriptedReply = lazyStrictObject(() => ({
   node: optional(z.string(), "Use only at this node"),

@@ -1,14 +1,11 @@
 import * as z from "zod";
 import { PATH_PATTERN } from "../../base/path.ts";
-import { type Fitting, type Json, type JsonObject, lazy } from "../../base/values.ts";
+import { type Fitting, lazy } from "../../base/values.ts";
 import { RUN_STATUSES } from "../../engine/event/end.ts";
-import { lazyStrictObject, optional } from "../../skill/field.ts";
+import { json, jsonObject, lazyStrictObject, optional, text } from "../../skill/field.ts";
 
 /** Test files (`*.test.yml`). One declaration serves as type, validator and published schema. */
 
-const json = lazy((): z.ZodType<Json> => z.json());
-const jsonObject = lazy((): z.ZodType<JsonObject> => z.record(z.string(), z.json()));
-const text = lazy(() => z.string().min(1));
 const names = lazy(() => z.array(text()));
 const writes = lazy(() => z.enum(["allow", "plan", "deny"]));
 const live = lazy(() => z.literal("live").describe("Call tools without a fixture for real"));

@@ -1,4 +1,4 @@
-import { deepEqual, isObject, type Json } from "../../base/values.ts";
+import { deepEqual, isObject, type Json, memberAt } from "../../base/values.ts";
 import type { CaseFailure } from "./expectations.ts";
 import type { Expected } from "./test-file.ts";
 
@@ -17,10 +17,8 @@ export interface Update {
 export function updateOf({ path, accept }: CaseFailure, expected: Expected): Update | undefined {
   if (!accept) return undefined;
   const { keys, value } = accept;
-  let before: unknown = expected;
-  for (const key of keys) before = isObject(before) ? before[key] : undefined;
-  const former = before as Json | undefined;
-  return { path, before: former, after: value, weaker: weakness(keys, former, value) };
+  const before = memberAt(expected, ...keys) as Json | undefined;
+  return { path, before, after: value, weaker: weakness(keys, before, value) };
 }
 
 /** Statuses from best to worst. */

@@ -10,8 +10,8 @@ const stands = (quote: string, ...texts: string[]) => recordsOf(quote, ...texts)
 
 /** The records that hold a quote. */
 function recordsOf(quote: string, ...texts: string[]) {
-  const [found] = findQuotes({ texts }, [readQuote(quote)]);
-  return found && "records" in found ? found.records.map(({ text }) => text) : undefined;
+  const [found] = findQuotes(texts, [readQuote(quote)]);
+  return found?.length ? found.map(({ text }) => text) : undefined;
 }
 
 const LOG = "2026-11-22T08:55:42.500Z ERROR pool exhausted after 1500 ms (10 of 10 in use)\n\tat src/pool.js:53";
@@ -128,7 +128,7 @@ test("ten thousand quotes of a result of many lines are found quickly, each for 
       n % 2 === 0 ? `WARN request ${at} took ${at % 977} ms` : `WARN request ${at} took ${(at % 977) + 1} ms`,
     );
   });
-  const found = findQuotes({ texts: [lines.join("\n")] }, quotes);
+  const found = findQuotes([lines.join("\n")], quotes);
   expect(found.filter((one) => one !== undefined)).toHaveLength(5000);
   expect(found.every((one, n) => (one !== undefined) === (n % 2 === 0))).toBe(true);
 });
@@ -136,5 +136,5 @@ test("ten thousand quotes of a result of many lines are found quickly, each for 
 test("quotes that repeat one letter cost no more than one search each", () => {
   const text = "a".repeat(300_000);
   const quotes = Array.from({ length: 500 }, (_, n) => readQuote(`${"a".repeat(200 + n)}b`));
-  expect(findQuotes({ texts: [text] }, quotes).some((one) => one !== undefined)).toBe(false);
+  expect(findQuotes([text], quotes).some((one) => one !== undefined)).toBe(false);
 });

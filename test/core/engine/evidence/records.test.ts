@@ -6,9 +6,9 @@ import { findQuotes, nearestTo } from "../../../../src/core/engine/evidence/sour
 
 const find = (quote: string, result: unknown) => {
   const text = typeof result === "string" ? result : JSON.stringify(result);
-  const [found] = findQuotes({ texts: [text] }, [readQuote(quote)]);
+  const [found] = findQuotes([text], [readQuote(quote)]);
   if (!found) return "not found";
-  return "crosses" in found ? "crosses" : found.records.map((record) => record.text);
+  return found.length === 0 ? "crosses" : found.map((record) => record.text);
 };
 
 const LINES = "first line of it\nsecond line of it\nthird line of it";
@@ -179,14 +179,14 @@ test("no quote that joins two records holds, unless one record has all of it", (
 
 test("the nearest text is the record that was most likely meant", () => {
   const quote = readQuote("second line of that");
-  expect(nearestTo({ texts: [LINES] }, quote)).toBe("second line of it");
-  expect(nearestTo({ texts: [LINES] }, readQuote("something else entirely, 4711"))).toBeUndefined();
+  expect(nearestTo([LINES], quote)).toBe("second line of it");
+  expect(nearestTo([LINES], readQuote("something else entirely, 4711"))).toBeUndefined();
 });
 
 test("of a long record, the nearest text is the part that was most likely meant", () => {
   const filler = (from: number) => Array.from({ length: 5000 }, (_, n) => `word${from + n}`).join(" ");
   const long = `${filler(0)} the pool of checkout was exhausted after 1500 ms ${filler(5000)}`;
-  const near = nearestTo({ texts: [long] }, readQuote("the pool for checkout was exhausted after 1500 ms")) ?? "";
+  const near = nearestTo([long], readQuote("the pool for checkout was exhausted after 1500 ms")) ?? "";
   expect(near).toContain("the pool of checkout was exhausted after 1500 ms");
   expect(near.length).toBeLessThan(350);
 });

@@ -3,25 +3,14 @@ import type { EventBody } from "../../event/event.ts";
 import { planDigest } from "../../event/operation.ts";
 import { isWaiting, type State } from "../../fold/state.ts";
 import type { SingleStep } from "../../fold/step.ts";
-import type { Asked, Visit } from "../../fold/visit.ts";
 import { leave, leaveFailed } from "../leave.ts";
 import { planOf } from "../planning.ts";
 import { unmetRequirement } from "../route.ts";
 import type { Scene } from "../scene.ts";
 
-/** Approval nodes. */
-
-interface Wait {
-  /** Path as `signal` takes it: `top/each[fp-81]/ask`. */
-  readonly node: string;
-  readonly state: State;
-  readonly visit: Visit;
-  readonly asked: Asked;
-}
-
-/** Lists the approvals that a run and its inner runs wait for. */
-export function waitsOf(state: State): Wait[] {
-  return [state, ...state.run.inner.values()].flatMap((each): Wait[] => {
+/** Lists the approvals that a run and its inner runs wait for. `node` is the path as `signal` takes it. */
+export function waitsOf(state: State) {
+  return [state, ...state.run.inner.values()].flatMap((each) => {
     const { visit, inside } = each;
     if (!visit?.asked || !isWaiting(visit)) return [];
     const node = inside === undefined ? visit.node : `${inside.at}/${visit.node}`;

@@ -1,5 +1,4 @@
 import { placeOf } from "../../../document/inner/place.ts";
-import type { ToolDescriptor } from "../../../skill/skill.ts";
 import type { RecordedCall, ToolFacts } from "../../event/call.ts";
 import type { Program } from "../../fold/program.ts";
 import type { State } from "../../fold/state.ts";
@@ -52,12 +51,12 @@ export function toolOf(
   return all.find(({ exposed }) => exposed === call.tool);
 }
 
-/** Checks whether a matching tool was offered to one of the nodes or inside a workflow that they ran. */
-export function offersIn({ program, state, nodes }: Reading, is: (tool: ToolDescriptor) => boolean): boolean {
-  return [...nodes].some((id) => {
+/** Returns the nodes of a reading with their programs. Of a node that runs a workflow, returns the nodes in it. */
+export function leavesOf({ program, nodes }: Pick<Reading, "program" | "nodes">): { program: Program; id: string }[] {
+  return [...nodes].flatMap((id) => {
     const { map, call } = program.node(id);
-    if (!map && call === undefined) return toolsAt(program, state, id).offered.some(is);
+    if (!map && call === undefined) return [{ program, id }];
     const inner = program.inner(id);
-    return offersIn({ program: inner, state, nodes: new Set(Object.keys(inner.workflow.nodes)) }, is);
+    return leavesOf({ program: inner, nodes: new Set(Object.keys(inner.workflow.nodes)) });
   });
 }

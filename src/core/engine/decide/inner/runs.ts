@@ -121,8 +121,7 @@ function fill(scene: Scene): ReturnType<typeof fillIn> {
   const { node, state } = scene;
   if (!node.with) return { values: {} };
   const given = node.with as JsonObject;
-  const { results, context } = state;
-  const outer = contextFor({ output_required: ["input", ...results.keys()] }, { results, context });
+  const outer = contextFor({ output_required: ["input", ...state.results.keys()] }, state);
   return fillIn(given, withRunRoots(outer, scene, pathsIn(given)));
 }
 

@@ -34,17 +34,9 @@ export function turnOf(scene: Scene, step: NodeStep, index = 0): Turn {
 
 /** Returns the values that a step's condition and templates can read. Nodes win over the roots of the same name. */
 function rootsBefore({ program, state, visit, node }: Scene, step: NodeStep): JsonObject {
-  const { id } = step;
-  const steps = node.steps ?? [];
-  const before = new Set(
-    steps
-      .slice(
-        0,
-        steps.findIndex((each) => each.id === id),
-      )
-      .map((each) => each.id),
-  );
-  const calls = visit.calls.filter(({ step }) => step !== undefined && before.has(step));
+  const ids = (node.steps ?? []).map(({ id }) => id);
+  const before = new Set(ids.slice(0, ids.indexOf(step.id)));
+  const calls = visit.calls.filter(({ step: id }) => id !== undefined && before.has(id));
   const roots = ["input", "skills", ...state.results.keys()];
   const outer = contextFor({ output_required: roots }, state, skillsAt(program, state, visit.node));
   return withRunRoots({ steps: stepsData({ calls }), ...outer }, { program, state }, pathsOfStep(step));

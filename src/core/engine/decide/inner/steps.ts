@@ -1,6 +1,5 @@
-import { deepEqual, defined } from "../../../base/values.ts";
+import { deepEqual } from "../../../base/values.ts";
 import type { NodeStep } from "../../../document/workflow/step.ts";
-import type { EventBody } from "../../event/event.ts";
 import type { SingleStep } from "../../fold/step.ts";
 import { type PendingCall, stepsData } from "../../fold/visit.ts";
 import { admit } from "../admit.ts";
@@ -8,7 +7,7 @@ import { evaluate } from "../judging/judgement.ts";
 import { leave, leaveFailed } from "../leave.ts";
 import { unmetRequirement } from "../route.ts";
 import { type Scene, toolsHere } from "../scene.ts";
-import { perform, runsAlone, sameAs } from "../turn-calls.ts";
+import { perform, resultOf, runsAlone, sameAs } from "../turn-calls.ts";
 import { pathsOfStep, turnOf } from "./step-calls.ts";
 
 /** Tool calls of a `steps` node. They follow from the document and the results of earlier steps. */
@@ -86,21 +85,12 @@ function repetition(scene: Scene, call: PendingCall): string | undefined {
   const tools = toolsHere(scene);
   const tool = tools.find(call.tool, call.input);
   if (!tool || admit(scene, call, tools).kind !== "run") return undefined;
-  return sameAs(scene, { name: call.tool, tool, input: call.input, sound: [] }, tools);
+  return sameAs(scene, { call, tool, sound: [] }, tools);
 }
 
 function repeated(scene: Scene, call: PendingCall): SingleStep | undefined {
   const same = repetition(scene, call);
   if (same === undefined) return undefined;
-  const { key: id, tool, step } = call;
-  const body: EventBody = {
-    type: "tool:result",
-    node: scene.visit.node,
-    tool,
-    output: `same as ${same}`,
-    id,
-    ...defined("step", step),
-    same,
-  };
-  return { kind: "decide", key: `${id}/same`, bodies: [body] };
+  const body = { ...resultOf(scene.visit.node, call, { output: `same as ${same}` }), same };
+  return { kind: "decide", key: `${call.key}/same`, bodies: [body] };
 }

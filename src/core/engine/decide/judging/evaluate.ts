@@ -3,28 +3,20 @@ import { type Json, type JsonObject, toJson } from "../../../base/values.ts";
 import { checkValues } from "../../../document/value-rule.ts";
 import type { Evaluator, FunctionRule } from "../../../document/workflow/evaluator.ts";
 import { callFailure, type EvalResult, type ToolCall } from "../../event/node-result.ts";
+import type { ToolSet } from "../../fold/program.ts";
 
 const MOST_REASONING = 500;
 
-/** Function that checks whether a written name, exposed or bare, means the called tool. */
-type SameTool = (written: string, called: string) => boolean;
-
-/** Evaluates with code. Returns undefined for a judge. */
 export function evaluateByCode(
-  evaluator: Exclude<Evaluator, { kind: "evidence" }>,
+  evaluator: Extract<Evaluator, { kind: "value" | "function" }>,
   data: JsonObject,
   calls: readonly ToolCall[],
-  sameTool: SameTool,
-): EvalResult | undefined {
-  if (evaluator.kind === "judge") return undefined;
-  const complaints =
-    evaluator.kind === "value" ? checkValues(evaluator.rule, data) : checkCalls(evaluator.rule, calls, sameTool);
-  return evalResult(evaluator, complaints.length === 0, complaints.join("; ") || praise(evaluator, calls));
-}
-
-function praise(evaluator: Evaluator, calls: readonly ToolCall[]): string | undefined {
-  const planned = evaluator.kind === "function" && calls.some((call) => call.planned);
-  return planned ? "planned" : undefined;
+  sameTool: ToolSet["same"],
+): EvalResult {
+  const isValue = evaluator.kind === "value";
+  const complaints = isValue ? checkValues(evaluator.rule, data) : checkCalls(evaluator.rule, calls, sameTool);
+  const praise = !isValue && calls.some((call) => call.planned) ? "planned" : undefined;
+  return evalResult(evaluator, complaints.length === 0, complaints.join("; ") || praise);
 }
 
 export function evalResult(evaluator: Evaluator, pass: boolean, reasoning: string | undefined): EvalResult {
@@ -33,7 +25,7 @@ export function evalResult(evaluator: Evaluator, pass: boolean, reasoning: strin
 }
 
 /** Checks the tool calls. A required call must have succeeded, but even a failed call violates `no_tool_called`. */
-function checkCalls(rule: FunctionRule, calls: readonly ToolCall[], sameTool: SameTool): string[] {
+function checkCalls(rule: FunctionRule, calls: readonly ToolCall[], sameTool: ToolSet["same"]): string[] {
   const called = (name: string) => calls.some((call) => sameTool(name, call.tool));
   const succeeded = (name: string) => {
     return calls.some((call) => sameTool(name, call.tool) && callFailure(call) === undefined);
@@ -49,13 +41,8 @@ function checkCalls(rule: FunctionRule, calls: readonly ToolCall[], sameTool: Sa
   return complaints;
 }
 
-export interface Verdict {
-  readonly pass: boolean;
-  readonly reasoning: string;
-}
-
 /** Parses `VERDICT: <word>` and `REASONING: <text>`. Returns undefined if there is no verdict. */
-export function parseVerdict(text: string, passWhen = "yes"): Verdict | undefined {
+export function parseVerdict(text: string, passWhen = "yes") {
   const word = /^[ \t*_#>-]*VERDICT[*_]*[ \t]*:[ \t*_]*(\S+)/im.exec(text)?.[1];
   if (word === undefined) return undefined;
   const plain = (value: string) => value.toLowerCase();

@@ -1,20 +1,16 @@
 import { cutMiddle } from "../../../base/preview.ts";
-import type { Json, JsonObject } from "../../../base/values.ts";
+import type { JsonObject } from "../../../base/values.ts";
 import type { ToolCall } from "../../event/node-result.ts";
 import { type Prompt, type Section, sectioned } from "../../event/prompt.ts";
+import type { Lesson } from "../../fold/visit.ts";
 
 /** Calls that a judge sees: all of them, or the cited ones and the names of the rest. */
 export type JudgedCalls =
   | { readonly all: readonly ToolCall[] }
   | { readonly cited: readonly CitedCall[]; readonly others: readonly ToolCall[] };
 
-interface CitedCall {
-  readonly ref: string;
-  readonly tool: string;
-  readonly input: Json;
-  /** Starts at the first line that contains a quote. */
-  readonly excerpt: string;
-}
+/** Call with an excerpt of its result, from the first line that contains a quote. */
+type CitedCall = Pick<ToolCall, "ref" | "tool" | "input"> & { readonly excerpt: string };
 
 /** Builds the judge's prompt from data, calls and rubric. It contains neither the input nor other nodes. */
 export function judgePrompt(rubric: string, data: JsonObject, calls: JudgedCalls, passWhen: string): Prompt {
@@ -54,7 +50,7 @@ export function reflectPrompt(attempt: {
 const MOST_OF_ANSWER = 8192;
 
 /** Builds the first section of a retry's prompt: the previous attempt's answer, failures and results. */
-export function previousAttempt({ answer, feedback, calls }: Attempt): string {
+export function previousAttempt({ answer, feedback, calls }: Lesson): string {
   const named = calls.slice(-MOST_NAMED).flatMap(({ ref, tool, error }) => {
     return ref === undefined ? [] : [`- ${ref}: ${tool}${error === undefined ? "" : " (failed)"}`];
   });
@@ -63,16 +59,9 @@ export function previousAttempt({ answer, feedback, calls }: Attempt): string {
   return `## Your previous attempt\n\nIts answer:\n\n${cutMiddle(answer, MOST_OF_ANSWER)}\n\nWhat failed:\n\n${feedback}${results}`;
 }
 
-interface Attempt {
-  readonly answer: string;
-  readonly feedback: string;
-  readonly calls: readonly ToolCall[];
-}
-
-/** Builds the feedback for a retry if the model did not diagnose the failure. */
+/** Builds the feedback for a retry. `opening`: the model's diagnosis, or the author's instruction. */
 export function defaultFeedback(failures: readonly string[], opening?: string): string {
-  const list = failures.join("\n");
-  return opening === undefined ? `${list}\nFix and try again.` : `${opening}\n${list}`;
+  return (opening === undefined ? [...failures, "Fix and try again."] : [opening, ...failures]).join("\n");
 }
 
 function plainPrompt(sections: readonly Section[]): Prompt {

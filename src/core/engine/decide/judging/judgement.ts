@@ -1,11 +1,11 @@
-import { defined, isObject, type Json, type JsonObject } from "../../../base/values.ts";
+import { defined, isObject, type JsonObject } from "../../../base/values.ts";
 import type { Evaluator, EvidenceEvaluator } from "../../../document/workflow/evaluator.ts";
 import { EXECUTOR } from "../../../skill/skill.ts";
 import { alike } from "../../../skill/tool-names.ts";
 import type { EventBody } from "../../event/event.ts";
 import type { EvalResult, EvidenceCounts } from "../../event/node-result.ts";
 import { type CitedResult, citedRefs, sumEvidence } from "../../evidence/check.ts";
-import { claimText, type EarlierClaim } from "../../evidence/claims.ts";
+import { claimText, type EarlierClaim, heldIn } from "../../evidence/claims.ts";
 import { answerQuestion } from "../../evidence/question.ts";
 import { weigh } from "../../evidence/weigh.ts";
 import { ask } from "../../fold/limits.ts";
@@ -17,10 +17,8 @@ import { toolOf } from "../inner/reading.ts";
 import { leave } from "../leave.ts";
 import { readAnswer } from "../route.ts";
 import { modelsFor, type Scene, toolsHere } from "../scene.ts";
-import { evalError, evalResult, evaluateByCode, failureLines, parseVerdict, type Verdict } from "./evaluate.ts";
+import { evalError, evalResult, evaluateByCode, failureLines, parseVerdict } from "./evaluate.ts";
 import { defaultFeedback, type JudgedCalls, judgePrompt, reflectPrompt } from "./judge-prompt.ts";
-
-/** Evaluation of an attempt's answer, and retries. */
 
 /** Runs the evaluators in order. Judges need a model, the others only code. */
 export function evaluate(scene: Scene, answered: JsonObject): SingleStep {
@@ -38,15 +36,19 @@ export function evaluate(scene: Scene, answered: JsonObject): SingleStep {
       data = weighed.data;
       evals.push(evalResult(evaluator, weighed.pass, weighed.reasoning));
       counts.push(weighed.counts);
-      complaints.push(...weighed.complaints.map((line) => `- ${line}`));
+      complaints.push(...weighed.complaints);
       continue;
     }
     if (evaluator.kind === "judge" && mayCorrect(visit, complaints)) break;
-    const judged = evaluateByCode(evaluator, data, visit.calls, same) ?? judgement(visit, index, evaluator);
-    if (!judged) return askJudge(scene, data, index);
+    const isJudge = evaluator.kind === "judge";
+    const judged = isJudge ? judgement(visit, index, evaluator) : evaluateByCode(evaluator, data, visit.calls, same);
+    if (!judged) return askJudge(scene, data, [index, evaluator as Judge]);
     evals.push(judged);
   }
-  if (mayCorrect(visit, complaints)) return askToCorrect(visit, complaints);
+  if (mayCorrect(visit, complaints)) {
+    const reason = [CHECKED, ...complaints.map((line) => `- ${line}`), CORRECT].join("\n");
+    return reject(visit, reason, complaints, true);
+  }
   const evidence = counts.length === 0 ? undefined : sumEvidence(counts);
   if (evals.every((result) => result.pass)) {
     const judged = { ...(node.eval ? { evals } : {}), ...defined("evidence", evidence) };
@@ -56,8 +58,7 @@ export function evaluate(scene: Scene, answered: JsonObject): SingleStep {
     data,
     answered,
     error: evalError(evals),
-    failures: failureLines(evals),
-    complaints,
+    failures: [...failureLines(evals), ...complaints.map((line) => `- ${line}`)],
     evals,
     ...defined("evidence", evidence),
   });
@@ -77,11 +78,20 @@ const CHECKED = "Code compared your answer with the results that it cites. This 
 const CORRECT =
   "Give the whole answer once more. Quote one record of a result word for word, correct each fact, or leave out what no result shows. This is the only correction.";
 
-/** Returns the complaints about an answer's claims to the model, which answers once more in the same attempt. */
-function askToCorrect({ key, attempt, replies, node }: Visit, complaints: readonly string[]): SingleStep {
-  const reason = [CHECKED, ...complaints, CORRECT].join("\n");
-  const problems = complaints.map((line) => line.slice(2));
-  const body: EventBody = { type: "reply:rejected", node, reason, problems, claims: true };
+/** Returns an answer to the model, which answers once more in the same attempt. `claims`: its form is valid. */
+export function reject(
+  { key, attempt, replies, node }: Visit,
+  reason: string,
+  problems: readonly string[],
+  claims?: true,
+): SingleStep {
+  const body: EventBody = {
+    type: "reply:rejected",
+    node,
+    reason,
+    problems: [...problems],
+    ...defined("claims", claims),
+  };
   return { kind: "decide", key: `${key}/${attempt}/${replies}/rejected`, bodies: [body] };
 }
 
@@ -125,27 +135,20 @@ function earlierClaims({ state, visit }: Scene): EarlierClaim[] {
     return checked
       .flatMap(({ claims }) => claims)
       .map(({ claim, supported, cites }) => {
-        const held = supported ? cites.filter(({ problem }) => problem === undefined) : [];
-        return { node, text: claimText(claim), cites: held };
+        return { node, text: claimText(claim), cites: supported ? heldIn(cites) : [] };
       });
   });
 }
 
-interface Sent {
-  readonly ref: string;
-  readonly skill: string;
-  readonly input: Json;
-}
-
-function writesSent(scene: Scene): Sent[] {
-  return [...scene.state.run.calls.values()].flatMap((call): Sent[] => {
+function writesSent(scene: Scene) {
+  return [...scene.state.run.calls.values()].flatMap((call) => {
     const tool = call.planned ? undefined : toolOf(scene, call);
     return tool?.effect === "write" ? [{ ref: call.ref, skill: tool.skill, input: call.input }] : [];
   });
 }
 
 /** Returns a cited result, with what writes through the same skill had sent before it. */
-function citedResult(scene: Scene, ref: string, writes: readonly Sent[]): CitedResult[] {
+function citedResult(scene: Scene, ref: string, writes: ReturnType<typeof writesSent>): CitedResult[] {
   const call = scene.state.run.calls.get(ref);
   if (!call) return [];
   const tool = toolOf(scene, call);
@@ -170,22 +173,19 @@ function citedResult(scene: Scene, ref: string, writes: readonly Sent[]): CitedR
   ];
 }
 
+type Judge = Extract<Evaluator, { kind: "judge" }>;
+
 /** Returns a judge's result once it has given a verdict or failed twice. */
-function judgement(visit: Visit, index: number, evaluator: Evaluator): EvalResult | undefined {
+function judgement(visit: Visit, index: number, evaluator: Judge): EvalResult | undefined {
   const answers = visit.judged.get(index) ?? [];
-  const verdict = answers.map((text) => readVerdict(evaluator, text)).find((found) => found !== undefined);
+  const [verdict] = answers.flatMap((text = "") => parseVerdict(text, evaluator.pass_when) ?? []);
   if (verdict) return evalResult(evaluator, verdict.pass, verdict.reasoning);
   return answers.length < 2 ? undefined : evalResult(evaluator, false, "judge parse failure");
 }
 
-function readVerdict(evaluator: Evaluator, text: string | undefined): Verdict | undefined {
-  return evaluator.kind === "judge" && text !== undefined ? parseVerdict(text, evaluator.pass_when) : undefined;
-}
-
-function askJudge(scene: Scene, data: JsonObject, index: number): SingleStep {
+function askJudge(scene: Scene, data: JsonObject, [index, evaluator]: readonly [number, Judge]): SingleStep {
   const { program, state, visit, node } = scene;
-  const evaluator = node.eval?.[index];
-  const { rubric, pass_when, model: own } = evaluator?.kind === "judge" ? evaluator : { rubric: "" };
+  const { rubric, pass_when, model: own } = evaluator;
   const models = own ?? node.judge_model ?? program.workflow.judge_model ?? state.run.settings.judge_model;
   const tries = visit.judged.get(index)?.length ?? 0;
   const key = `${checkKey(visit)}/judge/${index}/${tries}`;
@@ -210,8 +210,6 @@ interface Shortfall {
   readonly answered?: JsonObject;
   readonly error: string;
   readonly failures: readonly string[];
-  /** Complaints about claims, one line each. A retry receives them word for word. */
-  readonly complaints?: readonly string[];
   readonly evals?: EvalResult[];
   readonly evidence?: EvidenceCounts;
 }
@@ -219,8 +217,7 @@ interface Shortfall {
 /** Starts another attempt after failed evaluators or invalid output, if one is left. Otherwise the node fails. */
 export function leaveOrRetry(scene: Scene, shortfall: Shortfall): SingleStep {
   const { program, state, visit, node } = scene;
-  const { data, answered = data, error, failures: failed, complaints = [], evals, evidence } = shortfall;
-  const failures = [...failed, ...complaints];
+  const { data, answered = data, error, failures, evals, evidence } = shortfall;
   if (!node.retry || visit.attempt >= node.retry.max) {
     const judged = { ...defined("evals", evals), ...defined("evidence", evidence) };
     const result = { status: "failed", data: { ...data, error }, toolCalls: visit.calls, ...judged } as const;
@@ -244,9 +241,8 @@ export function leaveOrRetry(scene: Scene, shortfall: Shortfall): SingleStep {
       prompt,
     });
   }
-  const opening = typeof guide === "string" ? guide : undefined;
-  const { reflection } = visit;
-  const preamble = reflection ? [reflection, ...failures].join("\n") : defaultFeedback(failures, opening);
+  const opening = visit.reflection ?? (typeof guide === "string" ? guide : undefined);
+  const preamble = defaultFeedback(failures, opening);
   const attempt = visit.attempt + 1;
   const warning = `node ${visit.node}: the diagnosis of a failed attempt came back empty; the default feedback was used`;
   const bodies: EventBody[] = [{ type: "node:retry", node: visit.node, attempt, reason: error, preamble }];
