@@ -49,19 +49,23 @@ export function lintSkills(folders: readonly SkillFolder[], options: LintOptions
 export function foldersAt(path: string): SkillFolder[] {
   const folder = openSkillFolder(path);
   const isSkill = folder && [...folder.names].some((name) => /^(?:skill\.md|tools\.json)$/i.test(name));
-  return isSkill ? [folder] : foldersOf([{ kind: "extra", path, trusted: false }]);
+  return isSkill ? [folder] : foldersOf([{ kind: "extra", path, trusted: false }]).folders;
 }
 
-/** Returns the skill folders of levels, without duplicates. Adds the reasons for skipped folders to `skips`. */
-export function foldersOf(levels: readonly SkillLevel[], skips: Diagnostic[] = []): SkillFolder[] {
-  const found = levels.flatMap((level) => skillFolders(level, skips));
-  return [...new Map(found.map((folder) => [folder.directory, folder])).values()];
+/** Returns the skill folders of levels, without duplicates, and reports the folders that the loader skips. */
+export function foldersOf(levels: readonly SkillLevel[]) {
+  const found = levels.map((level) => ({ level, ...skillFolders(level) }));
+  const folders = found.flatMap((each) => each.folders);
+  return {
+    folders: [...new Map(folders.map((folder) => [folder.directory, folder])).values()],
+    skipped: found.flatMap(({ level, skips }) => skips.map((skip) => skippedSkill(skip, level))),
+  };
 }
 
-/** Reports a folder that the loader does not search, such as a link that leads out of the project. */
-export function skippedSkill(found: Diagnostic): LintedSkill {
+/** Reports a folder that the loader does not search. Only the project's own folders are errors of the project. */
+function skippedSkill(found: Diagnostic, { kind }: SkillLevel): LintedSkill {
   const directory = found.file ?? "";
-  const problems = [{ ...found, severity: "error" as const }];
+  const problems: Diagnostic[] = [{ ...found, severity: kind === "project" ? "error" : "warning" }];
   return { skill: basename(directory), format: "agent-skills", directory, problems };
 }
 

@@ -68,12 +68,11 @@ export function openSkillSet(said: SkillSetOptions): SkillSet {
   let unmistaken: Promise<void> | undefined;
   const set: SkillSet = {
     async lint(paths) {
-      const { foldersAt, foldersOf, lintSkills, skippedSkill } = await import("./lint.ts");
+      const { foldersAt, foldersOf, lintSkills } = await import("./lint.ts");
       const own = options.levels.filter(({ kind }) => kind !== "builtin");
-      const skips: Diagnostic[] = [];
-      const folders = paths ? paths.flatMap(foldersAt) : foldersOf(own, skips);
+      const { folders, skipped } = paths ? { folders: paths.flatMap(foldersAt), skipped: [] } : foldersOf(own);
       const linted = lintSkills(folders, { formats: FORMATS, host, known: ids, unbound: await findUnbound(found) });
-      return [...linted, ...skips.map(skippedSkill)];
+      return [...linted, ...skipped];
     },
     ids,
     folders: [...layers.values()].flatMap((found) => found.map(({ path }) => path)),
