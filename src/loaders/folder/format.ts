@@ -52,10 +52,9 @@ export interface Reading {
   readonly format: Format;
   /**
    * Returns every violation of the format's rules. A run does not need most of them, so they are found on demand.
-   * `known` are the ids of the skills that the files may refer to. `unbound` is the reason why a contract's target
-   * cannot exist.
+   * `known` are the ids of the skills that the files may refer to.
    */
-  lint(known: ReadonlySet<string>, unbound?: string): readonly Diagnostic[];
+  lint(known: ReadonlySet<string>): readonly Diagnostic[];
 }
 
 export interface LoadedSkill {
@@ -72,7 +71,7 @@ export interface LoadedSkill {
   /** Other skills that its tools call. */
   readonly calls?: readonly string[];
   /** Tool of another skill that handles all calls of its own tool. */
-  readonly boundTo?: Pick<Invocation, "skill" | "tool">;
+  readonly boundTo?: BoundTo;
   /** Package that can be run directly. Set for Skills Protocol packages only. */
   readonly package?: SkillPackage;
   /** Python functions that code written for one run can import. */
@@ -86,6 +85,11 @@ export interface LoadedSkill {
   /** Imports the skill that the folder's module defines, once. Called only if the skill is trusted. */
   readonly importCode?: () => Promise<Skill>;
   readonly diagnostics: readonly Diagnostic[];
+}
+
+export interface BoundTo extends Pick<Invocation, "skill" | "tool"> {
+  /** Reports at the tool's name that it cannot be called. */
+  readonly refuse: (reason: string) => Diagnostic;
 }
 
 /** Place to search for skills. */

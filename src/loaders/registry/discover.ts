@@ -69,7 +69,7 @@ function withoutReservedTools(reading: Reading, folder: SkillFolder): Reading {
   return {
     ...reading,
     loaded: { ...loaded, skill, diagnostics },
-    lint: (...known) => [...lint(...known), ...findings],
+    lint: (known) => [...lint(known), ...findings],
   };
 }
 

@@ -23,7 +23,7 @@ interface LintOptions {
   readonly host: LoaderHost;
   /** Ids of the skills that others may refer to. */
   readonly known: ReadonlySet<string>;
-  /** Contracts whose target cannot exist, with the reason. */
+  /** Reasons why the targets of contracts cannot exist, by the contracts' folders. */
   readonly unbound?: ReadonlyMap<string, string>;
 }
 
@@ -37,7 +37,8 @@ export function lintSkills(folders: readonly SkillFolder[], options: LintOptions
     format,
     directory: folder.directory,
     problems: inOrder([
-      ...lint(known, "severity" in loaded ? undefined : options.unbound?.get(loaded.skill.id)),
+      ...lint(known),
+      ...checkTarget(loaded, known, options.unbound?.get(folder.directory)),
       ...checkContents(folder),
       ...checkNamed(folder, loaded),
     ]),
@@ -67,6 +68,11 @@ function skippedSkill(found: Diagnostic, { kind }: SkillLevel): LintedSkill {
   const directory = found.file ?? "";
   const problems: Diagnostic[] = [{ ...found, severity: kind === "project" ? "error" : "warning" }];
   return { skill: basename(directory), format: "agent-skills", directory, problems };
+}
+
+function checkTarget(loaded: LoadedSkill | Diagnostic, known: ReadonlySet<string>, unbound: string | undefined) {
+  const target = "severity" in loaded ? undefined : loaded.boundTo;
+  return target && unbound !== undefined && known.has(target.skill) ? [target.refuse(unbound)] : [];
 }
 
 function checkNamed(folder: SkillFolder, loaded: LoadedSkill | Diagnostic): Diagnostic[] {

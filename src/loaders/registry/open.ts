@@ -11,7 +11,7 @@ import {
   type RemoteReference,
   type SkillReference,
 } from "../../core/skill/skill-reference.ts";
-import type { FolderFormat, LoadedSkill } from "../folder/format.ts";
+import type { BoundTo, FolderFormat } from "../folder/format.ts";
 import type { LoaderHost } from "../folder/host.ts";
 import { skillDocument } from "../formats/agent-skills/skill-document.ts";
 import { skillContract } from "../formats/contract/skill-contract.ts";
@@ -175,10 +175,8 @@ async function findEntry(
   return withCeiling(withTarget({ ...entry, unavailable }, binding.tool, target));
 }
 
-type Bound = NonNullable<LoadedSkill["boundTo"]>;
-
 /** Explains why a contract's target cannot exist. Returns undefined if it exists, or if its skill has unknown tools. */
-function faultOfTarget(id: string, { skill, tool }: Bound, target: SkillEntry | undefined): string | undefined {
+function faultOfTarget(id: string, { skill, tool }: BoundTo, target: SkillEntry | undefined): string | undefined {
   if (skill === id) return "its binding.yml names its own tool";
   if (!target) return `its binding.yml names the skill "${skill}", which does not exist`;
   const tools = [...target.skill.tools, ...target.heldTools];
@@ -187,7 +185,7 @@ function faultOfTarget(id: string, { skill, tool }: Bound, target: SkillEntry | 
   return isOpen || isFound ? undefined : `its binding.yml names "${tool ?? ""}", which is not a tool of ${skill}`;
 }
 
-/** Returns the contracts whose target cannot exist, with the reason. Imports no module of a project. */
+/** Returns the reasons why targets of contracts cannot exist, by the contracts' paths. Imports no module of a project. */
 async function findUnbound(found: Found): Promise<ReadonlyMap<string, string>> {
   const importsCode = (reference: string) => {
     const { id } = referenceOf(found.ids, reference);
@@ -196,14 +194,14 @@ async function findUnbound(found: Found): Promise<ReadonlyMap<string, string>> {
   };
   const bound = [...found.layers].flatMap(([id, [layer]]) => {
     const { boundTo: binding } = layer?.loaded ?? {};
-    return binding && !importsCode(binding.skill) ? [{ id, binding }] : [];
+    return layer && binding && !importsCode(binding.skill) ? [{ id, path: layer.path, binding }] : [];
   });
-  const faults = bound.map(async ({ id, binding }) => {
+  const faults = bound.map(async ({ id, path, binding }) => {
     // The target must not look for its own target: it counts as a caller.
     const target = await findEntry(found, binding.skill, { callers: [id, binding.skill] });
-    return [id, faultOfTarget(id, binding, target)] as const;
+    return [path, faultOfTarget(id, binding, target)] as const;
   });
-  return new Map((await Promise.all(faults)).flatMap(([id, fault]) => (fault === undefined ? [] : [[id, fault]])));
+  return new Map((await Promise.all(faults)).flatMap(([path, fault]) => (fault === undefined ? [] : [[path, fault]])));
 }
 
 function declarationOf({ options, layers }: Found, variable: string) {

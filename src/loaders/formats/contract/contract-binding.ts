@@ -13,7 +13,8 @@ import {
 } from "../../../core/skill/sandbox.ts";
 import type { McpServerConfig, Skill, ToolContext } from "../../../core/skill/skill.ts";
 import { resolveInsideNow } from "../../folder/contain.ts";
-import type { Invocation, LoaderHost } from "../../folder/host.ts";
+import type { BoundTo } from "../../folder/format.ts";
+import type { LoaderHost } from "../../folder/host.ts";
 import { type Fields, type Manifest, openMapping, skippedManifest, type Unreadable } from "../../folder/manifest.ts";
 import { isTexts, type SkillFolder } from "../../folder/skill-folder.ts";
 import { UNCONNECTED } from "../../mcp/call.ts";
@@ -25,7 +26,7 @@ export interface Binding {
   /** Code that it runs, for the prompt that asks the user to trust it. Empty for a tool of another skill. */
   readonly runs: readonly string[];
   /** Tool of another skill that handles the calls. */
-  readonly target?: Pick<Invocation, "skill" | "tool">;
+  readonly target?: BoundTo;
   /** Function that handles the calls. */
   readonly handler?: { readonly file: string; readonly export: string };
   /** Server that handles the calls, and the folder where a command starts. */
@@ -148,12 +149,13 @@ function faultOfBinary(folder: SkillFolder, binary: string): string | undefined 
   return fault === undefined ? undefined : `which ${fault}`;
 }
 
-function readTool({ value, finding }: Manifest<Fields>, _folder: SkillFolder, host: LoaderHost) {
+function readTool({ value, finding, problem }: Manifest<Fields>, _folder: SkillFolder, host: LoaderHost) {
   const [, skill, tool] = typeof value.tool === "string" ? (/^([^/\s]+)(?:\/(\S+))?$/.exec(value.tool) ?? []) : [];
   if (skill === undefined) return finding(["tool"], "needs a tool as skill/tool");
-  const target = { skill, ...defined("tool", tool) };
-  const carry: Binding["carry"] = (_, input, context) => host.invoke({ ...target, arguments: input }, context);
-  return { runs: [], target, carry };
+  const called = { skill, ...defined("tool", tool) };
+  const refuse = (reason: string) => problem("error", "BINDING_TARGET", ["tool"], reason);
+  const carry: Binding["carry"] = (_, input, context) => host.invoke({ ...called, arguments: input }, context);
+  return { runs: [], target: { ...called, refuse }, carry };
 }
 
 function readMcp({ value, finding }: Manifest<Fields>, { directory: cwd }: SkillFolder, host: LoaderHost) {

@@ -62,14 +62,12 @@ function misfits(schema: JsonSchema): readonly string[] {
 interface Checked {
   readonly folder: SkillFolder;
   readonly known: ReadonlySet<string>;
-  /** Reason why the target cannot exist. */
-  readonly unbound: string | undefined;
   readonly contract: Manifest;
 }
 
 /** Checks what no run needs to know of a binding. */
 export function checkBinding(
-  { folder, known, unbound, contract }: Checked,
+  { folder, known, contract }: Checked,
   binding: Manifest<Fields> | Unreadable | undefined,
 ): Diagnostic[] {
   if (!binding) {
@@ -82,7 +80,7 @@ export function checkBinding(
     ...checkJson(binding),
     ...unknownKeys(problem, value, { known: BINDING_KEYS, severity: "error" }),
     ...checkExport(folder, problem, value.function),
-    ...checkTarget({ known, unbound }, problem, value.tool),
+    ...checkTarget(known, problem, value.tool),
   ];
 }
 
@@ -94,14 +92,9 @@ function checkExport(folder: SkillFolder, problem: Complain, target: unknown): D
   return [problem("error", "BINDING_TARGET", ["function"], `${file} exports nothing named ${name}`)];
 }
 
-function checkTarget(
-  { known, unbound }: Pick<Checked, "known" | "unbound">,
-  problem: Complain,
-  target: unknown,
-): Diagnostic[] {
+function checkTarget(known: ReadonlySet<string>, problem: Complain, target: unknown): Diagnostic[] {
   const skill = typeof target === "string" ? (target.split("/")[0] ?? "") : undefined;
-  if (skill === undefined) return [];
-  if (known.has(skill)) return unbound === undefined ? [] : [problem("error", "BINDING_TARGET", ["tool"], unbound)];
+  if (skill === undefined || known.has(skill)) return [];
   const near = nearest(skill, known);
   const said = { message: `no skill has the id "${skill}"`, hint: near ? `did you mean ${near}?` : undefined };
   return [problem("error", "BINDING_TARGET", ["tool"], said)];

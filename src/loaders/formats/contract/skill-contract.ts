@@ -40,9 +40,9 @@ export const skillContract: FolderFormat = {
     return {
       loaded,
       format: "contract",
-      lint: (known, unbound) => [
+      lint: (known) => [
         ...checkDetails(manifest),
-        ...checkBinding({ folder, known, unbound, contract: manifest }, read.manifest),
+        ...checkBinding({ folder, known, contract: manifest }, read.manifest),
         ...strictly(found.filter((each) => !isOf(read.manifest, each))),
       ],
     };
