@@ -50,13 +50,12 @@ export function loadBacktestFile(path: string, shownAs: string, root: string): L
     };
   });
   const ids = cases.map(({ id }) => id);
-  const twice = ids.flatMap((id, index): Diagnostic[] => {
+  for (const [index, id] of ids.entries()) {
+    if (ids.indexOf(id) === index) continue;
     const message = `an earlier case has the id "${id}"`;
-    return ids.indexOf(id) === index
-      ? []
-      : [{ severity: "error", code: "SCHEMA", path: ["cases", index, "id"], message }];
-  });
-  return { cases, diagnostics: place([...problems, ...twice]) };
+    problems.push({ severity: "error", code: "SCHEMA", path: ["cases", index, "id"], message });
+  }
+  return { cases, diagnostics: place(problems) };
 }
 
 function failed(diagnostics: readonly Diagnostic[]): Loaded {

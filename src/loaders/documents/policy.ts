@@ -35,6 +35,6 @@ function isAbsent(path: string): boolean {
     lstatSync(path);
     return false;
   } catch (error) {
-    return hasCode(error, "ENOENT") || hasCode(error, "ENOTDIR");
+    return hasCode(error, "ENOENT", "ENOTDIR");
   }
 }

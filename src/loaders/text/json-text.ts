@@ -1,5 +1,5 @@
-import type { Json } from "../../core/base/values.ts";
-import { createPlaces, type Place, parseYaml, type YamlText } from "./yaml-text.ts";
+import { type Json, lazy } from "../../core/base/values.ts";
+import { createPlaces, type Place, parseYaml } from "./yaml-text.ts";
 
 /** Untrusted JSON, read strictly: no comments, no trailing commas, limited nesting. */
 export interface JsonText {
@@ -20,12 +20,12 @@ export function parseJsonText(text: string): JsonText {
     return { value: undefined, problem, position: () => ({}) };
   }
   // Positions need a second parse, so it runs only when a finding asks for one.
-  let yaml: YamlText | undefined;
+  const parsed = lazy(() => parseYaml(json));
   const position: JsonText["position"] = (path) => {
-    yaml ??= parseYaml(json);
+    const yaml = parsed();
     // Duplicate keys and `__proto__` are valid JSON but errors in YAML. Then the error's place is the best guess.
     const { line, column } = yaml.problems[0] ?? yaml.position(path);
-    return { ...(line === undefined ? {} : { line }), ...(column === undefined ? {} : { column }) };
+    return { line, column };
   };
   return { value: JSON.parse(json) as Json, problem: undefined, position };
 }
