@@ -37,7 +37,6 @@ export interface SkillPackage extends RunnablePackage {
 }
 
 export interface FolderFormat {
-  readonly format: Format;
   /** Checks a folder by its file names, and by the outer shape of a file where names are ambiguous. */
   recognises(folder: SkillFolder): boolean;
   /** Reads the folder without importing or running code. */

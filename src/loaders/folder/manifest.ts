@@ -15,7 +15,6 @@ export type Fields = { readonly [key: string]: unknown };
 
 /** Parsed manifest of a skill's folder, with functions that report problems in it. */
 export interface Manifest<Value = unknown> {
-  readonly name: string;
   /** Absolute path. */
   readonly file: string;
   readonly text: string;
@@ -56,7 +55,7 @@ export function openManifest(
     const problem = complainer(file, parsed.position);
     const finding: Manifest["finding"] = (path, message, hint) =>
       problem("error", "SKILL_MANIFEST", path, { message: `${name} ${message}`, hint });
-    return { name, file, text, value: parsed.value, problem, finding };
+    return { file, text, value: parsed.value, problem, finding };
   } catch (error) {
     return { file, fault: messageOf(error), place: {} };
   }

@@ -31,11 +31,7 @@ export function sweepFolder(directory: string, { self, isAlive, uid }: Sweeper):
 }
 
 function remove(path: string): void {
-  try {
-    rmSync(path, { recursive: true, force: true });
-  } catch (error) {
-    if (!(error instanceof Error)) throw error;
-  }
+  attempt(() => rmSync(path, { recursive: true, force: true }));
 }
 
 /** Content of a digested file, or the target of a link. */

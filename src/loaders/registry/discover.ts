@@ -19,17 +19,31 @@ import {
   UNNAMED,
 } from "../folder/skill-folder.ts";
 import { skillDocument } from "../formats/agent-skills/skill-document.ts";
+import { skillContract } from "../formats/contract/skill-contract.ts";
+import { moduleFolder } from "../formats/module/module-folder.ts";
+import { skillTools } from "../formats/skill-tools/skill-tools.ts";
+import { skillPackage } from "../formats/skills-protocol/skill-package.ts";
 import { toolDescriptor } from "../formats/tool-descriptor/tool-descriptor.ts";
+
+/** All folder formats of skills. The first one that recognises a folder reads it. */
+const FORMATS: readonly FolderFormat[] = [
+  skillPackage,
+  toolDescriptor,
+  skillTools,
+  skillContract,
+  moduleFolder,
+  skillDocument,
+];
 
 const MOST_FOLDERS = 2000;
 const MOST_DEPTH = 4;
 
-/** Finds the skills of one level. The first format that recognises a folder reads it. */
-export function discoverSkills(level: SkillLevel, formats: readonly FolderFormat[], host: LoaderHost): Discovery {
+/** Finds the skills of one level. */
+export function discoverSkills(level: SkillLevel, host: LoaderHost): Discovery {
   const found: FoundSkill[] = [];
   const { folders, skips } = skillFolders(level);
   for (const folder of folders) {
-    const loaded = named(level, readFolder(folder, formats, host).loaded);
+    const loaded = named(level, readFolder(folder, host).loaded);
     if ("severity" in loaded) skips.push(loaded);
     else found.push({ path: folder.directory, loaded, contents: folder.contents });
   }
@@ -46,10 +60,10 @@ function named({ path }: SkillLevel, loaded: LoadedSkill | Diagnostic): LoadedSk
 }
 
 /** Reads a folder with the first format that recognises it. */
-export function readFolder(folder: SkillFolder, formats: readonly FolderFormat[], host: LoaderHost): Reading {
+export function readFolder(folder: SkillFolder, host: LoaderHost): Reading {
   const { directory } = folder;
   try {
-    const format = formats.find((candidate) => candidate.recognises(folder));
+    const format = FORMATS.find((candidate) => candidate.recognises(folder));
     if (format) return withoutReservedTools(format.read(folder, host), folder);
     const loaded = skipped(directory, almostSkill(folder) ?? "it is not a skill");
     const likely = folder.names.has("tools.json") ? toolDescriptor : skillDocument;

@@ -12,7 +12,7 @@ import {
   type Tool,
   type ToolContext,
 } from "../../core/skill/skill.ts";
-import type { FolderFormat, LoadedSkill, SkillLevel } from "../folder/format.ts";
+import type { LoadedSkill, SkillLevel } from "../folder/format.ts";
 import type { LoaderHost } from "../folder/host.ts";
 import { type Contents, joinContents } from "../folder/skill-contents.ts";
 import { skipped } from "../folder/skill-folder.ts";
@@ -37,11 +37,11 @@ export interface Layer {
 export const STEP = 10;
 
 /** Finds the skills of all levels by id, highest first. */
-export function findLayers(levels: readonly SkillLevel[], formats: readonly FolderFormat[], host: LoaderHost) {
+export function findLayers(levels: readonly SkillLevel[], host: LoaderHost) {
   const layers = new Map<string, Layer[]>();
   const diagnostics: Diagnostic[] = [];
   for (const [index, level] of levels.entries()) {
-    const discovery = level.kind === "module" ? discoverModule(level) : discoverSkills(level, formats, host);
+    const discovery = level.kind === "module" ? discoverModule(level) : discoverSkills(level, host);
     diagnostics.push(...discovery.diagnostics);
     for (const { path, loaded, contents } of discovery.found) {
       const { id } = loaded.skill;

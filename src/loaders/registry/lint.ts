@@ -2,7 +2,7 @@ import { basename, join } from "node:path";
 import { byPlace, type Diagnostic } from "../../core/base/diagnostic.ts";
 import type { Format } from "../../core/skill/skill.ts";
 import { exposedName } from "../../core/skill/tool-names.ts";
-import type { FolderFormat, LoadedSkill, Reading, SkillLevel } from "../folder/format.ts";
+import type { LoadedSkill, Reading, SkillLevel } from "../folder/format.ts";
 import type { LoaderHost } from "../folder/host.ts";
 import { checkContents } from "../folder/lint-contents.ts";
 import { openSkillFolder, type SkillFolder } from "../folder/skill-folder.ts";
@@ -19,7 +19,6 @@ export interface LintedSkill {
 }
 
 interface LintOptions {
-  readonly formats: readonly FolderFormat[];
   readonly host: LoaderHost;
   /** Ids of the skills that others may refer to. */
   readonly known: ReadonlySet<string>;
@@ -29,7 +28,7 @@ interface LintOptions {
 
 /** Checks each skill strictly by the rules of its format, and all skills for shared tool names. */
 export function lintSkills(folders: readonly SkillFolder[], options: LintOptions): LintedSkill[] {
-  const read = folders.map((folder) => ({ folder, ...readFolder(folder, options.formats, options.host) }));
+  const read = folders.map((folder) => ({ folder, ...readFolder(folder, options.host) }));
   const ids = read.flatMap(({ loaded }) => ("severity" in loaded ? [] : [loaded.skill.id]));
   const known = new Set([...options.known, ...ids]);
   const linted = read.map(({ folder, loaded, format, lint }) => ({

@@ -11,14 +11,8 @@ import {
   type RemoteReference,
   type SkillReference,
 } from "../../core/skill/skill-reference.ts";
-import type { BoundTo, FolderFormat } from "../folder/format.ts";
+import type { BoundTo } from "../folder/format.ts";
 import type { LoaderHost } from "../folder/host.ts";
-import { skillDocument } from "../formats/agent-skills/skill-document.ts";
-import { skillContract } from "../formats/contract/skill-contract.ts";
-import { moduleFolder } from "../formats/module/module-folder.ts";
-import { skillTools } from "../formats/skill-tools/skill-tools.ts";
-import { skillPackage } from "../formats/skills-protocol/skill-package.ts";
-import { toolDescriptor } from "../formats/tool-descriptor/tool-descriptor.ts";
 import { refuseSameTools } from "./derived/instance.ts";
 import { remoteEntry } from "./derived/remote.ts";
 import { askForLack, calledTool, joinLayers } from "./entry.ts";
@@ -27,16 +21,6 @@ import { findLayers, type Layer, openBuiltins, partsOf, refusedVariables, shadow
 import type { InlineSkills, OwnedInline, OwnSkill, SkillEntry, SkillSet, SkillSetOptions } from "./skill-set.ts";
 import { chooseVersion, fitsRange, listVersions } from "./versions.ts";
 import { describeWithheld, heldOf, isTrusted } from "./withheld.ts";
-
-/** All folder formats of skills. The first one that recognises a folder reads it. */
-export const FORMATS: readonly FolderFormat[] = [
-  skillPackage,
-  toolDescriptor,
-  skillTools,
-  skillContract,
-  moduleFolder,
-  skillDocument,
-];
 
 /** Returns the references that a set of skills can resolve. */
 export function knownSkills({ ids, versions, serves }: SkillSet): KnownSkills {
@@ -71,7 +55,7 @@ export function openSkillSet(said: SkillSetOptions): SkillSet {
       const { foldersAt, foldersOf, lintSkills } = await import("./lint.ts");
       const own = options.levels.filter(({ kind }) => kind !== "builtin");
       const { folders, skipped } = paths ? { folders: paths.flatMap(foldersAt), skipped: [] } : foldersOf(own);
-      const linted = lintSkills(folders, { formats: FORMATS, host, known: ids, unbound: await findUnbound(found) });
+      const linted = lintSkills(folders, { host, known: ids, unbound: await findUnbound(found) });
       return [...linted, ...skipped];
     },
     ids,
@@ -114,7 +98,7 @@ interface Found {
 }
 
 function findAll(options: SkillSetOptions, host: LoaderHost): Found {
-  const { layers: found, diagnostics } = findLayers(options.levels, FORMATS, host);
+  const { layers: found, diagnostics } = findLayers(options.levels, host);
   const given = new Set((options.given ?? []).map(({ id }) => id));
   const layers = new Map([...found].filter(([id]) => !given.has(id)));
   const hidden = new Map([...found].filter(([id]) => given.has(id)));

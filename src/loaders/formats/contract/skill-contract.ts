@@ -23,7 +23,6 @@ import { checkBinding, checkDetails } from "./lint.ts";
 
 /** Loads folders with a declarative contract: the interface of a tool, separate from its implementation. */
 export const skillContract: FolderFormat = {
-  format: "contract",
   recognises: (folder) => nameOf(folder) !== undefined,
   read(folder, host) {
     const manifest = openMapping(folder, nameOf(folder) ?? "contract.yml");

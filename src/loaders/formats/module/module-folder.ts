@@ -23,7 +23,6 @@ import { importSkill } from "./skill-module.ts";
 
 /** Loads folders whose skill.ts, .mts, .js or .mjs defines a skill. An optional SKILL.md supplies the instructions. */
 export const moduleFolder: FolderFormat = {
-  format: "module",
   recognises: (folder) => ["skill.ts", "skill.mts", "skill.js", "skill.mjs"].some((name) => folder.names.has(name)),
   read(folder) {
     const { directory, name } = folder;
@@ -89,24 +88,16 @@ function moduleSkill(
   { verify }: Contents,
   { text, document }: { text: string; document: SkillDocument | Diagnostic | undefined },
 ): LoadedSkill {
-  const said = document && "id" in document ? document : undefined;
+  const said: Partial<SkillDocument> = document && "id" in document ? document : {};
+  const { frontmatter = {}, diagnostics: _, position: __, ...own } = said;
   // The id in the code, or else in the document, or else the name of the file, folder or package.
-  const id = readModuleId(text) ?? said?.id ?? place.name;
+  const id = readModuleId(text) ?? own.id ?? place.name;
   let imported: Promise<LoadedSkill["skill"]> | undefined;
   return {
-    skill: {
-      id,
-      name: id,
-      description: said?.description ?? `Skill as code: ${id}`,
-      category: said?.category ?? "general",
-      config: said?.config ?? {},
-      tools: [],
-      ...(said?.instruction === undefined ? {} : { instruction: said.instruction }),
-      ...(said?.mcp === undefined ? {} : { mcp: said.mcp }),
-    },
+    skill: { description: `Skill as code: ${id}`, category: "general", config: {}, tools: [], ...own, id, name: id },
     format: "module",
     kind: "tools",
-    frontmatter: said?.frontmatter ?? {},
+    frontmatter,
     runsCode: true,
     code: [`module ${place.entry}`],
     importCode() {

@@ -48,7 +48,6 @@ import { checkDocument } from "../agent-skills/lint.ts";
 
 /** Loads folders with a skill.toml: Skills Protocol packages. */
 export const skillPackage: FolderFormat = {
-  format: "skills-protocol",
   recognises: (folder) => folder.names.has(MANIFEST),
   read(folder, host) {
     const file = join(folder.directory, MANIFEST);

@@ -34,7 +34,6 @@ import { checkDescriptor } from "./lint.ts";
  * instructions are loaded.
  */
 export const toolDescriptor: FolderFormat = {
-  format: "tool-descriptor",
   recognises: (folder) =>
     folder.names.has("SKILL.md") && folder.names.has("tools.json") && descriptorRoot(folder) !== "list",
   read(folder, host) {
