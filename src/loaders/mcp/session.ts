@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { setTimeout as pause } from "node:timers/promises";
 import type { CallToolResult, Client, Transport } from "@modelcontextprotocol/client";
 import type { SkillsClient } from "@modelcontextprotocol/client/ext/skills";
-import { messageOf } from "../../core/base/errors.ts";
+import { hasCode, messageOf } from "../../core/base/errors.ts";
 import { type JsonObject, LONGEST_TIMER_MS } from "../../core/base/values.ts";
 import { BASE_VARIABLES } from "../../core/document/config.ts";
 import type { McpServerConfig, ToolContext } from "../../core/skill/skill.ts";
@@ -10,7 +10,7 @@ import { unlessAborted } from "../text/bounded.ts";
 import type { Auth } from "./login/auth.ts";
 import { challengeError } from "./login/auth-fetch.ts";
 import { anyAnswer, type ListName, type Pages, readPages } from "./offer/pages.ts";
-import { isClosed, isRefused, isUntouched, statusOf } from "./offer/results.ts";
+import { isRefused, isUntouched, statusOf } from "./offer/results.ts";
 import { type ListedTool, MOST_TOOLS, quote, readListedTools, saidOf } from "./offer/tools.ts";
 import { createServerProcess, MOST_MESSAGE, NotConnected } from "./process.ts";
 import type { ServerOptions } from "./server-types.ts";
@@ -73,9 +73,9 @@ export async function openSession(options: SessionOptions): Promise<Session> {
 interface Route {
   open(): Transport & { describe?(): string; terminateSession?(): Promise<void> };
   /** True for the protocol 2026-07-28 and later, which has no handshake. */
-  readonly modern: boolean;
+  readonly modern?: true;
   /** True for HTTP+SSE, the transport before 2025, which uses a single stream. */
-  readonly oneStream: boolean;
+  readonly oneStream?: true;
 }
 
 const MODERN = "2026-07-28";
@@ -92,10 +92,7 @@ function routesTo(options: SessionOptions, sdk: Sdk): readonly Route[] {
       processes: options.processes,
     };
     const open = () => createServerProcess(server);
-    return [
-      { open, modern: false, oneStream: false },
-      { open, modern: true, oneStream: false },
-    ];
+    return [{ open }, { open, modern: true }];
   }
   const url = httpUrl(config.url);
   const settings = {
@@ -108,11 +105,8 @@ function routesTo(options: SessionOptions, sdk: Sdk): readonly Route[] {
     ...(options.auth ? { authProvider: options.auth.provider } : {}),
   };
   const open = () => new sdk.StreamableHTTPClientTransport(url, settings);
-  return [
-    { open, modern: false, oneStream: false },
-    { open, modern: true, oneStream: false },
-    { open: () => new sdk.SSEClientTransport(url, settings), modern: false, oneStream: true },
-  ];
+  const openStream = () => new sdk.SSEClientTransport(url, settings);
+  return [{ open }, { open, modern: true }, { open: openStream, oneStream: true }];
 }
 
 /** Checks for a valid token with too narrow a scope. It is renewed like a missing one. */
@@ -330,10 +324,12 @@ function progressTeller(logger: ToolContext["logger"]) {
   };
 }
 
+const CLOSED = ["CONNECTION_CLOSED", "NOT_CONNECTED"];
+
 function isLoss(sdk: Sdk, error: unknown, open: boolean): boolean {
   if (!open || error instanceof TypeError) return true;
   if (error instanceof sdk.ProtocolError) return error.data === LOST_MARK;
-  return isUntouched(error) || isClosed(error);
+  return isUntouched(error) || hasCode(error, ...CLOSED);
 }
 
 function wordsOf(transport: ReturnType<Route["open"]>): string {
@@ -349,7 +345,7 @@ function explainFailure({ config, auth }: SessionOptions, error: unknown, said: 
 function describeFailure(config: McpServerConfig, error: unknown, said: string): string {
   const status = statusOf(error);
   if (status === 401 || status === 403) return explainDenial(config, status);
-  if (isClosed(error) && said !== "") return said;
+  if (hasCode(error, ...CLOSED) && said !== "") return said;
   const version = /protocol version is not supported: (.*)/.exec(messageOf(error))?.[1];
   if (version !== undefined) return `it speaks the protocol version ${quote(version)}, which is not supported`;
   const cause = error instanceof Error && error.cause !== undefined ? ` (${messageOf(error.cause)})` : "";

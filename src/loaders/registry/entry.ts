@@ -209,17 +209,14 @@ const NOTHING_SAID: SkillEntry["said"] = new Map();
 async function withSoundTools(loaded: Skill | undefined, top: Layer | undefined) {
   if (!loaded || loaded.tools.length === 0) return { own: loaded, unsound: [] };
   const { skill, findings } = leaveOutReserved(loaded, () => defined("file", top?.path));
-  const { compileSchema } = await import("../../core/base/schema/schema.ts");
+  const { faultOfSchema } = await import("../../core/base/schema/schema.ts");
   const unsound: Diagnostic[] = [...findings];
-  const tools = skill.tools.filter(({ name, input_schema, output_schema }) => {
-    try {
-      for (const schema of [input_schema, output_schema]) if (schema) compileSchema(schema);
-      return true;
-    } catch (error) {
-      const message = `the tool ${name} is left out: its schema is not a JSON Schema: ${messageOf(error)}`;
-      unsound.push({ severity: "error", code: "TOOL_SCHEMA", path: [], message, ...defined("file", top?.path) });
-      return false;
-    }
+  const tools = skill.tools.filter(({ name, input_schema: input, output_schema: output }) => {
+    const fault = faultOfSchema(input) ?? (output && faultOfSchema(output));
+    if (fault === undefined) return true;
+    const message = `the tool ${name} is left out: its schema is not a JSON Schema: ${fault}`;
+    unsound.push({ severity: "error", code: "TOOL_SCHEMA", path: [], message, ...defined("file", top?.path) });
+    return false;
   });
   return { own: { ...skill, tools }, unsound };
 }

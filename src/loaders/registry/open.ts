@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import type { Diagnostic } from "../../core/base/diagnostic.ts";
+import { lazy } from "../../core/base/values.ts";
 import { refuseAmbiguous } from "../../core/document/config.ts";
 import { boundTo, uncontained } from "../../core/skill/formats/tool-reach.ts";
 import { describeTools, type Skill } from "../../core/skill/skill.ts";
@@ -49,7 +50,7 @@ export function openSkillSet(said: SkillSetOptions): SkillSet {
   const host = hostOf(options, (call, context) => invoke(call, context));
   const found = findAll(options, host);
   const { ids, layers, hidden, builtins, diagnostics } = found;
-  let unmistaken: Promise<void> | undefined;
+  const unmistaken = lazy(() => checkChoices(found, (id) => findEntry(found, id, {})));
   const set: SkillSet = {
     async lint(paths) {
       const { foldersAt, foldersOf, lintSkills } = await import("./lint.ts");
@@ -68,8 +69,7 @@ export function openSkillSet(said: SkillSetOptions): SkillSet {
     host,
     diagnostics: [...diagnostics, ...refusedVariables(options), ...shadowings(layers, builtins), ...hiddenBy(hidden)],
     async find(reference, inline) {
-      unmistaken ??= checkChoices(found, (id) => findEntry(found, id, {}));
-      await unmistaken;
+      await unmistaken();
       const entry = await findEntry(found, reference, { inline });
       return entry && askForLack(entry, { workDir: host.cwd, texts: [] });
     },

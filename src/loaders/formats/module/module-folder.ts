@@ -2,6 +2,7 @@ import { readFileSync, realpathSync } from "node:fs";
 import { join } from "node:path";
 import type { Diagnostic } from "../../../core/base/diagnostic.ts";
 import { messageOf } from "../../../core/base/errors.ts";
+import { lazy } from "../../../core/base/values.ts";
 import { readSmall } from "../../../files/files.ts";
 import { resolveInsideNow } from "../../folder/contain.ts";
 import type { Discovery, FolderFormat, LoadedSkill, SkillLevel } from "../../folder/format.ts";
@@ -92,7 +93,6 @@ function moduleSkill(
   const { frontmatter = {}, diagnostics: _, position: __, ...own } = said;
   // The id in the code, or else in the document, or else the name of the file, folder or package.
   const id = readModuleId(text) ?? own.id ?? place.name;
-  let imported: Promise<LoadedSkill["skill"]> | undefined;
   return {
     skill: { description: `Skill as code: ${id}`, category: "general", config: {}, tools: [], ...own, id, name: id },
     format: "module",
@@ -100,10 +100,7 @@ function moduleSkill(
     frontmatter,
     runsCode: true,
     code: [`module ${place.entry}`],
-    importCode() {
-      imported ??= importPlace(place, id, verify);
-      return imported;
-    },
+    importCode: lazy(() => importPlace(place, id, verify)),
     diagnostics: document && "severity" in document ? [document] : [],
   };
 }

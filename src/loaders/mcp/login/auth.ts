@@ -5,10 +5,11 @@ import { createRedactor, type Redactor } from "../../../core/base/redact/redact.
 import { defined } from "../../../core/base/values.ts";
 import type { Environment } from "../../../core/document/config.ts";
 import type { McpAuth } from "../../../core/skill/skill.ts";
+import { replaceFile } from "../../../files/files.ts";
 import { quote } from "../offer/tools.ts";
 import { type AuthEgress, authFetch, challengeError, checkAuthAddress } from "./auth-fetch.ts";
 import { logIn } from "./login.ts";
-import { type AuthPlaces, keepLogin, loginPath, type Person, readLogin, type StoredLogin } from "./logins.ts";
+import { type AuthPlaces, loginPath, type Person, readLogin, type StoredLogin } from "./logins.ts";
 
 type Sdk = typeof import("@modelcontextprotocol/client");
 
@@ -177,7 +178,7 @@ function loginGrant(options: GrantOptions, config: McpAuth & { readonly type: "a
   let login = stored();
   const keep = async (got: StoredLogin) => {
     login = got;
-    if (path !== undefined) await keepLogin(path, got);
+    if (path !== undefined) await replaceFile(path, `${JSON.stringify(got, null, 2)}\n`);
   };
   return {
     tokens: () => login?.tokens,

@@ -4,7 +4,7 @@ import * as z from "zod";
 import { sha256 } from "../../../core/base/sha256.ts";
 import { type Fitting, lazy, parseJson } from "../../../core/base/values.ts";
 import type { Environment } from "../../../core/document/config.ts";
-import { readPlainNow, replaceFile } from "../../../files/files.ts";
+import { readPlainNow } from "../../../files/files.ts";
 import { isInCheckout, userConfigPath } from "../../documents/project-config.ts";
 
 /** User who can open a URL. */
@@ -57,8 +57,4 @@ export function readLogin(path: string, url: string): StoredLogin | undefined {
     ? loginSchema().safeParse(parseJson(readPlainNow(path).toString("utf8")))
     : undefined;
   return checked?.data?.url === url ? checked.data : undefined;
-}
-
-export async function keepLogin(path: string, login: StoredLogin): Promise<void> {
-  await replaceFile(path, `${JSON.stringify(login, null, 2)}\n`);
 }

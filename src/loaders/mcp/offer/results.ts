@@ -28,13 +28,7 @@ type Sdk = typeof import("@modelcontextprotocol/client");
 /** Returns the status of an HTTP answer; the older transport calls it a code. */
 export function statusOf(error: unknown): number | undefined {
   const { status, code } = (error ?? {}) as { readonly status?: unknown; readonly code?: unknown };
-  return [status, code].find((number) => typeof number === "number" && number >= 400 && number < 600) as
-    | number
-    | undefined;
-}
-
-export function isClosed(error: unknown): boolean {
-  return hasCode(error, "CONNECTION_CLOSED", "NOT_CONNECTED");
+  return [status, code].filter((one) => typeof one === "number").find((one) => one >= 400 && one < 600);
 }
 
 /**
