@@ -151,12 +151,8 @@ export async function runMade(
   const directory = await realpath(await mkdtemp(join(tmpdir(), temporaryName("tool", host.self))));
   try {
     await writeFile(join(directory, "handler.mjs"), handlerText(code));
-    return await callScript(host, { directory, file: "handler.mjs" }, input, {
-      env: {},
-      workDir,
-      signal,
-      withWorkDir: true,
-    });
+    const call = { env: {}, workDir, signal, withWorkDir: true };
+    return await callScript(host, { directory, file: "handler.mjs" }, input, call);
   } finally {
     await rm(directory, { recursive: true, force: true });
   }

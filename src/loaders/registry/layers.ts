@@ -50,13 +50,10 @@ export function findLayers(levels: readonly SkillLevel[], host: LoaderHost) {
         diagnostics.push(skipped(path, reserved));
         continue;
       }
-      const layer: Layer = {
-        level,
-        priority: (levels.length - index) * STEP,
-        path,
-        ...guarded(withoutReserved(loaded, path), level, joinContents(contents, serverContents(loaded, host))),
-      };
-      layers.set(id, [...(layers.get(id) ?? []), layer]);
+      const whole = joinContents(contents, serverContents(loaded, host));
+      const layer = { level, priority: (levels.length - index) * STEP, path };
+      const found = { ...layer, ...guarded(withoutReserved(loaded, path), level, whole) };
+      layers.set(id, [...(layers.get(id) ?? []), found]);
     }
   }
   return { layers, diagnostics };
@@ -70,9 +67,9 @@ export function reservedNameOf(skill: Skill): string | undefined {
 
 /** Reports reserved variables in flags and config files. */
 export function refusedVariables({ variables }: Pick<SkillSetOptions, "variables">): Diagnostic[] {
-  return [...variables].flatMap(([id, names]) =>
-    names.filter(isReservedVariable).map((name) => refusedVariable(id, name)),
-  );
+  const refusals = ([id, names]: readonly [string, readonly string[]]) =>
+    names.filter(isReservedVariable).map((name) => refusedVariable(id, name));
+  return [...variables].flatMap(refusals);
 }
 
 function refusedVariable(id: string, name: string, at: Pick<Diagnostic, "path" | "file"> = { path: [] }): Diagnostic {

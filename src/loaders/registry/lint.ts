@@ -105,12 +105,6 @@ function sharedName({ skill, directory }: LintedSkill, name: string, ids: readon
     new Set(full).size < full.length
       ? `at a node that lists both, the second is offered as ${full[0]}_2; rename one of them`
       : `at a node that lists both, write ${full.join(" or ")}: in tools.allow and evaluators, ${name} means the first skill's tool, in tools.deny both`;
-  return {
-    severity: "warning",
-    code: "TOOL_NAME_SHARED",
-    path: [],
-    message,
-    hint,
-    file: join(directory, "tools.json"),
-  };
+  const file = join(directory, "tools.json");
+  return { severity: "warning", code: "TOOL_NAME_SHARED", path: [], message, hint, file };
 }

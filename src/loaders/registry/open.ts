@@ -19,7 +19,7 @@ import { remoteEntry } from "./derived/remote.ts";
 import { askForLack, calledTool, joinLayers } from "./entry.ts";
 import { ceilingOf, createInvoke, holdToEffect } from "./invoke.ts";
 import { findLayers, type Layer, openBuiltins, partsOf, refusedVariables, shadowings } from "./layers.ts";
-import type { InlineSkills, OwnedInline, OwnSkill, SkillEntry, SkillSet, SkillSetOptions } from "./skill-set.ts";
+import type { InlineSkills, OwnedInline, SkillEntry, SkillSet, SkillSetOptions } from "./skill-set.ts";
 import { chooseVersion, fitsRange, listVersions } from "./versions.ts";
 import { describeWithheld, heldOf, isTrusted } from "./withheld.ts";
 
@@ -228,13 +228,12 @@ function findingsAbout({ ids, layers, hidden, builtins, diagnostics }: Found, id
 function withGiven(options: SkillSetOptions): SkillSetOptions {
   const { given = [], own, servers, disabled } = options;
   const ids = new Set(given.map(({ id }) => id));
+  const contained = given.map((skill) => ({ ...skill, tools: skill.tools.map(uncontained) }));
   return {
     ...options,
     own: [
       ...own.filter(({ skill }) => !ids.has(skill.id)),
-      ...given.map(
-        (skill): OwnSkill => ({ skill: { ...skill, tools: skill.tools.map(uncontained) }, unavailable: undefined }),
-      ),
+      ...contained.map((skill) => ({ skill, unavailable: undefined })),
     ],
     servers: new Map([...servers].filter(([id]) => !ids.has(id))),
     disabled: disabled.filter((id) => !ids.has(id)),
@@ -262,10 +261,9 @@ async function checkChoices(
   refuseSameTools(await Promise.all([...alike].map(find)));
   if (overrides.size === 0) return;
   const entries = await Promise.all([...ids].map(find));
-  refuseAmbiguous(
-    overrides,
-    entries.flatMap((entry) => (entry ? [{ id: entry.skill.id, keys: entry.fields.map(({ key }) => key) }] : [])),
-  );
+  const skills = entries.filter((entry) => entry !== undefined);
+  const keys = skills.map(({ skill: { id }, fields }) => ({ id, keys: fields.map(({ key }) => key) }));
+  refuseAmbiguous(overrides, keys);
 }
 
 function withTarget(entry: SkillEntry, name: string | undefined, target: SkillEntry | undefined): SkillEntry {
@@ -283,9 +281,8 @@ function withCeiling(entry: SkillEntry): SkillEntry {
 /** Checks whether a file is or is in a folder with this name, or is a manifest with this id. */
 function isAbout(id: string, file: string | undefined): boolean {
   if (file === undefined) return false;
-  return (
-    [file, dirname(file)].some((path) => basename(path) === id) || manifestsAt(file).some((path) => saysId(path, id))
-  );
+  const isNamed = [file, dirname(file)].some((path) => basename(path) === id);
+  return isNamed || manifestsAt(file).some((path) => saysId(path, id));
 }
 
 const MANIFEST = /^(?:SKILL\.md|skill\.toml|contract\.(?:ya?ml|json))$/;

@@ -47,13 +47,8 @@ const MOST_SHOWN = 12_000;
 
 export async function runCommand(call: CommandCall): Promise<Json> {
   const { copy, context } = call;
-  const {
-    command,
-    files = [],
-    timeout = DEFAULT_SECONDS,
-    at = "change",
-    with: added = [],
-  } = checkedAs<Input>(call.input);
+  const input = checkedAs<Input>(call.input);
+  const { command, files = [], timeout = DEFAULT_SECONDS, at = "change", with: added = [] } = input;
   const appended = files.map((file) => segmentsOf(file).join("/"));
   const flag = appended.find((file) => file.startsWith("-"));
   if (flag !== undefined) throw inputError(`${shown(flag)} would be an option of the command, not a file`);
@@ -90,9 +85,8 @@ export function listOf(text: string | undefined): readonly string[] {
 function checkAllowed(words: readonly string[], list: readonly string[]): void {
   if (list.length === 0) throw inputError("no command may run here: the operator has not set WORKSPACE_COMMANDS");
   if (list.some((entry) => isAllowed(wordsOf(entry), words))) return;
-  throw inputError(
-    `${words.join(" ").slice(0, 300)} is not an allowed command. Allowed: ${list.join("; ").slice(0, 2000)}`,
-  );
+  const allowed = list.join("; ").slice(0, 2000);
+  throw inputError(`${words.join(" ").slice(0, 300)} is not an allowed command. Allowed: ${allowed}`);
 }
 
 /** Matches a command with an entry: `*` is one word, `**` any number. A program with `/` matches only itself. */
@@ -113,12 +107,8 @@ async function setUp(call: CommandCall): Promise<string | undefined> {
   if (existsSync(join(copy.folder, MARK))) return layer;
   rmSync(layer, { recursive: true, force: true });
   const started = { words: wordsOf(setup), wallMs: SETUP_MS, layer: undefined };
-  const { ended, code, stdout, stderr } = await inSnapshot(
-    call,
-    started,
-    (folder) => copy.writeBase(folder),
-    (folder) => cpSync(folder, layer, COPYING),
-  );
+  const keep = (folder: string) => cpSync(folder, layer, COPYING);
+  const { ended, code, stdout, stderr } = await inSnapshot(call, started, copy.writeBase, keep);
   if (ended !== "exit" || code !== 0) {
     rmSync(layer, { recursive: true, force: true });
     const output = cutMiddle(`${stdout}${stderr}`, MOST_SHOWN);
@@ -146,12 +136,8 @@ async function inSnapshot(
   try {
     fill(folder);
     const mounts = mountsOf(listOf(context.config.mounts), context.workDir, folder);
-    if (layer !== undefined)
-      addLayer(
-        layer,
-        folder,
-        (path) => copy.isOfBase(path) || mounts.some(({ target }) => target === `/workspace/${path}`),
-      );
+    const isMounted = (path: string) => mounts.some(({ target }) => target === `/workspace/${path}`);
+    if (layer !== undefined) addLayer(layer, folder, (path) => copy.isOfBase(path) || isMounted(path));
     const [program = "", ...args] = words;
     const result = await host.runForeign({
       argv: [program, ...args],
@@ -221,9 +207,8 @@ async function describe(
   const output = `${stdout}${between}${stderr}`;
   if (ended !== "exit") {
     const what = ended === "time" ? `took longer than ${Math.floor(seconds)} s` : `was ended by a limit: ${ended}`;
-    throw new SkillflowError(codeOfEnding(ended), `the command ${what}. Output:\n${cutMiddle(output, 6000)}`, {
-      acted: "no",
-    });
+    const message = `the command ${what}. Output:\n${cutMiddle(output, 6000)}`;
+    throw new SkillflowError(codeOfEnding(ended), message, { acted: "no" });
   }
   const told = { exit_code: code ?? null, seconds };
   if (output.length <= MOST_SHOWN) return { ...told, output };

@@ -50,7 +50,6 @@ export interface LeftOut {
 }
 
 export interface Copy {
-  readonly base: string;
   /** Folder with the files. */
   readonly tree: string;
   /** Folder of the copy, with `tree`. */
@@ -60,7 +59,6 @@ export interface Copy {
   paths(): readonly string[];
   /** Content of a file. Throws `input.invalid` if there is none, or if it is not a plain file. */
   read(path: string): Buffer;
-  has(path: string): boolean;
   isOfBase(path: string): boolean;
   /** Writes a file, or deletes it without content. Returns what it is now. */
   put(path: string, content: Buffer | undefined): ChangedFile;
@@ -94,12 +92,10 @@ export function openCopy(options: CopyOptions): Copy {
   };
   const modeOf = (path: string) => (originals.get(path)?.isProgram ? "100755" : "100644");
   return {
-    base,
     tree,
     folder,
     leftOut: found.leftOut,
     paths: () => [...present].sort(),
-    has: (path) => present.has(plain(path)),
     isOfBase: (path) => originals.has(path),
     read(path) {
       const name = plain(path);

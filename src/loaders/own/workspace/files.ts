@@ -137,12 +137,8 @@ async function searchFiles(call: FileCall, { pattern = "", context = 0, ...where
       const around = (from: number, to: number) => lines.slice(Math.max(0, from), to).map(cutLine);
       const before = around(index - context, index);
       const after = around(index + 1, index + 1 + context);
-      matches.push({
-        path,
-        line: index + 1,
-        text: cutLine(lines[index] ?? ""),
-        ...(context > 0 ? { before, after } : {}),
-      });
+      const match = { path, line: index + 1, text: cutLine(lines[index] ?? "") };
+      matches.push(context > 0 ? { ...match, before, after } : match);
     }
     isMore = matches.length === MOST_MATCHES && found.length > 0;
     if (matches.length === MOST_MATCHES) break;
@@ -199,11 +195,9 @@ function editFile(call: FileCall, { path: given = "", old = "", new: next = "", 
   if (places.length === 0) throw inputError(`${shown(path)} does not contain the text of old. Read it again`);
   if (places.length > 1 && !all) {
     const lines = places.slice(0, 10).map((place) => text.slice(0, place).split("\n").length);
-    const more = places.length > 10 ? " …" : "";
+    const where = `at lines ${lines.join(", ")}${places.length > 10 ? " …" : ""}`;
     const hint = "give more of the text around it, or set all";
-    throw inputError(
-      `${shown(path)} contains the text ${places.length} times, at lines ${lines.join(", ")}${more}: ${hint}`,
-    );
+    throw inputError(`${shown(path)} contains the text ${places.length} times, ${where}: ${hint}`);
   }
   checkSize(path, text.length + places.length * (next.length - old.length));
   return { ...put(call, path, text.split(old).join(next)), ...(all ? { replaced: places.length } : {}) };
