@@ -6,8 +6,6 @@ import { parseDocument } from "./document-text.ts";
 import { describeIssues } from "./schema-findings.ts";
 import { placeNamed, readNamed, readValue } from "./test-file.ts";
 
-/** Reads the cases of a backtest, with the places of what is wrong. */
-
 interface Loaded {
   readonly cases: readonly BacktestCase[];
   readonly diagnostics: readonly Diagnostic[];

@@ -4,7 +4,6 @@ import { hasCode, SkillflowError } from "../../core/base/errors.ts";
 import { type LoadedPolicy, policySchema } from "../../core/document/policy.ts";
 import { readSettings } from "./project-config.ts";
 
-/** The machine's own policy. */
 const MACHINE = "/etc/skillflow/policy.yml";
 
 export interface PolicyPlaces {

@@ -12,10 +12,7 @@ import { type Place, parseYaml } from "../text/yaml-text.ts";
 import { nearFile, parseDocument } from "./document-text.ts";
 import { describeIssues } from "./schema-findings.ts";
 
-/** Reads test documents and the scripts that they name, and reports all findings with their places. */
-
 export interface LoadedTest {
-  /** Name for messages. */
   readonly file: string;
   readonly path: string;
   readonly text: string;
@@ -58,7 +55,6 @@ export function loadTestFile(path: string, shownAs: string, root: string): Loade
   return { file: shownAs, path, text, test, sketch, diagnostics: place(found), files, position };
 }
 
-/** Names that a test refers to, with their places. */
 export interface TestSketch {
   readonly workflow: string | undefined;
   readonly model: string | undefined;
@@ -126,7 +122,6 @@ function below({ value: around, path }: Part, key: string): Part[] {
   return members.map(([name, value]) => ({ value, path: [...path, name], around }));
 }
 
-/** Reports schema errors, invalid matchers and duplicate names. */
 function shapeFindings(value: unknown): Diagnostic[] {
   const matchers = partsAt(value, "cases.[].expect.{}")
     .flatMap((part) => {
@@ -226,7 +221,6 @@ function nearestReal(path: string): string {
   }
 }
 
-/** Reads a text file that a test names. */
 export function readNamed(path: string, named: string, root: string) {
   const place = placeNamed(path, named, root);
   if ("code" in place) return place;
@@ -248,7 +242,6 @@ export function loadScript(path: string, named: string, root: string): ReadScrip
   return parseScript(read.text, named);
 }
 
-/** Parses a script. Errors have their places in it. */
 export function parseScript(text: string, named: string): ReadScript {
   const { value, faults, place } = parseDocument(text, named);
   if (faults.length > 0) return { diagnostics: [...faults] };

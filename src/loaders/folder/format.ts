@@ -8,7 +8,6 @@ import type { SkillFolder } from "./skill-folder.ts";
 
 /** Part of a package that is needed to run it. */
 export interface RunnablePackage {
-  /** Dotted name. */
   readonly name: string;
   /** Absolute real path. */
   readonly directory: string;
@@ -32,7 +31,6 @@ export interface PackageRuntime {
 export interface SkillPackage extends RunnablePackage {
   readonly namespace: string;
   readonly input: JsonSchema;
-  /** Manifest as written. */
   readonly manifest: { readonly [key: string]: unknown };
 }
 
@@ -91,7 +89,6 @@ export interface BoundTo extends Pick<Invocation, "skill" | "tool"> {
   readonly refuse: (reason: string) => Diagnostic;
 }
 
-/** Place to search for skills. */
 export interface SkillLevel {
   readonly kind: "extra" | "module" | "project" | "user" | "builtin";
   /** Absolute path of a skill folder or its parent directory. For a module, also a file or a package name. */

@@ -13,9 +13,7 @@ import { type SkillFolder, skipped } from "./skill-folder.ts";
 export type Path = readonly (string | number)[];
 export type Fields = { readonly [key: string]: unknown };
 
-/** Parsed manifest of a skill's folder, with functions that report problems in it. */
 export interface Manifest<Value = unknown> {
-  /** Absolute path. */
   readonly file: string;
   readonly text: string;
   readonly value: Value;
@@ -31,7 +29,6 @@ export type Complain = (
   said: string | Pick<Diagnostic, "message" | "hint">,
 ) => Diagnostic;
 
-/** Reason why a manifest has no value. */
 export interface Unreadable {
   readonly file: string;
   readonly fault: string;

@@ -212,7 +212,6 @@ function isGitState(path: string): boolean {
 // ---- from names to places
 
 interface Surroundings {
-  /** The skill's folder. */
   readonly home: string;
   /** Folders above it, up to the root of its repository. */
   readonly surroundings: readonly string[];

@@ -13,7 +13,6 @@ import { type Frontmatter, type NoFrontmatter, parseFrontmatter } from "../text/
 import type { Place } from "../text/yaml-text.ts";
 import { type Contents, openContents } from "./skill-contents.ts";
 
-/** Folder of a skill, in any format. */
 export interface SkillFolder {
   /** Absolute real path. */
   readonly directory: string;
@@ -29,7 +28,6 @@ export interface SkillFolder {
   read(path: string): string | undefined;
 }
 
-/** Returns a file's text, or undefined if it is missing or unreadable. */
 export function readIfPossible({ read }: SkillFolder, path: string): string | undefined {
   return attempt(() => read(path));
 }
@@ -148,7 +146,6 @@ export function readSkillDocument(
   return { ...skipped(document.file, message), ...placeOf(fault) };
 }
 
-/** Reports that a whole skill is skipped. */
 export function skipped(file: string, message: string): Diagnostic {
   return { severity: "warning", code: "SKILL_SKIPPED", path: [], message: `skipped: ${message}`, file };
 }

@@ -37,7 +37,6 @@ function remove(path: string): void {
 /** Content of a digested file, or the target of a link. */
 export type Digested = { readonly content: Buffer; readonly isProgram: boolean } | { readonly link: string };
 
-/** Process that makes the copies and can remove them when it ends. */
 export interface Copier {
   readonly self: ProcessMark;
   readonly atExit?: ((work: () => void) => void) | undefined;

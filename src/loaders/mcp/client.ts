@@ -17,7 +17,6 @@ import { httpUrl, openSession, type Session } from "./session.ts";
 export interface McpOptions extends ServerOptions {
   /** Time limit for connecting and listing together. At most 30 s. */
   readonly timeoutMs?: number;
-  /** Stops connecting and reconnecting. */
   readonly signal?: AbortSignal;
   /** Refuses calls of tools that have changed since they were listed. */
   readonly isLocked?: boolean;

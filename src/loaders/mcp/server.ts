@@ -3,13 +3,11 @@ import type { ToolContext } from "../../core/skill/skill.ts";
 import { isUntouched } from "./offer/results.ts";
 import type { Session } from "./session.ts";
 
-/** Server as its tools see it. */
 export interface Server {
   /** Returns the open session. Reconnects if the last one was lost. */
   session(): Promise<Session>;
 }
 
-/** Request to a server that may fail because the connection is lost. */
 interface Asking<Value> {
   readonly context: Pick<ToolContext, "signal">;
   /** True if the request changes nothing and can be repeated. */

@@ -1,7 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as pause } from "node:timers/promises";
-import type { CallToolResult, Client, Transport } from "@modelcontextprotocol/client";
-import type { SkillsClient } from "@modelcontextprotocol/client/ext/skills";
+import type { Client, Transport } from "@modelcontextprotocol/client";
 import { hasCode, messageOf } from "../../core/base/errors.ts";
 import { type JsonObject, LONGEST_TIMER_MS } from "../../core/base/values.ts";
 import { BASE_VARIABLES } from "../../core/document/config.ts";
@@ -9,7 +8,7 @@ import type { McpServerConfig, ToolContext } from "../../core/skill/skill.ts";
 import { unlessAborted } from "../text/bounded.ts";
 import type { Auth } from "./login/auth.ts";
 import { challengeError } from "./login/auth-fetch.ts";
-import { anyAnswer, type ListName, type Pages, readPages } from "./offer/pages.ts";
+import { anyAnswer, type ListName, readPages } from "./offer/pages.ts";
 import { isRefused, isUntouched, statusOf } from "./offer/results.ts";
 import { type ListedTool, MOST_TOOLS, quote, readListedTools, saidOf } from "./offer/tools.ts";
 import { createServerProcess, MOST_MESSAGE, NotConnected } from "./process.ts";
@@ -20,33 +19,12 @@ type Sdk = typeof import("@modelcontextprotocol/client");
 
 interface SessionOptions extends ServerOptions {
   readonly timeoutMs: number;
-  /** Stops connecting and reconnecting. */
   readonly signal: AbortSignal;
   readonly auth?: Auth | undefined;
 }
 
 /** Connection to a server, from the handshake to its end. */
-export interface Session {
-  readonly tools: readonly ListedTool[];
-  isOpen(): boolean;
-  /** Reloads the tools if the server reported that they changed. */
-  refresh(context: Pick<ToolContext, "logger" | "signal">): Promise<void>;
-  call(tool: ListedTool, input: JsonObject, context: ToolContext): Promise<CallToolResult>;
-  /** Checks whether the server declared such a list when it was connected. */
-  has(list: ListName): boolean;
-  list(list: ListName, most: number, signal: AbortSignal): Promise<Pages>;
-  /** Returns a reader of the server's skills. Undefined if the server does not declare the skills extension. */
-  skills(): Promise<SkillsClient | undefined>;
-  /** Sends any other request. The answer is not validated. */
-  request(method: string, params: JsonObject, signal: AbortSignal): Promise<{ readonly [key: string]: unknown }>;
-  /** Describes how the connection was lost, if the error of a call means that. */
-  lossBy(error: unknown): string | undefined;
-  /** Describes any other error of a call. */
-  explain(error: unknown): string;
-  /** Checks whether the server refused the call and did nothing. */
-  isRefusal(error: unknown): boolean;
-  close(): Promise<void>;
-}
+export type Session = ReturnType<typeof createSession>;
 
 /** Connects, negotiates the protocol version and lists the tools. Throws an Error that describes the failure. */
 export async function openSession(options: SessionOptions): Promise<Session> {
@@ -227,7 +205,6 @@ const MOST_SKILL_PAGES = 8;
 
 interface State {
   open: boolean;
-  /** The server reported that its tools have changed. */
   changed: boolean;
   tools: readonly ListedTool[];
 }
@@ -239,13 +216,14 @@ interface Connected {
   readonly options: SessionOptions;
 }
 
-function createSession(sdk: Sdk, { client, transport, state, options: opened }: Connected): Session {
+function createSession(sdk: Sdk, { client, transport, state, options: opened }: Connected) {
   return {
     get tools() {
       return state.tools;
     },
     isOpen: () => state.open,
-    async refresh({ logger, signal }) {
+    /** Reloads the tools if the server reported that they changed. */
+    async refresh({ logger, signal }: Pick<ToolContext, "logger" | "signal">) {
       if (!state.changed) return;
       state.changed = false;
       const warn = (message: string) => logger.warn(`the MCP server ${message}`);
@@ -255,24 +233,28 @@ function createSession(sdk: Sdk, { client, transport, state, options: opened }: 
       if (added.length > 0) warn(`offers new tools, which only the next run can use: ${added.join(", ")}`);
       state.tools = tools;
     },
-    call(tool, input, { signal, logger }) {
+    call(tool: ListedTool, input: JsonObject, { signal, logger }: ToolContext) {
       const toolDefinition = { name: tool.name, inputSchema: tool.input_schema as never };
       const options = { signal, timeout: LONGEST_TIMER_MS, onprogress: progressTeller(logger), toolDefinition };
       if (!client.transport) return Promise.reject(new NotConnected("Not connected"));
       return client.callTool({ name: tool.name, arguments: { ...input } }, options);
     },
-    has: (list) => client.getServerCapabilities()?.[list] !== undefined,
-    list: (list, most, signal) => readPages(client, list, { most, signal }),
-    request: (method, params, signal) =>
+    has: (list: ListName) => client.getServerCapabilities()?.[list] !== undefined,
+    list: (list: ListName, most: number, signal: AbortSignal) => readPages(client, list, { most, signal }),
+    /** Sends any other request. The answer is not validated. */
+    request: (method: string, params: JsonObject, signal: AbortSignal) =>
       unlessAborted(client.request({ method, params }, anyAnswer, { signal, timeout: LONGEST_TIMER_MS }), signal),
+    /** Returns a reader of the server's skills. Undefined if the server does not declare the skills extension. */
     async skills() {
       const { SkillsClient } = await import("@modelcontextprotocol/client/ext/skills");
       const skills = new SkillsClient(client, { skipInvalid: true });
       return skills.supported ? skills : undefined;
     },
-    lossBy: (error) => (isLoss(sdk, error, state.open) ? explainFailure(opened, error, wordsOf(transport)) : undefined),
-    explain: (error) => explainFailure(opened, error, ""),
-    isRefusal: (error) => isRefused(sdk, error),
+    /** Describes how the connection was lost, if the error of a call means that. */
+    lossBy: (error: unknown) =>
+      isLoss(sdk, error, state.open) ? explainFailure(opened, error, wordsOf(transport)) : undefined,
+    explain: (error: unknown) => explainFailure(opened, error, ""),
+    isRefusal: (error: unknown) => isRefused(sdk, error),
     async close() {
       state.open = false;
       await closeTransport(transport);

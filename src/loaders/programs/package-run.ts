@@ -57,7 +57,6 @@ export interface PackageRun extends RunParts {
   readonly ahead?: PackagesAhead;
 }
 
-/** Result of a run. `logs` is what the code printed. */
 export type RunOutcome =
   | CompletedRun
   | { readonly status: "failed"; readonly output: null; readonly logs: string; readonly error: RunError };

@@ -6,7 +6,6 @@ import { isProgram } from "../../files/files.ts";
 import { isTexts } from "../folder/skill-folder.ts";
 
 interface RequiredPrograms {
-  /** Reason why the skill is unavailable. */
   readonly missing?: string;
   /** Index of the group of programs that was found, if the skill lists groups. */
   readonly group?: number;

@@ -16,9 +16,7 @@ import { mountWorkDir } from "./working-directory.ts";
 
 /** File in a skill's folder that implements a tool. */
 export interface Script {
-  /** Absolute real path of the skill's folder. */
   readonly directory: string;
-  /** Path relative to the folder. */
   readonly file: string;
   /** Exported function to call. Defaults to `default` for JavaScript and `handler` for Python. */
   readonly export?: string;
@@ -26,7 +24,6 @@ export interface Script {
   readonly contents?: Contents;
 }
 
-/** Settings of one call of a script, in addition to its input. */
 export interface ScriptCall {
   readonly env: Readonly<Record<string, string>>;
   /** Absolute path of the start directory. Read-only unless the operator passes --writable-workdir. */
@@ -34,7 +31,6 @@ export interface ScriptCall {
   readonly signal: AbortSignal;
   /** Adds `__workDir` to the input. */
   readonly withWorkDir?: boolean;
-  /** Network access that the skill declares. */
   readonly network?: ForeignCommand["network"];
 }
 

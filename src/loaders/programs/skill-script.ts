@@ -14,7 +14,6 @@ import { mountWorkDir } from "./working-directory.ts";
 /** Scripts that a skill bundles and its instructions ask the model to run: the third tier of Agent Skills. */
 
 export interface SkillScripts {
-  /** The skill's folder. */
   readonly directory: string;
   readonly contents: Pick<Contents, "check" | "sourceOf">;
   readonly effect: Effect;
@@ -22,7 +21,6 @@ export interface SkillScripts {
 }
 
 export interface ScriptWanted {
-  /** Path relative to the skill's folder. */
   readonly path: string;
   readonly args?: readonly string[];
   readonly stdin?: string;

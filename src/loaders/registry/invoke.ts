@@ -9,7 +9,6 @@ import { UNCONNECTED } from "../mcp/call.ts";
 import { calledTool, handlerConfig } from "./entry.ts";
 import type { SkillEntry, SkillSet } from "./skill-set.ts";
 
-/** Skill and tool of an invocation. */
 export interface Chosen {
   readonly entry: SkillEntry;
   readonly tool: Tool;

@@ -24,7 +24,6 @@ import type { InstanceChoice, OwnedInline, ServerChoice, SkillSetOptions } from 
 import { chooseVersion, repeatedVersions } from "./versions.ts";
 import type { Held, OwnedServer } from "./withheld.ts";
 
-/** Skill that was found at one level. */
 export interface Layer {
   readonly level: SkillLevel;
   readonly priority: number;
@@ -134,22 +133,16 @@ function without<Value>(record: Readonly<Record<string, Value>>, keys: ReadonlyS
   return Object.fromEntries(Object.entries(record).filter(([key]) => !keys.has(key)));
 }
 
-interface Builtins {
-  readonly ids: ReadonlySet<string>;
-  /** Returns the reason why the operator's choices disable the skill. */
-  kept(id: string): Unavailable | undefined;
-  load(id: string): Promise<Skill | undefined>;
-}
-
-export function openBuiltins({ builtin: directory, own }: Pick<SkillSetOptions, "builtin" | "own">): Builtins {
+export function openBuiltins({ builtin: directory, own }: Pick<SkillSetOptions, "builtin" | "own">) {
   const ownById = new Map(own.map((entry) => [entry.skill.id, entry]));
   const entries = existsSync(directory) ? readdirSync(directory, { withFileTypes: true }) : [];
   const ids = new Set(entries.filter((entry) => entry.isDirectory()).map((entry) => entry.name));
   const loaded = new Map<string, Promise<Skill>>();
   return {
     ids: new Set([...ids, ...ownById.keys()]),
-    kept: (id) => ownById.get(id)?.unavailable,
-    async load(id) {
+    /** Returns the reason why the operator's choices disable the skill. */
+    kept: (id: string) => ownById.get(id)?.unavailable,
+    async load(id: string): Promise<Skill | undefined> {
       const program = ownById.get(id);
       if (program || !ids.has(id)) return program?.skill;
       const known = loaded.get(id) ?? loadBuiltinSkill(join(directory, id));
@@ -160,7 +153,10 @@ export function openBuiltins({ builtin: directory, own }: Pick<SkillSetOptions, 
 }
 
 /** Reports which layer of each id shadows which others. Different versions at one level do not shadow each other. */
-export function shadowings(layers: ReadonlyMap<string, readonly Layer[]>, builtins: Builtins): Diagnostic[] {
+export function shadowings(
+  layers: ReadonlyMap<string, readonly Layer[]>,
+  builtins: { readonly ids: ReadonlySet<string> },
+): Diagnostic[] {
   return [...layers].flatMap(([id, found]) => {
     const { winner, shadowed } = chooseVersion(found);
     if (!winner) return [];

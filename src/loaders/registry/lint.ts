@@ -12,7 +12,6 @@ export interface LintedSkill {
   /** The skill's id if it can be read, or else its folder's name. */
   readonly skill: string;
   readonly format: Format;
-  /** Absolute path. */
   readonly directory: string;
   /** All violations of the format's rules, ordered by file. */
   readonly problems: readonly Diagnostic[];

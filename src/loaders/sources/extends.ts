@@ -10,7 +10,6 @@ import { git } from "./commit-files.ts";
 
 export interface Means {
   readonly env: Environment;
-  /** Folder in the checkout whose `origin` may be contacted. */
   readonly checkout: string;
   /** Further hosts that the user allows. */
   readonly hosts: readonly string[];

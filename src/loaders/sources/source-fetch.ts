@@ -8,7 +8,6 @@ import { isLocalName, isRefusedAddress } from "../../core/base/address/address.t
 import type { SourceProblem } from "../../core/document/check/sources.ts";
 import { readCapped, unlessAborted } from "../text/bounded.ts";
 
-/** DNS lookups and connections, separate from the rules that restrict them. */
 export interface Network {
   /** Returns all addresses of a host name. */
   lookup(host: string): Promise<readonly string[]>;
@@ -212,7 +211,6 @@ function shown(address: string): string {
   return address.replace(/^([^/?#]*\/\/)[^/?#]*@/, "$1");
 }
 
-/** Implementation with real DNS and sockets. */
 export const internet: Network = {
   lookup: async (host) => (await lookup(host, { all: true })).map(({ address }) => address),
   connect: async ({ addresses, port, holder, signal }) => {

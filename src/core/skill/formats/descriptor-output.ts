@@ -2,8 +2,6 @@ import type { JsonObject } from "../../base/values.ts";
 import { asText, own } from "./descriptor-argv.ts";
 import type { Execution, HintCondition } from "./descriptor-shapes.ts";
 
-/** Processing of a descriptor's output, as in version 0.5.0. */
-
 /** Appends the hints whose conditions hold, one per line. `input` includes defaults. */
 export function addHints(
   { hintConditions = [] }: Pick<Execution, "hintConditions">,

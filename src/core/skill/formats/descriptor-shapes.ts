@@ -4,8 +4,6 @@ import { checkJsonSchema } from "../../base/schema/json-schema.ts";
 import { type Fitting, isObject, type JsonSchema, lazy } from "../../base/values.ts";
 import { toolEffect, toolFacts, toolReach } from "../field.ts";
 
-/** Schemas of the entries in a tools.json. */
-
 /** Format version. `seed` is the original document, `current` is version 0.5.0 of the program that reads such files. */
 export type DescriptorProfile = "current" | "seed";
 

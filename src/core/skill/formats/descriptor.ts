@@ -20,7 +20,6 @@ export interface Descriptor {
   readonly allowlist: Allowlist;
 }
 
-/** Allowed subcommands, by program. */
 export type Allowlist = ReadonlyMap<string, readonly string[]>;
 
 export interface DescribedTool {
@@ -28,13 +27,11 @@ export interface DescribedTool {
   readonly description: string;
   readonly input_schema: JsonSchema;
   readonly reach: ToolReach;
-  /** Effect that the author declares. */
   readonly effect?: Effect | undefined;
   /** Executions to choose from by `paramCondition`. With none, the tool is offered but fails. */
   readonly executions: readonly Execution[];
 }
 
-/** Problem in a descriptor, with its part and path. */
 export interface DescriptorFinding {
   readonly code:
     | "DESCRIPTOR_INVALID"

@@ -74,7 +74,6 @@ export const skillDefinitionSchema = lazy(() =>
   }),
 );
 
-/** Checks a value. Returns the definition or all its problems. */
 export function checkSkillDefinition(
   value: unknown,
 ): { readonly definition: SkillDefinition } | { readonly problems: readonly string[] } {
@@ -82,7 +81,6 @@ export function checkSkillDefinition(
   return problems.length > 0 ? { problems } : { definition: value as SkillDefinition };
 }
 
-/** Problem in a definition, with its path. */
 export interface DefinitionFault {
   readonly path: readonly PropertyKey[];
   readonly message: string;

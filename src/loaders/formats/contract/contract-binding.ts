@@ -21,7 +21,6 @@ import { UNCONNECTED } from "../../mcp/call.ts";
 import { callScript, declaredEnv } from "../../programs/script-handler.ts";
 import { agentUrl, UNASKED } from "./agent-call.ts";
 
-/** Implementation of a contract. */
 export interface Binding {
   /** Code that it runs, for the prompt that asks the user to trust it. Empty for a tool of another skill. */
   readonly runs: readonly string[];

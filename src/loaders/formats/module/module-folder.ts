@@ -83,7 +83,6 @@ function notFound({ named }: SkillLevel, { missing, hint }: NoModule): Diagnosti
   };
 }
 
-/** Builds the skill from what is known before its code runs: its id and its SKILL.md. */
 function moduleSkill(
   place: ModulePlace,
   { verify }: Contents,

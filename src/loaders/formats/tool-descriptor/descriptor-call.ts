@@ -27,7 +27,6 @@ import { declaredEnv } from "../../programs/script-handler.ts";
 
 /** Tool of a descriptor, and everything needed to run it. */
 export interface DescriptorHome {
-  /** The skill's folder. */
   readonly directory: string;
   readonly host: LoaderHost;
   readonly allowlist: Allowlist;
@@ -151,7 +150,6 @@ function isThere(path: string): boolean {
 
 // ---- helpers: resolveCommand and postProcess
 
-/** Returns the output of a helper, or throws if it failed. */
 async function runHelper(
   call: DescriptorCall,
   helper: Helper,
@@ -249,7 +247,6 @@ interface Command {
   readonly env?: Readonly<Record<string, string>>;
 }
 
-/** Runs one of the operator's own programs. */
 function runProgram(call: DescriptorCall, command: Command): Promise<ForeignResult> {
   return started(call, call.host.runProgram, { ...command, mounts: [], network: true });
 }

@@ -32,7 +32,6 @@ function hasParts(value: unknown): boolean {
 
 const PARTS: readonly DescriptorPart[] = ["tools", "allowlist", "execution"];
 
-/** Part of a descriptor and the file that it is in. */
 export interface Source {
   readonly manifest: Manifest;
   readonly value: unknown;
@@ -40,19 +39,10 @@ export interface Source {
   readonly base: readonly string[];
 }
 
-/** Files of a descriptor, each parsed once: tools.json alone, or with its two companions. */
-export interface OpenDescriptor {
-  readonly tools: Manifest | Unreadable;
-  /** Undefined if there is no file. Read only next to a list of tools. */
-  readonly execution: Manifest | Unreadable | undefined;
-  readonly isWhole: boolean;
-  readonly isList: boolean;
-  readonly sources: Readonly<Record<DescriptorPart, Source>> | undefined;
-  /** Reasons why there are no sources. */
-  readonly faults: readonly Diagnostic[];
-}
+export type OpenDescriptor = ReturnType<typeof openDescriptor>;
 
-export function openDescriptor(folder: SkillFolder): OpenDescriptor {
+/** Parses each file of a descriptor once: tools.json alone, or with its two companions. Has either `sources` or `faults`. */
+export function openDescriptor(folder: SkillFolder) {
   const tools = openManifest(folder, "tools.json", "json");
   const none = { tools, execution: undefined, isWhole: false, isList: false, sources: undefined };
   if ("fault" in tools) return { ...none, faults: [unreadableFile(tools)] };

@@ -7,13 +7,10 @@ import type { Environment } from "../../../core/document/config.ts";
 import { readPlainNow } from "../../../files/files.ts";
 import { isInCheckout, userConfigPath } from "../../documents/project-config.ts";
 
-/** User who can open a URL. */
 export interface Person {
-  /** Shows the URL at which the user can log in. */
   tell(id: string, address: string): void;
 }
 
-/** Settings for servers that require a token. */
 export interface AuthPlaces {
   /** Folder of saved logins. If undefined, logins are kept in memory only. */
   readonly folder: string | undefined;
@@ -36,7 +33,6 @@ const loginSchema = lazy(() =>
     }),
   }),
 );
-/** Result of a user's login at one server. */
 export type StoredLogin = Fitting<typeof loginSchema>;
 
 /** Returns the folder of saved logins, next to the user's own config file. Undefined if that is in the checkout. */

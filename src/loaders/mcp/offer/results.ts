@@ -46,7 +46,6 @@ export function isUntouched(error: unknown): boolean {
  */
 export const REFUSALS: readonly number[] = [-32_700, -32_600, -32_601];
 
-/** Returns true if the server refused the call instead of carrying it out. */
 export function isRefused(sdk: Sdk, error: unknown): boolean {
   if (error instanceof sdk.ProtocolError) return REFUSALS.includes(error.code);
   const status = statusOf(error) ?? (error instanceof sdk.UnauthorizedError ? 401 : 500);

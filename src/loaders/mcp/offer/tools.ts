@@ -5,7 +5,6 @@ import { canonicalJson } from "../../../core/engine/event/operation.ts";
 import { pointedAt } from "../../../core/skill/openapi/schema.ts";
 import type { McpServerConfig, Tool, ToolReach } from "../../../core/skill/skill.ts";
 
-/** Validated tool of a server. */
 export interface ListedTool extends Omit<Tool, "handler" | "needs"> {
   /** sha256 of everything that the server declares about the tool, including parts that are cut or ignored here. */
   readonly digest: string;
@@ -113,7 +112,6 @@ function countReferences(root: { readonly [key: string]: unknown }): number {
   return count(checked);
 }
 
-/** Quotes and truncates a server's text for a message. */
 export function quote(text: string): string {
   return JSON.stringify(text.length > 80 ? `${text.slice(0, 80)}…` : text);
 }

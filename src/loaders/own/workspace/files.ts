@@ -6,8 +6,6 @@ import { checkedAs, defined, type Json, type JsonObject } from "../../../core/ba
 import type { Copy } from "./copy.ts";
 import { matching, type PathRules, segmentsOf, shown, whyClosed } from "./paths.ts";
 
-/** The tools that read and change a working copy's files. */
-
 export interface FileCall {
   readonly input: JsonObject;
   readonly copy: Copy;
@@ -166,7 +164,6 @@ function indexesOf(lines: readonly string[], expression: RegExp, most: number): 
   return found;
 }
 
-/** Returns the path if the call may change it. */
 function openPath({ rules }: FileCall, path: string): string {
   const segments = segmentsOf(path);
   if (segments.length === 0) throw inputError(`${shown(path)} is a folder`);

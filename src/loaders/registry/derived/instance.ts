@@ -5,13 +5,6 @@ import type { Unavailable } from "../../../core/skill/availability/unavailable.t
 import { type ConfigField, describeTools, type Skill } from "../../../core/skill/skill.ts";
 import type { InstanceChoice, SkillEntry, SkillSetOptions } from "../skill-set.ts";
 
-interface Derived {
-  readonly skill: Skill;
-  readonly overrides: ReadonlyMap<string, string>;
-  /** Reason why the instance cannot be used. It then has no config at all. */
-  readonly lack: Unavailable | undefined;
-}
-
 interface Base {
   /** Skill with the instance's id and the fields of all instances. */
   readonly skill: Skill;
@@ -20,8 +13,11 @@ interface Base {
   readonly isHeld: boolean;
 }
 
-/** Gives a skill the config of its instance. Fields that the instance does not name have no value. */
-export function deriveInstance(base: Base, choice: InstanceChoice | undefined, options: SkillSetOptions): Derived {
+/**
+ * Gives a skill the config of its instance. Fields that the instance does not name have no value. An instance that cannot
+ * be used, by its `lack`, has no config at all.
+ */
+export function deriveInstance(base: Base, choice: InstanceChoice | undefined, options: SkillSetOptions) {
   const { skill } = base;
   if (!choice) return { skill, overrides: options.overrides, lack: undefined };
   const said = new Map(Object.entries(choice.config));
