@@ -4,7 +4,13 @@ import { extname, join, relative } from "node:path";
 import { actedOf, hasCode, messageOf, NothingDone, reportedError, SkillflowError } from "../../core/base/errors.ts";
 import { isObject, type Json, type JsonObject, parseJson } from "../../core/base/values.ts";
 import { quoteTheirs } from "../../core/base/voice.ts";
-import { codeOfEnding, type ForeignCommand, type ForeignResult, type Mount } from "../../core/skill/sandbox.ts";
+import {
+  codeOfEnding,
+  type ForeignCommand,
+  type ForeignResult,
+  type Mount,
+  readOnly,
+} from "../../core/skill/sandbox.ts";
 import type { Skill, ToolContext } from "../../core/skill/skill.ts";
 import { isProgram } from "../../files/files.ts";
 import { ownPath } from "../../files/own-files.ts";
@@ -56,7 +62,7 @@ export async function callScript(host: LoaderHost, script: Script, input: JsonOb
     mounts: outerFirst([
       mountWorkDir(host, workDir, [script.directory, ...runner.needs]),
       readOnly(script.directory),
-      ...runner.needs.map(readOnly),
+      ...runner.needs.map((path) => readOnly(path)),
       ...copiesOf(host, script),
     ]),
     cwd: workDir,
@@ -153,16 +159,8 @@ export const runnersFolder = (): string => ownPath("runners", "src/loaders/progr
 /** Mounts private copies over folders that could change between the check and the start. */
 function copiesOf(host: LoaderHost, { directory, contents }: Script): readonly Mount[] {
   const places = contents ? [directory, ...contents.outside()] : [];
-  const mounts = places.map((target) => ({
-    source: contents?.sourceOf(target, host) ?? target,
-    target,
-    writable: false,
-  }));
+  const mounts = places.map((target) => readOnly(contents?.sourceOf(target, host) ?? target, target));
   return mounts.filter(({ source, target }) => source !== target);
-}
-
-function readOnly(path: string): Mount {
-  return { source: path, target: path, writable: false };
 }
 
 /** Sorts mounts so that a nested folder keeps its own mode. If two mounts have the same target, the later one wins. */

@@ -19,7 +19,7 @@ import {
 } from "../../../core/skill/formats/descriptor-argv.ts";
 import { addHints, limitLines } from "../../../core/skill/formats/descriptor-output.ts";
 import type { Argument, Execution, Helper, SideRead } from "../../../core/skill/formats/descriptor-shapes.ts";
-import { codeOfEnding, type ForeignResult, type Mount } from "../../../core/skill/sandbox.ts";
+import { codeOfEnding, type ForeignResult, type Mount, readOnly } from "../../../core/skill/sandbox.ts";
 import type { Skill, ToolContext } from "../../../core/skill/skill.ts";
 import { readPlace, resolveInsideNow } from "../../folder/contain.ts";
 import type { LoaderHost } from "../../folder/host.ts";
@@ -253,7 +253,7 @@ function runProgram(call: DescriptorCall, command: Command): Promise<ForeignResu
 
 /** Runs a script of the skill. It can read the skill's folder and the working directory, but write to neither. */
 function runScript(call: DescriptorCall, command: Command): Promise<ForeignResult> {
-  const mounts = [command.cwd, call.directory].map((path): Mount => ({ source: path, target: path, writable: false }));
+  const mounts = [readOnly(command.cwd), readOnly(call.directory)];
   return started(call, call.host.runForeign, { ...command, mounts, network: false });
 }
 
@@ -265,12 +265,8 @@ async function started(
   const { signal } = call.context;
   signal.throwIfAborted();
   try {
-    const result = await run({
-      ...command,
-      env: { ...declaredEnv(call, call.context), ...command.env },
-      limits: LIMITS,
-      signal,
-    });
+    const env = { ...declaredEnv(call, call.context), ...command.env };
+    const result = await run({ ...command, env, limits: LIMITS, signal });
     signal.throwIfAborted();
     return result;
   } catch (error) {

@@ -17,7 +17,7 @@ import { inputError, SkillflowError } from "../../../core/base/errors.ts";
 import { cutMiddle } from "../../../core/base/preview.ts";
 import { checkedAs, type Json, type JsonObject } from "../../../core/base/values.ts";
 import { DEFAULT_SECONDS, SETUP_MS } from "../../../core/engine/tools/workspace.ts";
-import { codeOfEnding, type ForeignResult, type Mount } from "../../../core/skill/sandbox.ts";
+import { codeOfEnding, type ForeignResult, type Mount, readOnly } from "../../../core/skill/sandbox.ts";
 import type { ToolContext } from "../../../core/skill/skill.ts";
 import { isWithin } from "../../../files/files.ts";
 import { temporaryName } from "../../../files/temporary-name.ts";
@@ -195,7 +195,7 @@ function mountsOf(names: readonly string[], checkout: string, folder: string): M
     }
     checkWay(folder, segmentsOf(name));
     mkdirSync(join(folder, path), { recursive: true });
-    return [{ source: real, target: `/workspace/${path}`, writable: false }];
+    return [readOnly(real, `/workspace/${path}`)];
   });
 }
 
