@@ -204,10 +204,11 @@ function contentOf(file: string): Buffer {
 
 /** Checks for files in .git that Git itself changes at any time. */
 function isGitState(path: string): boolean {
-  return /^\.git\/(?:index|HEAD|FETCH_HEAD|ORIG_HEAD|COMMIT_EDITMSG|packed-refs|.*\.lock$|logs\/|objects\/|refs\/)/.test(
-    path,
-  );
+  return GIT_STATE.test(path);
 }
+
+const GIT_STATE =
+  /^\.git\/(?:index|HEAD|FETCH_HEAD|ORIG_HEAD|COMMIT_EDITMSG|packed-refs|.*\.lock$|logs\/|objects\/|refs\/)/;
 
 // ---- from names to places
 

@@ -46,8 +46,6 @@ function failed(session: Session, error: unknown, isUndone: boolean): SkillflowE
 
 function lost(loss: string, isHarmless: boolean): SkillflowError {
   if (isHarmless) return new SkillflowError("server.failed", `the MCP server was lost: ${loss}`, { acted: "no" });
-  return new SkillflowError(
-    "call.in_doubt",
-    `in doubt: the MCP server was lost during this call, so it may have been carried out (${loss}). It was not repeated. Check before you do it again.`,
-  );
+  const what = `in doubt: the MCP server was lost during this call, so it may have been carried out (${loss})`;
+  return new SkillflowError("call.in_doubt", `${what}. It was not repeated. Check before you do it again.`);
 }

@@ -41,11 +41,25 @@ export async function openSession(options: SessionOptions): Promise<Session> {
   };
   let timer = setTimeout(late, limit);
   const signal = AbortSignal.any([options.signal, deadline.signal]);
+  let first: { readonly message: string; readonly isRefusal: boolean } | undefined;
   try {
-    return await takeFirstRoute(sdk, routes, { options, signal });
+    // By the first route that the server accepts. If all fail, the first error counts.
+    for (const route of routes) {
+      const transport = route.open();
+      try {
+        return await connect(sdk, { route, transport, options, signal });
+      } catch (error) {
+        const message = explainFailure(options, signal.aborted ? signal.reason : error, wordsOf(transport));
+        first ??= { message, isRefusal: isRefusal(sdk, error) };
+        await closeTransport(transport);
+        options.signal.throwIfAborted();
+        if (signal.aborted || !first.isRefusal) break;
+      }
+    }
   } finally {
     clearTimeout(timer);
   }
+  throw new Error(first?.message);
 }
 
 interface Route {
@@ -133,28 +147,6 @@ export function httpUrl(text: string | undefined): URL {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url?.protocol === "http:" || url?.protocol === "https:") return url;
   throw new Error(`its url is not http or https: ${quote(text)}`);
-}
-
-/** Connects by the first route that the server accepts. If all fail, throws the first error. */
-async function takeFirstRoute(
-  sdk: Sdk,
-  routes: readonly Route[],
-  { options, signal }: Pick<Connecting, "options" | "signal">,
-): Promise<Session> {
-  let first: { readonly message: string; readonly isRefusal: boolean } | undefined;
-  for (const route of routes) {
-    const transport = route.open();
-    try {
-      return await connect(sdk, { route, transport, options, signal });
-    } catch (error) {
-      const message = explainFailure(options, signal.aborted ? signal.reason : error, wordsOf(transport));
-      first ??= { message, isRefusal: isRefusal(sdk, error) };
-      await closeTransport(transport);
-      options.signal.throwIfAborted();
-      if (signal.aborted || !first.isRefusal) break;
-    }
-  }
-  throw new Error(first?.message);
 }
 
 function isRefusal(sdk: Sdk, error: unknown): boolean {

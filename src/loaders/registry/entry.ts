@@ -169,6 +169,7 @@ function joinSkill(
   { own, tools, serves, mcp, host }: Joined,
 ): Skill {
   const names = [id, ...(instance ? [instance.skill] : [])].flatMap((each) => options.variables.get(each) ?? []);
+  const instructions = [inline?.instruction, own?.instruction, builtin?.instruction];
   return {
     id,
     name: inline?.name ?? builtin?.name ?? own?.name ?? id,
@@ -176,7 +177,10 @@ function joinSkill(
     category: builtin?.category ?? own?.category ?? "general",
     config: { ...variableFields(names), ...own?.config, ...builtin?.config },
     tools,
-    ...defined("instruction", firstText(inline?.instruction, own?.instruction, builtin?.instruction)),
+    ...defined(
+      "instruction",
+      instructions.find((text) => text?.trim()),
+    ),
     ...defined("mcp", mcp),
     ...defined("version", own?.version),
     ...defined("host", host),
@@ -300,10 +304,6 @@ function emptiness(skill: Skill, withheld: string | undefined): Unavailable | un
 
 function invalid(reason: string | undefined): Unavailable | undefined {
   return reason === undefined ? undefined : { kind: "invalid", reason };
-}
-
-function firstText(...texts: readonly (string | undefined)[]): string | undefined {
-  return texts.find((text) => text !== undefined && text.trim() !== "");
 }
 
 /** Asks a fully configured skill what it lacks. A later answer, given more about the run, replaces an earlier one. */

@@ -36,16 +36,8 @@ export interface Binding {
   carry(skill: Skill, input: JsonObject, context: ToolContext): Promise<Json>;
 }
 
-interface BindingRead {
-  /** Undefined if the binding is missing or invalid. */
-  readonly binding: Binding | undefined;
-  readonly findings: readonly Diagnostic[];
-  /** Undefined if there is no file. */
-  readonly manifest: Manifest<Fields> | Unreadable | undefined;
-}
-
-/** Reads the contract's binding, which must be exactly one of function, command, tool, mcp and a2a. */
-export function readBinding(folder: SkillFolder, host: LoaderHost): BindingRead {
+/** Reads the contract's binding, which must be exactly one of function, command, tool, mcp and a2a, if there is a file. */
+export function readBinding(folder: SkillFolder, host: LoaderHost) {
   const name = ["binding.yml", "binding.yaml", "binding.json"].find((file) => folder.names.has(file));
   const manifest = name === undefined ? undefined : openMapping(folder, name);
   const read = manifest && bindingOf(manifest, folder, host);

@@ -1,7 +1,7 @@
 import type { Diagnostic } from "../../../core/base/diagnostic.ts";
 import { attempt } from "../../../core/base/errors.ts";
 import { compileSchema } from "../../../core/base/schema/schema.ts";
-import { isObject, type Json, type JsonSchema, nearest } from "../../../core/base/values.ts";
+import { isObject, type JsonSchema, nearest } from "../../../core/base/values.ts";
 import {
   type Complain,
   type Fields,
@@ -43,20 +43,14 @@ function checkDefaults(problem: Complain, schema: unknown, path: Path): Diagnost
   if (path.length > MOST_DEPTH) return [];
   if (Array.isArray(schema)) return schema.flatMap((item, index) => checkDefaults(problem, item, [...path, index]));
   if (!isObject(schema)) return [];
-  const found =
-    "default" in schema
-      ? misfits(schema as JsonSchema).map((fault) => {
-          const message = `the default of ${path.at(-1)} does not fit its schema: ${fault}`;
-          return problem("error", "CONTRACT_DEFAULT", [...path, "default"], message);
-        })
-      : [];
+  // Another check reports schemas that do not compile.
+  const misfits = "default" in schema ? attempt(() => compileSchema(schema as JsonSchema)(schema.default)) : [];
+  const found = (misfits ?? []).slice(0, 1).map((fault) => {
+    const message = `the default of ${path.at(-1)} does not fit its schema: ${fault}`;
+    return problem("error", "CONTRACT_DEFAULT", [...path, "default"], message);
+  });
   const inner = Object.entries(schema).filter(([key]) => !["default", "enum", "const", "examples"].includes(key));
   return [...found, ...inner.flatMap(([key, value]) => checkDefaults(problem, value, [...path, key]))];
-}
-
-/** Ignores schemas that do not compile, which another check reports. */
-function misfits(schema: JsonSchema): readonly string[] {
-  return attempt(() => compileSchema(schema)(schema.default as Json).slice(0, 1)) ?? [];
 }
 
 interface Checked {

@@ -9,7 +9,10 @@ export async function readResult(
   { hasSchema, ...keeping }: Keeping & { readonly hasSchema: boolean },
 ): Promise<Json> {
   const { content, structuredContent, isError } = result;
-  if (isError) throw new Error(failureText(content) || "the tool failed and gave no reason");
+  if (isError) {
+    const said = content.flatMap((block) => (block.type === "text" ? [block.text] : [])).join("\n");
+    throw new Error(said || "the tool failed and gave no reason");
+  }
   if (structuredContent !== undefined) return structuredContent as Json;
   const blocks = await readBlocks(content, keeping);
   const [only, ...others] = blocks;
@@ -17,10 +20,6 @@ export async function readResult(
   if (others.length > 0 || only.type !== "text") return blocks;
   const text = String(only.text);
   return hasSchema ? (parseJson(text) ?? text) : text;
-}
-
-function failureText(content: CallToolResult["content"]): string {
-  return content.flatMap((block) => (block.type === "text" ? [block.text] : [])).join("\n");
 }
 
 type Sdk = typeof import("@modelcontextprotocol/client");
