@@ -66,7 +66,7 @@ export async function joinLayers(id: string, layers: Layers): Promise<SkillEntry
       : undefined;
   const source = sourceOf(id, layers, held);
   const areTrusted = top !== undefined && isTrusted(id, top, options.trust);
-  const said = areTrusted ? readReachMaps(top.loaded.frontmatter).reach : NOTHING_SAID;
+  const said: SkillEntry["said"] = areTrusted ? readReachMaps(top.loaded.frontmatter).reach : new Map();
   const stated = areTrusted ? top.loaded.effects : undefined;
   const vouch = (tool: Tool): Tool => {
     const effect = options.effects?.get(`${id}.${tool.name}`) ?? stated?.get(tool.name) ?? tool.effect;
@@ -206,8 +206,6 @@ function uncountedKeys(id: string, keys: readonly string[], { server, inline, cu
     return { severity: "warning", code: "CONFIG_RAISES_TRUST", path: ["mcp"], message, ...file };
   });
 }
-
-const NOTHING_SAID: SkillEntry["said"] = new Map();
 
 /** Removes tools with invalid schemas, whose calls could not be validated, and imported tools with reserved names. */
 async function withSoundTools(loaded: Skill | undefined, top: Layer | undefined) {
