@@ -43,7 +43,7 @@ export async function openSession(options: SessionOptions): Promise<Session> {
   const signal = AbortSignal.any([options.signal, deadline.signal]);
   let first: { readonly message: string; readonly isRefusal: boolean } | undefined;
   try {
-    // By the first route that the server accepts. If all fail, the first error counts.
+    // Takes the first route that the server accepts. If all fail, throws the first error.
     for (const route of routes) {
       const transport = route.open();
       try {
