@@ -109,6 +109,16 @@ describe("skills lint", () => {
     ]);
   });
 
+  it("only warns of a folder of the user's own that the loader skips", async () => {
+    const home = makeProject({ ".claude/skills/good/SKILL.md": GOOD });
+    symlinkSync("loop", join(home, ".claude", "skills", "loop"));
+    const { code, stdout } = await runHere(["skills", "lint", "--json"], { cwd: makeProject({}), env: { HOME: home } });
+    expect([code, JSON.parse(stdout).problems]).toMatchObject([
+      0,
+      [{ severity: "warning", code: "SKILL_SKIPPED", path: join(home, ".claude/skills/loop"), skill: "loop" }],
+    ]);
+  });
+
   it("does not fail for warnings", async () => {
     const { code, problems } = await lint([], { "skills/good/SKILL.md": `${GOOD} See references/gone.md.` });
     expect(code).toBe(0);

@@ -6,7 +6,6 @@ import { compileSchema } from "../../src/core/base/schema/schema.ts";
 import { isReservedTool } from "../../src/core/engine/tools/own-tools.ts";
 import { discoverSkills } from "../../src/loaders/registry/discover.ts";
 import { foldersAt, lintSkills } from "../../src/loaders/registry/lint.ts";
-import { FORMATS } from "../../src/loaders/registry/open.ts";
 import { LONG } from "../harness/long.ts";
 import { foreignHost, makeFolder } from "./foreign.ts";
 
@@ -16,12 +15,11 @@ import { foreignHost, makeFolder } from "./foreign.ts";
  */
 
 const lint = (directory: string) =>
-  lintSkills(foldersAt(directory), { formats: FORMATS, host: foreignHost, known: new Set() })
+  lintSkills(foldersAt(directory), { host: foreignHost, known: new Set() })
     .flatMap(({ problems }) => problems)
     .filter(({ severity }) => severity === "error");
 const load = (directory: string) =>
-  discoverSkills({ kind: "extra", path: join(directory, "made"), trusted: true }, FORMATS, foreignHost).found[0]
-    ?.loaded;
+  discoverSkills({ kind: "extra", path: join(directory, "made"), trusted: true }, foreignHost).found[0]?.loaded;
 /** Mostly valid values, so that a fault is usually the only one. */
 const mostly = (sound: unknown, ...faulty: readonly unknown[]) =>
   fc.oneof({ weight: 25 * faulty.length, arbitrary: fc.constant(sound) }, ...faulty.map((one) => fc.constant(one)));

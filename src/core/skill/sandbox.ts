@@ -16,6 +16,11 @@ export interface Mount {
   readonly disposable?: boolean;
 }
 
+/** Mounts a file or folder that the program can only read, by default at its own path. */
+export function readOnly(source: string, target = source): Mount {
+  return { source, target, writable: false };
+}
+
 /**
  * Limits that apply together. Reaching one ends the program and all its processes. A sandbox that isolates also has
  * default limits for memory, processes and disk.

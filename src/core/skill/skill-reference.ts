@@ -28,7 +28,6 @@ export function parseRange(text: string): SkillReference {
   return { id: text.slice(0, at), range: range === "" || range === "latest" || range === "*" ? undefined : range };
 }
 
-/** A skill that an MCP server offers. */
 export interface RemoteReference {
   /** Id of the skill with the server. */
   readonly server: string;

@@ -6,8 +6,6 @@ import { parseDocument } from "./document-text.ts";
 import { describeIssues } from "./schema-findings.ts";
 import { placeNamed, readNamed, readValue } from "./test-file.ts";
 
-/** Reads the cases of a backtest, with the places of what is wrong. */
-
 interface Loaded {
   readonly cases: readonly BacktestCase[];
   readonly diagnostics: readonly Diagnostic[];
@@ -50,13 +48,12 @@ export function loadBacktestFile(path: string, shownAs: string, root: string): L
     };
   });
   const ids = cases.map(({ id }) => id);
-  const twice = ids.flatMap((id, index): Diagnostic[] => {
+  for (const [index, id] of ids.entries()) {
+    if (ids.indexOf(id) === index) continue;
     const message = `an earlier case has the id "${id}"`;
-    return ids.indexOf(id) === index
-      ? []
-      : [{ severity: "error", code: "SCHEMA", path: ["cases", index, "id"], message }];
-  });
-  return { cases, diagnostics: place([...problems, ...twice]) };
+    problems.push({ severity: "error", code: "SCHEMA", path: ["cases", index, "id"], message });
+  }
+  return { cases, diagnostics: place(problems) };
 }
 
 function failed(diagnostics: readonly Diagnostic[]): Loaded {

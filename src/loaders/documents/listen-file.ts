@@ -1,20 +1,12 @@
 import { byPlace, type Diagnostic } from "../../core/base/diagnostic.ts";
 import { isObject, PARSED_ONCE } from "../../core/base/values.ts";
 import { checkListenFile } from "../../core/document/listen/check.ts";
-import { type ListenFile, listenFileSchema } from "../../core/document/listen/listen-file.ts";
+import { listenFileSchema } from "../../core/document/listen/listen-file.ts";
 import { parseDocument, readDocument } from "./document-text.ts";
 import { describeAll } from "./schema-findings.ts";
 
-export interface LoadedListenFile {
-  /** Undefined if the file does not match its schema. */
-  readonly file: ListenFile | undefined;
-  readonly diagnostics: readonly Diagnostic[];
-  /** Adds the places in the file to further findings. */
-  place(findings: readonly Diagnostic[]): Diagnostic[];
-}
-
-/** Reads a `listen.yml` and reports all findings with their places. */
-export function loadListenFile(path: string, shownAs: string): LoadedListenFile {
+/** Reads a `listen.yml` and reports all findings with their places. `file` is undefined if it does not match its schema. */
+export function loadListenFile(path: string, shownAs: string) {
   const text = readDocument(path, shownAs, "listen file");
   const unread = (diagnostics: readonly Diagnostic[]) => {
     return { file: undefined, diagnostics, place: (findings: readonly Diagnostic[]) => [...findings] };

@@ -4,7 +4,6 @@ import { hasCode, SkillflowError } from "../../core/base/errors.ts";
 import { type LoadedPolicy, policySchema } from "../../core/document/policy.ts";
 import { readSettings } from "./project-config.ts";
 
-/** The machine's own policy. */
 const MACHINE = "/etc/skillflow/policy.yml";
 
 export interface PolicyPlaces {
@@ -35,6 +34,6 @@ function isAbsent(path: string): boolean {
     lstatSync(path);
     return false;
   } catch (error) {
-    return hasCode(error, "ENOENT") || hasCode(error, "ENOTDIR");
+    return hasCode(error, "ENOENT", "ENOTDIR");
   }
 }

@@ -22,7 +22,8 @@ const NAME = ".skillflow.yml";
 export function loadProjectConfig(from: string): LoadedConfig | undefined {
   for (const directory of upToRepositoryRoot(from)) {
     const path = join(directory, NAME);
-    if (statSync(path, { throwIfNoEntry: false })?.isFile()) return { path, directory, config: readConfig(path) };
+    if (statSync(path, { throwIfNoEntry: false })?.isFile())
+      return { path, directory, config: readSettings(path, projectConfigSchema()) };
   }
   return undefined;
 }
@@ -31,7 +32,7 @@ export function loadProjectConfig(from: string): LoadedConfig | undefined {
 export function loadUserConfig(env: Environment): LoadedConfig | undefined {
   const path = userConfigPath(env);
   if (path === undefined || !existsSync(path)) return undefined;
-  const config = readConfig(path);
+  const config = readSettings(path, projectConfigSchema());
   if (config.extends === undefined) return { path, directory: dirname(path), config };
   throw new SkillflowError("config.invalid", `${path}: extends is only possible in a project's .skillflow.yml`);
 }
@@ -59,12 +60,9 @@ export function isUsersOwn(path: string, from: string, folders: readonly string[
   if (!existsSync(path) || isInCheckout(path, from)) return false;
   const real = realpathSync(path);
   const own = folders.filter((folder) => existsSync(folder)).map((folder) => realpathSync(folder));
-  return own.some((folder) => isWithin(folder, real) && !isWithin(folder, dirname(checkoutOf(real) ?? "/")));
-}
-
-function checkoutOf(path: string): string | undefined {
-  const root = projectRoot(dirname(path));
-  return existsSync(join(root, ".git")) ? root : undefined;
+  const root = projectRoot(dirname(real));
+  const around = existsSync(join(root, ".git")) ? dirname(root) : "/";
+  return own.some((folder) => isWithin(folder, real) && !isWithin(folder, around));
 }
 
 function nearestExisting(path: string): string {
@@ -77,13 +75,15 @@ function upToRepositoryRoot(from: string): string[] {
   return directories.slice(0, Math.max(root, 0) + 1);
 }
 
-function readConfig(path: string): ProjectConfig {
-  return readSettings(path, projectConfigSchema());
-}
-
 /** Reads a file of settings. Throws one error with all findings. */
 export function readSettings<Value>(path: string, schema: z.ZodType<Value>): Value {
-  return parseSettings(readText(path), path, schema);
+  let text: string;
+  try {
+    text = readRegular(path).toString("utf8");
+  } catch (error) {
+    throw new SkillflowError("config.invalid", `${path} cannot be read: ${messageOf(error)}`);
+  }
+  return parseSettings(text, path, schema);
 }
 
 /** Parses the text of a file of settings. Throws one error with all findings. */
@@ -119,14 +119,6 @@ export function parseSettings<Value>(text: string, path: string, schema: z.ZodTy
   );
 }
 
-function readText(path: string): string {
-  try {
-    return readRegular(path).toString("utf8");
-  } catch (error) {
-    throw new SkillflowError("config.invalid", `${path} cannot be read: ${messageOf(error)}`);
-  }
-}
-
 const MOST_TOLD = 20;
 
 /** Suggests a setting: one of the same map, or otherwise one of any map, with its path. */
@@ -135,13 +127,10 @@ function suggest(path: readonly (string | number)[], schema: z.ZodType): string 
   const siblings = keysAt(schema, path.slice(0, -1));
   const fields = keysAt(schema, []);
   const all = fields.flatMap((field) => [[field], ...keysAt(schema, [field]).map((inner) => [field, inner])]);
-  const elsewhere = nearest(
-    key,
-    all.map((each) => each.at(-1) ?? ""),
-  );
+  const names = all.map((each) => each.at(-1) ?? "");
+  const elsewhere = nearest(key, names);
   const near = nearest(key, siblings) ?? all.find((each) => each.at(-1) === elsewhere)?.join(".");
   if (near !== undefined) return ` (did you mean "${near}"?)`;
-  return path.length > 1 && siblings.length > 0 && siblings.length < 15
-    ? ` (its settings: ${siblings.join(", ")})`
-    : "";
+  const isShort = path.length > 1 && siblings.length > 0 && siblings.length < 15;
+  return isShort ? ` (its settings: ${siblings.join(", ")})` : "";
 }

@@ -2,8 +2,6 @@ import * as z from "zod";
 import { type Diagnostic, fieldPath } from "../../core/base/diagnostic.ts";
 import { isObject, nearest } from "../../core/base/values.ts";
 
-/** Describes schema errors of a document for its author. */
-
 export type Issue = z.core.$ZodIssue;
 type Path = Diagnostic["path"];
 

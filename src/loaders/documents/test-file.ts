@@ -12,10 +12,7 @@ import { type Place, parseYaml } from "../text/yaml-text.ts";
 import { nearFile, parseDocument } from "./document-text.ts";
 import { describeIssues } from "./schema-findings.ts";
 
-/** Reads test documents and the scripts that they name, and reports all findings with their places. */
-
 export interface LoadedTest {
-  /** Name for messages. */
   readonly file: string;
   readonly path: string;
   readonly text: string;
@@ -34,15 +31,8 @@ type Problem = Pick<Diagnostic, "code" | "message" | "hint">;
 /** Loads a test. The real paths of files that it names must be in `root`. */
 export function loadTestFile(path: string, shownAs: string, root: string): LoadedTest {
   const read = readNamed(path, shownAs, root);
-  const nothing = {
-    file: shownAs,
-    path,
-    text: "",
-    test: undefined,
-    sketch: undefined,
-    files: [],
-    position: () => ({}),
-  };
+  const about = { file: shownAs, path, text: "" };
+  const nothing = { ...about, test: undefined, sketch: undefined, files: [], position: () => ({}) };
   if ("code" in read) return { ...nothing, diagnostics: [{ ...read, severity: "error", path: [], file: shownAs }] };
   const { text } = read;
   const parsed = parseDocument(text, shownAs);
@@ -65,7 +55,6 @@ export function loadTestFile(path: string, shownAs: string, root: string): Loade
   return { file: shownAs, path, text, test, sketch, diagnostics: place(found), files, position };
 }
 
-/** Names that a test refers to, with their places. */
 export interface TestSketch {
   readonly workflow: string | undefined;
   readonly model: string | undefined;
@@ -101,9 +90,9 @@ function sketchOf(value: unknown): TestSketch | undefined {
       ...keysAt("cases.[].expect.data.{}").flatMap(({ name, path }) => nameAt(parsePath(name)?.segments[0]?.key, path)),
       ...namesAt("cases.[].expect.planned.[].node"),
     ],
-    prompts: partsAt(value, "cases.[].expect.prompts").flatMap((part) =>
-      part.value === "unchanged" ? [part.path] : [],
-    ),
+    prompts: partsAt(value, "cases.[].expect.prompts")
+      .filter((part) => part.value === "unchanged")
+      .map(({ path }) => path),
   };
 }
 
@@ -133,7 +122,6 @@ function below({ value: around, path }: Part, key: string): Part[] {
   return members.map(([name, value]) => ({ value, path: [...path, name], around }));
 }
 
-/** Reports schema errors, invalid matchers and duplicate names. */
 function shapeFindings(value: unknown): Diagnostic[] {
   const matchers = partsAt(value, "cases.[].expect.{}")
     .flatMap((part) => {
@@ -160,7 +148,7 @@ function wrong(path: Diagnostic["path"], message: string, hint?: string): Diagno
 }
 
 /** Replaces `@file` names in outputs and inputs with the files' content. */
-function fillIn(given: unknown, read: (named: string) => { readonly value: Json; readonly path: string } | Problem) {
+function fillIn(given: unknown, read: (named: string) => ReadValue | Problem) {
   const problems: Diagnostic[] = [];
   const value: unknown = structuredClone(given);
   const inputs = partsAt(value, "cases.[].input");
@@ -176,12 +164,14 @@ function fillIn(given: unknown, read: (named: string) => { readonly value: Json;
   return { value, problems };
 }
 
+interface ReadValue {
+  readonly value: Json;
+  /** Real path of the file. */
+  readonly path: string;
+}
+
 /** Reads a file that a document names: JSON or YAML by its extension, and otherwise text. */
-export function readValue(
-  path: string,
-  named: string,
-  root: string,
-): { readonly value: Json; readonly path: string } | Problem {
+export function readValue(path: string, named: string, root: string): ReadValue | Problem {
   const read = readNamed(path, named, root);
   if ("code" in read) return read;
   const text = read.text.replace(/^\uFEFF/, "");
@@ -231,11 +221,7 @@ function nearestReal(path: string): string {
   }
 }
 
-export function readNamed(
-  path: string,
-  named: string,
-  root: string,
-): { readonly text: string; readonly path: string } | Problem {
+export function readNamed(path: string, named: string, root: string) {
   const place = placeNamed(path, named, root);
   if ("code" in place) return place;
   try {
@@ -243,26 +229,20 @@ export function readNamed(
     return { text: new TextDecoder("utf-8", { fatal: true }).decode(bytes), path: place.path };
   } catch (error) {
     const why = error instanceof TypeError ? "it is not UTF-8 text" : messageOf(error);
-    return { code: "SOURCE_FILE_READ_FAILED", message: `${named} cannot be read: ${why}` };
+    return { code: "SOURCE_FILE_READ_FAILED", message: `${named} cannot be read: ${why}` } as const;
   }
 }
 
+type ReadScript = { readonly script: Script } | { readonly diagnostics: Diagnostic[] };
+
 /** Loads a script that a test names. Errors have their places in the script. */
-export function loadScript(
-  path: string,
-  named: string,
-  root: string,
-): { readonly script: Script } | { readonly diagnostics: Diagnostic[] } {
+export function loadScript(path: string, named: string, root: string): ReadScript {
   const read = readNamed(path, named, root);
   if ("code" in read) return { diagnostics: [{ severity: "error", path: [], ...read }] };
   return parseScript(read.text, named);
 }
 
-/** Parses a script. Errors have their places in it. */
-export function parseScript(
-  text: string,
-  named: string,
-): { readonly script: Script } | { readonly diagnostics: Diagnostic[] } {
+export function parseScript(text: string, named: string): ReadScript {
   const { value, faults, place } = parseDocument(text, named);
   if (faults.length > 0) return { diagnostics: [...faults] };
   const found = describeIssues(scriptSchema(), value);

@@ -58,7 +58,6 @@ export function locateInner(written: string, baseDir: string, root: string): { r
   }
 }
 
-/** Parses a workflow from YAML 1.2 core or JSON. */
 export function parseWorkflow(text: string, knownSkills: KnownSkills, file?: string): LoadedWorkflow {
   const { value, faults, place } = parseDocument(text, file);
   if (faults.length > 0) return unplaced({ workflow: undefined, diagnostics: faults });

@@ -131,7 +131,6 @@ function namesInManifest(text: string, path: string): CodeNames {
 
 const NEEDS = ["dependencies", "optionalDependencies", "peerDependencies"];
 
-/** Returns the quoted text of each match. */
 function captured(text: string, pattern: RegExp): string[] {
   return [...text.matchAll(pattern)].map(([, , name = ""]) => name);
 }

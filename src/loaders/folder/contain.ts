@@ -28,7 +28,6 @@ export async function resolveInside(root: string, path: string): Promise<Inside 
   return resolveInsideNow(root, path);
 }
 
-/** Resolves a path like `resolveInside`, but synchronously. */
 export function resolveInsideNow(root: string, path: string): Inside | Refused {
   try {
     const realRoot = realpathSync(root);

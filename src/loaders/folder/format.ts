@@ -8,7 +8,6 @@ import type { SkillFolder } from "./skill-folder.ts";
 
 /** Part of a package that is needed to run it. */
 export interface RunnablePackage {
-  /** Dotted name. */
   readonly name: string;
   /** Absolute real path. */
   readonly directory: string;
@@ -32,12 +31,10 @@ export interface PackageRuntime {
 export interface SkillPackage extends RunnablePackage {
   readonly namespace: string;
   readonly input: JsonSchema;
-  /** Manifest as written. */
   readonly manifest: { readonly [key: string]: unknown };
 }
 
 export interface FolderFormat {
-  readonly format: Format;
   /** Checks a folder by its file names, and by the outer shape of a file where names are ambiguous. */
   recognises(folder: SkillFolder): boolean;
   /** Reads the folder without importing or running code. */
@@ -52,10 +49,9 @@ export interface Reading {
   readonly format: Format;
   /**
    * Returns every violation of the format's rules. A run does not need most of them, so they are found on demand.
-   * `known` are the ids of the skills that the files may refer to. `unbound` is the reason why a contract's target
-   * cannot exist.
+   * `known` are the ids of the skills that the files may refer to.
    */
-  lint(known: ReadonlySet<string>, unbound?: string): readonly Diagnostic[];
+  lint(known: ReadonlySet<string>): readonly Diagnostic[];
 }
 
 export interface LoadedSkill {
@@ -72,7 +68,7 @@ export interface LoadedSkill {
   /** Other skills that its tools call. */
   readonly calls?: readonly string[];
   /** Tool of another skill that handles all calls of its own tool. */
-  readonly boundTo?: Pick<Invocation, "skill" | "tool">;
+  readonly boundTo?: BoundTo;
   /** Package that can be run directly. Set for Skills Protocol packages only. */
   readonly package?: SkillPackage;
   /** Python functions that code written for one run can import. */
@@ -88,7 +84,11 @@ export interface LoadedSkill {
   readonly diagnostics: readonly Diagnostic[];
 }
 
-/** Place to search for skills. */
+export interface BoundTo extends Pick<Invocation, "skill" | "tool"> {
+  /** Reports at the tool's name that it cannot be called. */
+  readonly refuse: (reason: string) => Diagnostic;
+}
+
 export interface SkillLevel {
   readonly kind: "extra" | "module" | "project" | "user" | "builtin";
   /** Absolute path of a skill folder or its parent directory. For a module, also a file or a package name. */

@@ -42,7 +42,6 @@ export interface LoaderHost {
   readonly askAgent?: (call: AgentInvocation, context: ToolContext) => Promise<Json>;
 }
 
-/** Call of a skill, in the same form for all formats. */
 export interface Invocation {
   readonly skill: string;
   /** Defaults to the skill's first tool. */
@@ -57,7 +56,6 @@ export interface Invocation {
 export type Invoke = (call: Invocation, context: ToolContext) => Promise<Json>;
 
 export interface McpInvocation {
-  /** Id of the calling skill. */
   readonly id: string;
   readonly server: McpServerConfig;
   readonly tool: string;
@@ -71,7 +69,6 @@ export interface McpInvocation {
 }
 
 export interface AgentInvocation {
-  /** Id of the calling skill. */
   readonly skill: string;
   readonly url: string;
   readonly arguments: JsonObject;

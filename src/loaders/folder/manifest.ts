@@ -13,10 +13,7 @@ import { type SkillFolder, skipped } from "./skill-folder.ts";
 export type Path = readonly (string | number)[];
 export type Fields = { readonly [key: string]: unknown };
 
-/** Parsed manifest of a skill's folder, with functions that report problems in it. */
 export interface Manifest<Value = unknown> {
-  readonly name: string;
-  /** Absolute path. */
   readonly file: string;
   readonly text: string;
   readonly value: Value;
@@ -32,7 +29,6 @@ export type Complain = (
   said: string | Pick<Diagnostic, "message" | "hint">,
 ) => Diagnostic;
 
-/** Reason why a manifest has no value. */
 export interface Unreadable {
   readonly file: string;
   readonly fault: string;
@@ -56,7 +52,7 @@ export function openManifest(
     const problem = complainer(file, parsed.position);
     const finding: Manifest["finding"] = (path, message, hint) =>
       problem("error", "SKILL_MANIFEST", path, { message: `${name} ${message}`, hint });
-    return { name, file, text, value: parsed.value, problem, finding };
+    return { file, text, value: parsed.value, problem, finding };
   } catch (error) {
     return { file, fault: messageOf(error), place: {} };
   }

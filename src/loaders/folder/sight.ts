@@ -22,7 +22,6 @@ export interface Sight {
   readonly real: (path: string) => string | undefined;
   /** Lists a folder by name. Returns nothing if it cannot be read, because then it cannot run either. */
   readonly list: (folder: string) => readonly Dirent[];
-  /** Returns the target of a link as written. */
   readonly link: (path: string) => string;
   /** Notes that the caller is about to read a file. */
   readonly note: (file: string) => void;
@@ -80,7 +79,6 @@ export function openSight(): Sight {
   };
 }
 
-/** Expected identity of a path. */
 interface Watch {
   readonly path: string;
   /** Undefined if the path does not exist. */

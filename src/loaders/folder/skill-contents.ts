@@ -3,6 +3,7 @@ import { isBuiltin } from "node:module";
 import { dirname, join, relative, resolve, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 import { attempt } from "../../core/base/errors.ts";
+import { lazy } from "../../core/base/values.ts";
 import { digestOf, foldersUp, isWithin, readRegular } from "../../files/files.ts";
 import { type CodeNames, languageOf, namesIn } from "./code-names.ts";
 import { openSight, type Sight } from "./sight.ts";
@@ -38,14 +39,10 @@ export interface Parts {
 
 export function openContents(parts: Parts): Contents {
   const known: Known = new Map();
-  let first: Reading | undefined;
+  const read = lazy(() => readParts(parts, known, openSight()));
   let copies: ReadonlyMap<string, string> | undefined;
   let isUnchanged: (() => boolean) | undefined;
   let isPinned = false;
-  const read = () => {
-    first ??= readParts(parts, known, openSight());
-    return first;
-  };
   return {
     path: parts.path,
     digest: () => (read().isWhole ? wholeDigest(parts, read().files) : undefined),
@@ -207,15 +204,15 @@ function contentOf(file: string): Buffer {
 
 /** Checks for files in .git that Git itself changes at any time. */
 function isGitState(path: string): boolean {
-  return /^\.git\/(?:index|HEAD|FETCH_HEAD|ORIG_HEAD|COMMIT_EDITMSG|packed-refs|.*\.lock$|logs\/|objects\/|refs\/)/.test(
-    path,
-  );
+  return GIT_STATE.test(path);
 }
+
+const GIT_STATE =
+  /^\.git\/(?:index|HEAD|FETCH_HEAD|ORIG_HEAD|COMMIT_EDITMSG|packed-refs|.*\.lock$|logs\/|objects\/|refs\/)/;
 
 // ---- from names to places
 
 interface Surroundings {
-  /** The skill's folder. */
   readonly home: string;
   /** Folders above it, up to the root of its repository. */
   readonly surroundings: readonly string[];

@@ -3,17 +3,16 @@ import { basename, join, relative } from "node:path";
 import { faultOfHost, parseDeclaredHost } from "../../core/base/address/declared-host.ts";
 import type { Diagnostic, DiagnosticCode } from "../../core/base/diagnostic.ts";
 import { attempt, messageOf } from "../../core/base/errors.ts";
-import { defined, isObject } from "../../core/base/values.ts";
+import { isObject } from "../../core/base/values.ts";
 import { CONFIG_FORMATS } from "../../core/skill/availability/config-form.ts";
 import { readReachMaps } from "../../core/skill/formats/tool-reach.ts";
 import { mcpServerSchema } from "../../core/skill/mcp-server.ts";
-import { CATEGORIES, type Category, type ConfigField, type McpServerConfig } from "../../core/skill/skill.ts";
+import { CATEGORIES, type ConfigField, type Skill } from "../../core/skill/skill.ts";
 import { isWithin, openPlainNow } from "../../files/files.ts";
 import { type Frontmatter, type NoFrontmatter, parseFrontmatter } from "../text/frontmatter.ts";
 import type { Place } from "../text/yaml-text.ts";
 import { type Contents, openContents } from "./skill-contents.ts";
 
-/** Folder of a skill, in any format. */
 export interface SkillFolder {
   /** Absolute real path. */
   readonly directory: string;
@@ -29,7 +28,6 @@ export interface SkillFolder {
   read(path: string): string | undefined;
 }
 
-/** Returns a file's text, or undefined if it is missing or unreadable. */
 export function readIfPossible({ read }: SkillFolder, path: string): string | undefined {
   return attempt(() => read(path));
 }
@@ -90,14 +88,8 @@ function decode(file: string, bytes: Uint8Array): string {
 /** Folders that contain no skills and are not part of one. */
 export const SKIPPED: ReadonlySet<string> = new Set(["node_modules", ".git"]);
 
-/** Parsed SKILL.md. */
-export interface SkillDocument {
-  readonly id: string;
-  readonly description: string;
-  readonly category: Category;
-  readonly config: Readonly<Record<string, ConfigField>>;
-  readonly instruction: string | undefined;
-  readonly mcp: McpServerConfig | undefined;
+/** Skill that a SKILL.md alone describes, which has no tools. */
+export interface SkillDocument extends Skill {
   /** Frontmatter as written, including unknown keys. */
   readonly frontmatter: { readonly [key: string]: unknown };
   /** Problems that do not prevent its use. */
@@ -154,7 +146,6 @@ export function readSkillDocument(
   return { ...skipped(document.file, message), ...placeOf(fault) };
 }
 
-/** Reports that a whole skill is skipped. */
 export function skipped(file: string, message: string): Diagnostic {
   return { severity: "warning", code: "SKILL_SKIPPED", path: [], message: `skipped: ${message}`, file };
 }
@@ -172,7 +163,6 @@ function readFields(folder: SkillFolder, file: string, parsed: Frontmatter): Ski
   if (fault !== undefined && !isSkillId(id)) return refuse("name", fault);
   const server = mcp === undefined ? undefined : mcpServerSchema().safeParse(mcp);
   if (server && !server.success) return refuse("mcp", "its mcp server needs a command or a url");
-  const instruction = body.trim();
   const warn: Warn = (code, path, message) => ({ severity: "warning", code, path, message, file, ...position(path) });
   const hint = `write name: ${id}; until then, its folder's name is its id`;
   const diagnostics = [
@@ -182,10 +172,12 @@ function readFields(folder: SkillFolder, file: string, parsed: Frontmatter): Ski
   ];
   return {
     id,
+    name: id,
     description: typeof description === "string" && description.trim() ? description : `Custom skill: ${id}`,
     category: CATEGORIES.find((known) => known === category) ?? "general",
     config: readConfig(config),
-    instruction: instruction === "" ? undefined : instruction,
+    tools: [],
+    instruction: body.trim() || undefined,
     mcp: server?.data,
     frontmatter: fields,
     diagnostics,
@@ -216,12 +208,9 @@ function repairedYaml(file: string, problem: Place & { readonly message: string 
 }
 
 /** Reads config fields. A field without `env` reads the variable named like its key. */
-export function readConfig(config: unknown): Readonly<Record<string, ConfigField>> {
-  if (!isObject(config)) return {};
-  const fields = Object.entries(config).flatMap(([key, field]) =>
-    isObject(field) ? [[key, readField(key, field)]] : [],
-  );
-  return Object.fromEntries(fields);
+export function readConfig(config: unknown): Skill["config"] {
+  const fields = Object.entries(isObject(config) ? config : {});
+  return Object.fromEntries(fields.flatMap(([key, field]) => (isObject(field) ? [[key, readField(key, field)]] : [])));
 }
 
 function readField(key: string, field: Frontmatter["fields"]): ConfigField {
@@ -230,12 +219,9 @@ function readField(key: string, field: Frontmatter["fields"]): ConfigField {
     description: typeof description === "string" ? description : key,
     required: required === true,
     env: typeof env === "string" ? env : key,
-    ...defined(
-      "format",
-      CONFIG_FORMATS.find((each) => each === format),
-    ),
-    ...(isTexts(schemes) ? { schemes } : {}),
-    ...(secret === false ? { secret } : {}),
+    format: CONFIG_FORMATS.find((each) => each === format),
+    schemes: isTexts(schemes) ? schemes : undefined,
+    secret: secret === false ? secret : undefined,
   };
 }
 

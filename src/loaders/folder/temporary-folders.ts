@@ -31,17 +31,12 @@ export function sweepFolder(directory: string, { self, isAlive, uid }: Sweeper):
 }
 
 function remove(path: string): void {
-  try {
-    rmSync(path, { recursive: true, force: true });
-  } catch (error) {
-    if (!(error instanceof Error)) throw error;
-  }
+  attempt(() => rmSync(path, { recursive: true, force: true }));
 }
 
 /** Content of a digested file, or the target of a link. */
 export type Digested = { readonly content: Buffer; readonly isProgram: boolean } | { readonly link: string };
 
-/** Process that makes the copies and can remove them when it ends. */
 export interface Copier {
   readonly self: ProcessMark;
   readonly atExit?: ((work: () => void) => void) | undefined;

@@ -1,7 +1,6 @@
 import { messageOf, SkillflowError } from "../../core/base/errors.ts";
 import { type Json, nearest, toJson } from "../../core/base/values.ts";
-import type { ToolContext } from "../../core/skill/skill.ts";
-import { callHandler } from "../../core/skill/skill.ts";
+import { callHandler, type Tool, type ToolContext } from "../../core/skill/skill.ts";
 import type { CallMcp, McpInvocation } from "../folder/host.ts";
 import type { McpOptions } from "./client.ts";
 
@@ -32,23 +31,17 @@ export function mcpCaller(processes: McpOptions["processes"]): CallMcp {
   };
 }
 
-type Tools = Awaited<ReturnType<typeof import("./client.ts").openMcp>>["tools"];
-
-async function callTool(tools: Tools, call: McpInvocation, context: ToolContext): Promise<Json> {
+async function callTool(tools: readonly Tool[], call: McpInvocation, context: ToolContext): Promise<Json> {
   const tool = tools.find(({ name }) => name === call.tool);
   if (!tool) {
-    const near = nearest(
-      call.tool,
-      tools.map(({ name }) => name),
-    );
+    const names = tools.map(({ name }) => name);
+    const near = nearest(call.tool, names);
     const meant = near ? ` (did you mean ${near}?)` : "";
     throw new SkillflowError("tool.unknown", `the MCP server of ${call.id} has no tool ${call.tool}${meant}`);
   }
   if (call.effects === "read" && tool.effect === "write") {
-    throw new SkillflowError(
-      "call.refused",
-      `the tool ${call.tool} of the MCP server of ${call.id} may write, and only reading is allowed here`,
-    );
+    const what = `the tool ${call.tool} of the MCP server of ${call.id} may write`;
+    throw new SkillflowError("call.refused", `${what}, and only reading is allowed here`);
   }
   return toJson(await callHandler(tool, call.arguments, context));
 }

@@ -1,6 +1,6 @@
 import { inputError, messageOf, SkillflowError } from "../../core/base/errors.ts";
 import { compileSchema } from "../../core/base/schema/schema.ts";
-import type { JsonObject } from "../../core/base/values.ts";
+import { type JsonObject, lazy } from "../../core/base/values.ts";
 import type { Tool } from "../../core/skill/skill.ts";
 import { type Auth, openAuth } from "./login/auth.ts";
 import type { AuthPlaces } from "./login/logins.ts";
@@ -17,7 +17,6 @@ import { httpUrl, openSession, type Session } from "./session.ts";
 export interface McpOptions extends ServerOptions {
   /** Time limit for connecting and listing together. At most 30 s. */
   readonly timeoutMs?: number;
-  /** Stops connecting and reconnecting. */
   readonly signal?: AbortSignal;
   /** Refuses calls of tools that have changed since they were listed. */
   readonly isLocked?: boolean;
@@ -66,19 +65,10 @@ export async function openMcp(options: McpOptions): Promise<McpConnection> {
       await session?.close();
       if (current === again) current = openSession(settings);
       return current.catch((error: unknown) => {
-        throw new SkillflowError(
-          "server.failed",
-          `the MCP server was lost and cannot be connected again: ${messageOf(error)}`,
-          { acted: "no" },
-        );
+        const what = `the MCP server was lost and cannot be connected again: ${messageOf(error)}`;
+        throw new SkillflowError("server.failed", what, { acted: "no" });
       });
     },
-  };
-  let closing: Promise<void> | undefined;
-  const closeAll = async () => {
-    stop.abort(new Error("the run is over"));
-    const session = await current.catch(() => undefined);
-    await session?.close();
   };
   const readers = await readersOf(server, first, options);
   const skills = await listSkills(server, { signal: deadlineOf(options), warn: options.onWarning });
@@ -86,10 +76,11 @@ export async function openMcp(options: McpOptions): Promise<McpConnection> {
     tools: first.tools.map((tool) => connectTool(server, tool, options)),
     readers,
     skills,
-    close() {
-      closing ??= closeAll();
-      return closing;
-    },
+    close: lazy(async () => {
+      stop.abort(new Error("the run is over"));
+      const session = await current.catch(() => undefined);
+      await session?.close();
+    }),
   };
 }
 

@@ -114,18 +114,12 @@ export function holdToLock<Tool extends { readonly name: string; readonly digest
   };
 }
 
-/** Skills of a server, with a fault for those that differ from the lock, and the differences as clauses about the server. */
-interface HeldSkills {
-  readonly skills: readonly OfferedSkill[];
-  readonly differences: readonly string[];
-  /** Clause about skills that the lock does not contain, because it has version 1. */
-  readonly note?: string;
-}
-
-export function holdSkillsToLock(offered: readonly OfferedSkill[], { skills: locked }: LockedServer): HeldSkills {
+/** Returns the skills, with a fault for those that differ from the lock, and the differences as clauses about the server. */
+export function holdSkillsToLock(offered: readonly OfferedSkill[], { skills: locked }: LockedServer) {
   if (locked === undefined) {
+    // The lock has version 1.
     const note = `offers skills that ${LOCK_FILE} does not pin: run skillflow mcp-lock`;
-    return { skills: offered, differences: [], ...(offered.some(isUsable) ? { note } : {}) };
+    return { skills: offered, differences: [], note: offered.some(isUsable) ? note : undefined };
   }
   const pinned = (uri: string) => (Object.hasOwn(locked, uri) ? locked[uri] : undefined);
   const differenceOf = (skill: OfferedSkill) => {

@@ -1,4 +1,4 @@
-import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
+import { spawn } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -140,21 +140,14 @@ function readLines(
   };
 }
 
-interface Started {
-  readonly child: ChildProcessWithoutNullStreams;
-  readonly pid: number;
-  /** Resolves with the way it ended, after it has exited and its output was read. */
-  readonly exited: Promise<string>;
-  readonly temporary: string;
-  /** Returns the process and its descendants that are still alive. */
-  readonly living: () => readonly number[];
-}
+type Started = Awaited<ReturnType<typeof startProcess>>;
 
-async function startProcess({ command, args, env, cwd, processes }: ServerCommand): Promise<Started> {
+async function startProcess({ command, args, env, cwd, processes }: ServerCommand) {
   const temporary = mkdtempSync(join(env.TMPDIR || tmpdir(), temporaryName("mcp", processes.self)));
   try {
     // Wrappers such as npx leave children behind, so the server gets its own process group.
     const child = spawn(command, [...args], { cwd, env: { ...env, TMPDIR: temporary }, detached: true });
+    /** Resolves with the way it ended, after it has exited and its output was read. */
     const exited = new Promise<string>((resolve) => {
       child.once("exit", (code, signal) => {
         const how = signal ? `it was ended by ${signal}` : `it ended with exit code ${code}`;

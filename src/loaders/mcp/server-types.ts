@@ -15,9 +15,7 @@ export interface Processes {
   readonly follow: (pid: number, mark: string) => () => readonly number[];
 }
 
-/** How to connect to a server. */
 export interface ServerOptions {
-  /** Id of the skill that the server belongs to. */
   readonly id: string;
   readonly config: McpServerConfig;
   /** Source of the declared variables' values. Other variables do not reach the server. */

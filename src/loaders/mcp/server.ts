@@ -3,13 +3,11 @@ import type { ToolContext } from "../../core/skill/skill.ts";
 import { isUntouched } from "./offer/results.ts";
 import type { Session } from "./session.ts";
 
-/** Server as its tools see it. */
 export interface Server {
   /** Returns the open session. Reconnects if the last one was lost. */
   session(): Promise<Session>;
 }
 
-/** Request to a server that may fail because the connection is lost. */
 interface Asking<Value> {
   readonly context: Pick<ToolContext, "signal">;
   /** True if the request changes nothing and can be repeated. */
@@ -48,8 +46,6 @@ function failed(session: Session, error: unknown, isUndone: boolean): SkillflowE
 
 function lost(loss: string, isHarmless: boolean): SkillflowError {
   if (isHarmless) return new SkillflowError("server.failed", `the MCP server was lost: ${loss}`, { acted: "no" });
-  return new SkillflowError(
-    "call.in_doubt",
-    `in doubt: the MCP server was lost during this call, so it may have been carried out (${loss}). It was not repeated. Check before you do it again.`,
-  );
+  const what = `in doubt: the MCP server was lost during this call, so it may have been carried out (${loss})`;
+  return new SkillflowError("call.in_doubt", `${what}. It was not repeated. Check before you do it again.`);
 }

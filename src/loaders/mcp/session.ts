@@ -1,16 +1,15 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as pause } from "node:timers/promises";
-import type { CallToolResult, Client, Transport } from "@modelcontextprotocol/client";
-import type { SkillsClient } from "@modelcontextprotocol/client/ext/skills";
-import { messageOf } from "../../core/base/errors.ts";
+import type { Client, Transport } from "@modelcontextprotocol/client";
+import { hasCode, messageOf } from "../../core/base/errors.ts";
 import { type JsonObject, LONGEST_TIMER_MS } from "../../core/base/values.ts";
 import { BASE_VARIABLES } from "../../core/document/config.ts";
 import type { McpServerConfig, ToolContext } from "../../core/skill/skill.ts";
 import { unlessAborted } from "../text/bounded.ts";
 import type { Auth } from "./login/auth.ts";
 import { challengeError } from "./login/auth-fetch.ts";
-import { anyAnswer, type ListName, type Pages, readPages } from "./offer/pages.ts";
-import { isClosed, isRefused, isUntouched, statusOf } from "./offer/results.ts";
+import { anyAnswer, type ListName, readPages } from "./offer/pages.ts";
+import { isRefused, isUntouched, statusOf } from "./offer/results.ts";
 import { type ListedTool, MOST_TOOLS, quote, readListedTools, saidOf } from "./offer/tools.ts";
 import { createServerProcess, MOST_MESSAGE, NotConnected } from "./process.ts";
 import type { ServerOptions } from "./server-types.ts";
@@ -20,33 +19,12 @@ type Sdk = typeof import("@modelcontextprotocol/client");
 
 interface SessionOptions extends ServerOptions {
   readonly timeoutMs: number;
-  /** Stops connecting and reconnecting. */
   readonly signal: AbortSignal;
   readonly auth?: Auth | undefined;
 }
 
 /** Connection to a server, from the handshake to its end. */
-export interface Session {
-  readonly tools: readonly ListedTool[];
-  isOpen(): boolean;
-  /** Reloads the tools if the server reported that they changed. */
-  refresh(context: Pick<ToolContext, "logger" | "signal">): Promise<void>;
-  call(tool: ListedTool, input: JsonObject, context: ToolContext): Promise<CallToolResult>;
-  /** Checks whether the server declared such a list when it was connected. */
-  has(list: ListName): boolean;
-  list(list: ListName, most: number, signal: AbortSignal): Promise<Pages>;
-  /** Returns a reader of the server's skills. Undefined if the server does not declare the skills extension. */
-  skills(): Promise<SkillsClient | undefined>;
-  /** Sends any other request. The answer is not validated. */
-  request(method: string, params: JsonObject, signal: AbortSignal): Promise<{ readonly [key: string]: unknown }>;
-  /** Describes how the connection was lost, if the error of a call means that. */
-  lossBy(error: unknown): string | undefined;
-  /** Describes any other error of a call. */
-  explain(error: unknown): string;
-  /** Checks whether the server refused the call and did nothing. */
-  isRefusal(error: unknown): boolean;
-  close(): Promise<void>;
-}
+export type Session = ReturnType<typeof createSession>;
 
 /** Connects, negotiates the protocol version and lists the tools. Throws an Error that describes the failure. */
 export async function openSession(options: SessionOptions): Promise<Session> {
@@ -63,19 +41,33 @@ export async function openSession(options: SessionOptions): Promise<Session> {
   };
   let timer = setTimeout(late, limit);
   const signal = AbortSignal.any([options.signal, deadline.signal]);
+  let first: { readonly message: string; readonly isRefusal: boolean } | undefined;
   try {
-    return await takeFirstRoute(sdk, routes, { options, signal });
+    // Takes the first route that the server accepts. If all fail, throws the first error.
+    for (const route of routes) {
+      const transport = route.open();
+      try {
+        return await connect(sdk, { route, transport, options, signal });
+      } catch (error) {
+        const message = explainFailure(options, signal.aborted ? signal.reason : error, wordsOf(transport));
+        first ??= { message, isRefusal: isRefusal(sdk, error) };
+        await closeTransport(transport);
+        options.signal.throwIfAborted();
+        if (signal.aborted || !first.isRefusal) break;
+      }
+    }
   } finally {
     clearTimeout(timer);
   }
+  throw new Error(first?.message);
 }
 
 interface Route {
   open(): Transport & { describe?(): string; terminateSession?(): Promise<void> };
   /** True for the protocol 2026-07-28 and later, which has no handshake. */
-  readonly modern: boolean;
+  readonly modern?: true;
   /** True for HTTP+SSE, the transport before 2025, which uses a single stream. */
-  readonly oneStream: boolean;
+  readonly oneStream?: true;
 }
 
 const MODERN = "2026-07-28";
@@ -92,10 +84,7 @@ function routesTo(options: SessionOptions, sdk: Sdk): readonly Route[] {
       processes: options.processes,
     };
     const open = () => createServerProcess(server);
-    return [
-      { open, modern: false, oneStream: false },
-      { open, modern: true, oneStream: false },
-    ];
+    return [{ open }, { open, modern: true }];
   }
   const url = httpUrl(config.url);
   const settings = {
@@ -108,11 +97,8 @@ function routesTo(options: SessionOptions, sdk: Sdk): readonly Route[] {
     ...(options.auth ? { authProvider: options.auth.provider } : {}),
   };
   const open = () => new sdk.StreamableHTTPClientTransport(url, settings);
-  return [
-    { open, modern: false, oneStream: false },
-    { open, modern: true, oneStream: false },
-    { open: () => new sdk.SSEClientTransport(url, settings), modern: false, oneStream: true },
-  ];
+  const openStream = () => new sdk.SSEClientTransport(url, settings);
+  return [{ open }, { open, modern: true }, { open: openStream, oneStream: true }];
 }
 
 /** Checks for a valid token with too narrow a scope. It is renewed like a missing one. */
@@ -163,28 +149,6 @@ export function httpUrl(text: string | undefined): URL {
   throw new Error(`its url is not http or https: ${quote(text)}`);
 }
 
-/** Connects by the first route that the server accepts. If all fail, throws the first error. */
-async function takeFirstRoute(
-  sdk: Sdk,
-  routes: readonly Route[],
-  { options, signal }: Pick<Connecting, "options" | "signal">,
-): Promise<Session> {
-  let first: { readonly message: string; readonly isRefusal: boolean } | undefined;
-  for (const route of routes) {
-    const transport = route.open();
-    try {
-      return await connect(sdk, { route, transport, options, signal });
-    } catch (error) {
-      const message = explainFailure(options, signal.aborted ? signal.reason : error, wordsOf(transport));
-      first ??= { message, isRefusal: isRefusal(sdk, error) };
-      await closeTransport(transport);
-      options.signal.throwIfAborted();
-      if (signal.aborted || !first.isRefusal) break;
-    }
-  }
-  throw new Error(first?.message);
-}
-
 function isRefusal(sdk: Sdk, error: unknown): boolean {
   if (error instanceof sdk.ProtocolError) return true;
   const status = statusOf(error);
@@ -233,7 +197,6 @@ const MOST_SKILL_PAGES = 8;
 
 interface State {
   open: boolean;
-  /** The server reported that its tools have changed. */
   changed: boolean;
   tools: readonly ListedTool[];
 }
@@ -245,13 +208,14 @@ interface Connected {
   readonly options: SessionOptions;
 }
 
-function createSession(sdk: Sdk, { client, transport, state, options: opened }: Connected): Session {
+function createSession(sdk: Sdk, { client, transport, state, options: opened }: Connected) {
   return {
     get tools() {
       return state.tools;
     },
     isOpen: () => state.open,
-    async refresh({ logger, signal }) {
+    /** Reloads the tools if the server reported that they changed. */
+    async refresh({ logger, signal }: Pick<ToolContext, "logger" | "signal">) {
       if (!state.changed) return;
       state.changed = false;
       const warn = (message: string) => logger.warn(`the MCP server ${message}`);
@@ -261,24 +225,28 @@ function createSession(sdk: Sdk, { client, transport, state, options: opened }: 
       if (added.length > 0) warn(`offers new tools, which only the next run can use: ${added.join(", ")}`);
       state.tools = tools;
     },
-    call(tool, input, { signal, logger }) {
+    call(tool: ListedTool, input: JsonObject, { signal, logger }: ToolContext) {
       const toolDefinition = { name: tool.name, inputSchema: tool.input_schema as never };
       const options = { signal, timeout: LONGEST_TIMER_MS, onprogress: progressTeller(logger), toolDefinition };
       if (!client.transport) return Promise.reject(new NotConnected("Not connected"));
       return client.callTool({ name: tool.name, arguments: { ...input } }, options);
     },
-    has: (list) => client.getServerCapabilities()?.[list] !== undefined,
-    list: (list, most, signal) => readPages(client, list, { most, signal }),
-    request: (method, params, signal) =>
+    has: (list: ListName) => client.getServerCapabilities()?.[list] !== undefined,
+    list: (list: ListName, most: number, signal: AbortSignal) => readPages(client, list, { most, signal }),
+    /** Sends any other request. The answer is not validated. */
+    request: (method: string, params: JsonObject, signal: AbortSignal) =>
       unlessAborted(client.request({ method, params }, anyAnswer, { signal, timeout: LONGEST_TIMER_MS }), signal),
+    /** Returns a reader of the server's skills. Undefined if the server does not declare the skills extension. */
     async skills() {
       const { SkillsClient } = await import("@modelcontextprotocol/client/ext/skills");
       const skills = new SkillsClient(client, { skipInvalid: true });
       return skills.supported ? skills : undefined;
     },
-    lossBy: (error) => (isLoss(sdk, error, state.open) ? explainFailure(opened, error, wordsOf(transport)) : undefined),
-    explain: (error) => explainFailure(opened, error, ""),
-    isRefusal: (error) => isRefused(sdk, error),
+    /** Describes how the connection was lost, if the error of a call means that. */
+    lossBy: (error: unknown) =>
+      isLoss(sdk, error, state.open) ? explainFailure(opened, error, wordsOf(transport)) : undefined,
+    explain: (error: unknown) => explainFailure(opened, error, ""),
+    isRefusal: (error: unknown) => isRefused(sdk, error),
     async close() {
       state.open = false;
       await closeTransport(transport);
@@ -330,10 +298,12 @@ function progressTeller(logger: ToolContext["logger"]) {
   };
 }
 
+const CLOSED = ["CONNECTION_CLOSED", "NOT_CONNECTED"];
+
 function isLoss(sdk: Sdk, error: unknown, open: boolean): boolean {
   if (!open || error instanceof TypeError) return true;
   if (error instanceof sdk.ProtocolError) return error.data === LOST_MARK;
-  return isUntouched(error) || isClosed(error);
+  return isUntouched(error) || hasCode(error, ...CLOSED);
 }
 
 function wordsOf(transport: ReturnType<Route["open"]>): string {
@@ -349,7 +319,7 @@ function explainFailure({ config, auth }: SessionOptions, error: unknown, said: 
 function describeFailure(config: McpServerConfig, error: unknown, said: string): string {
   const status = statusOf(error);
   if (status === 401 || status === 403) return explainDenial(config, status);
-  if (isClosed(error) && said !== "") return said;
+  if (hasCode(error, ...CLOSED) && said !== "") return said;
   const version = /protocol version is not supported: (.*)/.exec(messageOf(error))?.[1];
   if (version !== undefined) return `it speaks the protocol version ${quote(version)}, which is not supported`;
   const cause = error instanceof Error && error.cause !== undefined ? ` (${messageOf(error.cause)})` : "";

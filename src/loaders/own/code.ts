@@ -6,7 +6,7 @@ import type { Skill, ToolContext } from "../../core/skill/skill.ts";
 import { describeAbsence } from "../../core/skill/skill-reference.ts";
 import type { RunnablePackage } from "../folder/format.ts";
 import { keepMade, type MountedBlob, type RunOutcome, runCode } from "../programs/package-run.ts";
-import type { SkillEntry, SkillSet } from "../registry/skill-set.ts";
+import type { SkillSet } from "../registry/skill-set.ts";
 
 type Registry = Pick<SkillSet, "find" | "host">;
 
@@ -57,14 +57,13 @@ async function runWritten(wanted: WantedCode, set: Registry, context: ToolContex
 /** Returns the packages of a skill to mount. Skills by other authors must be trusted, as for running them. */
 async function findMounts({ find }: Registry, name: string): Promise<readonly RunnablePackage[]> {
   const entry = await find(name);
-  const reason = entry ? whyNotMounted(entry) : describeAbsence(name);
-  if (entry && reason === undefined) return entry.mounts;
-  throw inputError(`skill ${name} cannot be mounted: ${reason}`);
-}
-
-function whyNotMounted({ mounts, source, unavailable, withheld }: SkillEntry): string | undefined {
-  if (mounts.length === 0) return "it has no Python function";
-  return unavailable?.reason ?? withheld ?? (source.trusted ? undefined : "it is not trusted");
+  const refuse = (reason: string) => inputError(`skill ${name} cannot be mounted: ${reason}`);
+  if (!entry) throw refuse(describeAbsence(name));
+  const { mounts, source, unavailable, withheld } = entry;
+  if (mounts.length === 0) throw refuse("it has no Python function");
+  const reason = unavailable?.reason ?? withheld ?? (source.trusted ? undefined : "it is not trusted");
+  if (reason !== undefined) throw refuse(reason);
+  return mounts;
 }
 
 async function mountBlob(blobs: Blobs, id: string): Promise<MountedBlob> {

@@ -33,7 +33,6 @@ export function toolMakerSkill(): Skill {
 }
 
 interface Shelf {
-  /** The project's root. */
   readonly root: string;
   /** Ids that existing skills use. */
   readonly ids: ReadonlySet<string>;
@@ -111,7 +110,6 @@ The tool \`${name}\`, which a run defined. Its parameters are in tools.json, its
 
 interface Place {
   readonly target: string;
-  /** Path for messages. */
   readonly path: string;
   readonly owner: "nobody" | "us" | "other";
 }
@@ -141,7 +139,6 @@ export async function removeMade(name: string, made: MadeTool | undefined, shelf
   return { removed: name, ...(kept?.owner === "us" ? { deleted: kept.path } : {}) };
 }
 
-/** Runs a tool in a sandbox, from a temporary folder. */
 export async function runMade(
   { code }: MadeTool,
   input: JsonObject,
@@ -151,12 +148,8 @@ export async function runMade(
   const directory = await realpath(await mkdtemp(join(tmpdir(), temporaryName("tool", host.self))));
   try {
     await writeFile(join(directory, "handler.mjs"), handlerText(code));
-    return await callScript(host, { directory, file: "handler.mjs" }, input, {
-      env: {},
-      workDir,
-      signal,
-      withWorkDir: true,
-    });
+    const call = { env: {}, workDir, signal, withWorkDir: true };
+    return await callScript(host, { directory, file: "handler.mjs" }, input, call);
   } finally {
     await rm(directory, { recursive: true, force: true });
   }

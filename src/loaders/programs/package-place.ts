@@ -11,7 +11,6 @@ import type { LoaderHost } from "../folder/host.ts";
 
 /** Sandbox for exactly one run. */
 export interface PackagePlace {
-  /** Temporary folder of this run. */
   readonly workspace: string;
   /** Secret marker that precedes the runner's result. */
   readonly mark: string;

@@ -9,7 +9,7 @@ import {
   codeOfEnding,
   type ForeignCommand,
   type ForeignResult,
-  type Mount,
+  readOnly,
   type SandboxLimits,
 } from "../../core/skill/sandbox.ts";
 import { readPlace, resolveInsideNow } from "../folder/contain.ts";
@@ -57,7 +57,6 @@ export interface PackageRun extends RunParts {
   readonly ahead?: PackagesAhead;
 }
 
-/** Result of a run. `logs` is what the code printed. */
 export type RunOutcome =
   | CompletedRun
   | { readonly status: "failed"; readonly output: null; readonly logs: string; readonly error: RunError };
@@ -223,7 +222,6 @@ function commandOf(run: RunParts, program: Program, place: PackagePlace): Foreig
   const { packages, language, env, network, request } = program;
   for (const { contents } of packages) contents.check();
   const modules = packages.filter((known) => known.runtime?.language === language).map(moduleOf);
-  const readOnly = (source: string, target: string): Mount => ({ source, target, writable: false });
   const odd = run.blobs.find(({ id }) => !/^[A-Za-z0-9:_-]+$/.test(id));
   if (odd) throw new Error(`${JSON.stringify(odd.id)} is not the handle of a blob`);
   return {

@@ -5,20 +5,11 @@ import type { Environment } from "../../core/document/config.ts";
 import { isProgram } from "../../files/files.ts";
 import { isTexts } from "../folder/skill-folder.ts";
 
-interface RequiredPrograms {
-  /** Reason why the skill is unavailable. */
-  readonly missing?: string;
-  /** Index of the group of programs that was found, if the skill lists groups. */
-  readonly group?: number;
-  /** Set if the requirement is neither a list of names nor a list of such lists. */
-  readonly malformed?: true;
-}
-
-/** Checks that all programs of `metadata.requires.bins` or `requires.bins`, or of one inner list, are on the PATH. */
-export function findRequiredPrograms(
-  frontmatter: { readonly [key: string]: unknown },
-  env: Environment,
-): RequiredPrograms {
+/**
+ * Checks that all programs of `metadata.requires.bins` or `requires.bins`, or of one inner list, are on the PATH. `group`
+ * is the index of the first such list. The requirement is `malformed` if it is neither a list of names nor of lists.
+ */
+export function findRequiredPrograms(frontmatter: { readonly [key: string]: unknown }, env: Environment) {
   const { metadata } = frontmatter;
   const bins = [isObject(metadata) ? metadata.requires : undefined, frontmatter.requires]
     .map((requires) => (isObject(requires) ? requires.bins : undefined))

@@ -4,7 +4,13 @@ import { extname, join, relative } from "node:path";
 import { actedOf, hasCode, messageOf, NothingDone, reportedError, SkillflowError } from "../../core/base/errors.ts";
 import { isObject, type Json, type JsonObject, parseJson } from "../../core/base/values.ts";
 import { quoteTheirs } from "../../core/base/voice.ts";
-import { codeOfEnding, type ForeignCommand, type ForeignResult, type Mount } from "../../core/skill/sandbox.ts";
+import {
+  codeOfEnding,
+  type ForeignCommand,
+  type ForeignResult,
+  type Mount,
+  readOnly,
+} from "../../core/skill/sandbox.ts";
 import type { Skill, ToolContext } from "../../core/skill/skill.ts";
 import { isProgram } from "../../files/files.ts";
 import { ownPath } from "../../files/own-files.ts";
@@ -16,9 +22,7 @@ import { mountWorkDir } from "./working-directory.ts";
 
 /** File in a skill's folder that implements a tool. */
 export interface Script {
-  /** Absolute real path of the skill's folder. */
   readonly directory: string;
-  /** Path relative to the folder. */
   readonly file: string;
   /** Exported function to call. Defaults to `default` for JavaScript and `handler` for Python. */
   readonly export?: string;
@@ -26,7 +30,6 @@ export interface Script {
   readonly contents?: Contents;
 }
 
-/** Settings of one call of a script, in addition to its input. */
 export interface ScriptCall {
   readonly env: Readonly<Record<string, string>>;
   /** Absolute path of the start directory. Read-only unless the operator passes --writable-workdir. */
@@ -34,7 +37,6 @@ export interface ScriptCall {
   readonly signal: AbortSignal;
   /** Adds `__workDir` to the input. */
   readonly withWorkDir?: boolean;
-  /** Network access that the skill declares. */
   readonly network?: ForeignCommand["network"];
 }
 
@@ -60,7 +62,7 @@ export async function callScript(host: LoaderHost, script: Script, input: JsonOb
     mounts: outerFirst([
       mountWorkDir(host, workDir, [script.directory, ...runner.needs]),
       readOnly(script.directory),
-      ...runner.needs.map(readOnly),
+      ...runner.needs.map((path) => readOnly(path)),
       ...copiesOf(host, script),
     ]),
     cwd: workDir,
@@ -157,16 +159,8 @@ export const runnersFolder = (): string => ownPath("runners", "src/loaders/progr
 /** Mounts private copies over folders that could change between the check and the start. */
 function copiesOf(host: LoaderHost, { directory, contents }: Script): readonly Mount[] {
   const places = contents ? [directory, ...contents.outside()] : [];
-  const mounts = places.map((target) => ({
-    source: contents?.sourceOf(target, host) ?? target,
-    target,
-    writable: false,
-  }));
+  const mounts = places.map((target) => readOnly(contents?.sourceOf(target, host) ?? target, target));
   return mounts.filter(({ source, target }) => source !== target);
-}
-
-function readOnly(path: string): Mount {
-  return { source: path, target: path, writable: false };
 }
 
 /** Sorts mounts so that a nested folder keeps its own mode. If two mounts have the same target, the later one wins. */

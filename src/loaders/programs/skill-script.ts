@@ -1,7 +1,7 @@
 import { extname } from "node:path";
 import { inputError, SkillflowError } from "../../core/base/errors.ts";
 import type { JsonObject } from "../../core/base/values.ts";
-import { codeOfEnding, type ForeignCommand } from "../../core/skill/sandbox.ts";
+import { codeOfEnding, type ForeignCommand, readOnly } from "../../core/skill/sandbox.ts";
 import type { Effect, Skill, ToolContext } from "../../core/skill/skill.ts";
 import { isProgram } from "../../files/files.ts";
 import { resolveInsideNow } from "../folder/contain.ts";
@@ -14,7 +14,6 @@ import { mountWorkDir } from "./working-directory.ts";
 /** Scripts that a skill bundles and its instructions ask the model to run: the third tier of Agent Skills. */
 
 export interface SkillScripts {
-  /** The skill's folder. */
   readonly directory: string;
   readonly contents: Pick<Contents, "check" | "sourceOf">;
   readonly effect: Effect;
@@ -22,7 +21,6 @@ export interface SkillScripts {
 }
 
 export interface ScriptWanted {
-  /** Path relative to the skill's folder. */
   readonly path: string;
   readonly args?: readonly string[];
   readonly stdin?: string;
@@ -44,22 +42,17 @@ export async function runSkillScript(
     argv: [...programFor(path, place.path, host.nodePath), ...args],
     stdin,
     env: declaredEnv(skill, context),
-    mounts: [
-      mountWorkDir(host, workDir, [directory]),
-      { source: scripts.contents.sourceOf(directory, host), target: directory, writable: false },
-    ],
+    mounts: [mountWorkDir(host, workDir, [directory]), readOnly(scripts.contents.sourceOf(directory, host), directory)],
     cwd: workDir,
     network: declaredNetwork(frontmatter),
     limits: LIMITS,
     signal,
   });
   if (result.ended === "aborted") throw signal.reason;
-  if (result.ended !== "exit")
-    throw new SkillflowError(
-      codeOfEnding(result.ended),
-      `the script ${path} was ended at its limit of ${result.ended}`,
-    );
-  const { code, stdout, stderr, truncated } = result;
+  const { ended, code, stdout, stderr, truncated } = result;
+  if (ended !== "exit") {
+    throw new SkillflowError(codeOfEnding(ended), `the script ${path} was ended at its limit of ${ended}`);
+  }
   return { exit_code: code ?? null, stdout, stderr, ...(truncated ? { truncated } : {}) };
 }
 

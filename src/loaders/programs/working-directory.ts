@@ -1,7 +1,7 @@
 import { type Dirent, existsSync, lstatSync, readdirSync, readFileSync, realpathSync } from "node:fs";
 import { join, relative, sep } from "node:path";
 import { attempt } from "../../core/base/errors.ts";
-import type { Mount } from "../../core/skill/sandbox.ts";
+import { type Mount, readOnly } from "../../core/skill/sandbox.ts";
 import { isWithin } from "../../files/files.ts";
 import type { LoaderHost } from "../folder/host.ts";
 
@@ -14,15 +14,15 @@ export function mountWorkDir(
   workDir: string,
   own: readonly string[],
 ): Mount {
-  const readOnly: Mount = { source: workDir, target: workDir, writable: false };
-  if (!writable) return readOnly;
+  const unwritable = readOnly(workDir);
+  if (!writable) return unwritable;
   const root = realpathSync(workDir);
   const named = [...writable.keep(), ...own, ...submodules(root), ...repositoriesOf(writable, root)];
   const kept = named.flatMap((path) => (existsSync(path) ? [path, realpathSync(path)] : [path]));
-  if (kept.some((path) => isWithin(path, root))) return readOnly;
+  if (kept.some((path) => isWithin(path, root))) return unwritable;
   const first = kept.filter((path) => isWithin(root, path)).map((path) => relative(root, path).split(sep)[0] ?? "");
   const ours = readdirSync(root).filter((name) => name.startsWith(".skillflow") || name === MODULES);
-  return { ...readOnly, writable: true, protect: [...new Set([...ALWAYS, ...ours, ...first])].sort() };
+  return { ...unwritable, writable: true, protect: [...new Set([...ALWAYS, ...ours, ...first])].sort() };
 }
 
 /** Paths that programs on this machine execute or trust. */

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { defined } from "../../core/base/values.ts";
+import { defined, lazy } from "../../core/base/values.ts";
 import { type Audience, audienceOf, callHandler, type Skill, type Tool } from "../../core/skill/skill.ts";
 import { openSkillFolder, readSkillDocument } from "../folder/skill-folder.ts";
 import { importBuiltin, loadSkillModule } from "../formats/module/skill-module.ts";
@@ -41,11 +41,7 @@ function codeIn(directory: string): string {
 }
 
 function withCode({ tools, probe, lacks, ...told }: ToldSkill, file: string): Skill {
-  let code: Promise<Skill> | undefined;
-  const load = () => {
-    code ??= loadSkillModule(file);
-    return code;
-  };
+  const load = lazy(() => loadSkillModule(file));
   return {
     ...told,
     tools: tools.map((tool) => toolWithCode(tool, load)),

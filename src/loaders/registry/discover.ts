@@ -19,21 +19,35 @@ import {
   UNNAMED,
 } from "../folder/skill-folder.ts";
 import { skillDocument } from "../formats/agent-skills/skill-document.ts";
+import { skillContract } from "../formats/contract/skill-contract.ts";
+import { moduleFolder } from "../formats/module/module-folder.ts";
+import { skillTools } from "../formats/skill-tools/skill-tools.ts";
+import { skillPackage } from "../formats/skills-protocol/skill-package.ts";
 import { toolDescriptor } from "../formats/tool-descriptor/tool-descriptor.ts";
+
+/** All folder formats of skills. The first one that recognises a folder reads it. */
+const FORMATS: readonly FolderFormat[] = [
+  skillPackage,
+  toolDescriptor,
+  skillTools,
+  skillContract,
+  moduleFolder,
+  skillDocument,
+];
 
 const MOST_FOLDERS = 2000;
 const MOST_DEPTH = 4;
 
-/** Finds the skills of one level. The first format that recognises a folder reads it. */
-export function discoverSkills(level: SkillLevel, formats: readonly FolderFormat[], host: LoaderHost): Discovery {
+/** Finds the skills of one level. */
+export function discoverSkills(level: SkillLevel, host: LoaderHost): Discovery {
   const found: FoundSkill[] = [];
-  const diagnostics: Diagnostic[] = [];
-  for (const path of skillFolders(level, diagnostics)) {
-    const loaded = named(level, readFolder(path, formats, host).loaded);
-    if ("severity" in loaded) diagnostics.push(loaded);
-    else found.push({ path: path.directory, loaded, contents: path.contents });
+  const { folders, skips } = skillFolders(level);
+  for (const folder of folders) {
+    const loaded = named(level, readFolder(folder, host).loaded);
+    if ("severity" in loaded) skips.push(loaded);
+    else found.push({ path: folder.directory, loaded, contents: folder.contents });
   }
-  return { found, diagnostics };
+  return { found, diagnostics: skips };
 }
 
 /** Requires a name in the document for skills in our own folders. Elsewhere the folder's name is enough. */
@@ -46,10 +60,10 @@ function named({ path }: SkillLevel, loaded: LoadedSkill | Diagnostic): LoadedSk
 }
 
 /** Reads a folder with the first format that recognises it. */
-export function readFolder(folder: SkillFolder, formats: readonly FolderFormat[], host: LoaderHost): Reading {
+export function readFolder(folder: SkillFolder, host: LoaderHost): Reading {
   const { directory } = folder;
   try {
-    const format = formats.find((candidate) => candidate.recognises(folder));
+    const format = FORMATS.find((candidate) => candidate.recognises(folder));
     if (format) return withoutReservedTools(format.read(folder, host), folder);
     const loaded = skipped(directory, almostSkill(folder) ?? "it is not a skill");
     const likely = folder.names.has("tools.json") ? toolDescriptor : skillDocument;
@@ -69,7 +83,7 @@ function withoutReservedTools(reading: Reading, folder: SkillFolder): Reading {
   return {
     ...reading,
     loaded: { ...loaded, skill, diagnostics },
-    lint: (...known) => [...lint(...known), ...findings],
+    lint: (known) => [...lint(known), ...findings],
   };
 }
 
@@ -135,17 +149,22 @@ function almostSkill({ names }: SkillFolder): string | undefined {
 }
 
 /** Finds skills, and folders that resemble one, sorted by name. Does not search inside skills. */
-export function skillFolders(level: SkillLevel, diagnostics: Diagnostic[]): SkillFolder[] {
+export function skillFolders({ path: top, root: given }: SkillLevel) {
   const folders: SkillFolder[] = [];
-  const { root: given } = level;
+  const skips: Diagnostic[] = [];
   const root = given === undefined ? undefined : (attempt(() => realpathSync.native(given)) ?? given);
   let seen = 0;
   const visit = (open: () => SkillFolder | undefined, path: string, depth: number) => {
     if (++seen > MOST_FOLDERS) return;
-    const folder = tryOpen(open, path, diagnostics);
+    let folder: SkillFolder | undefined;
+    try {
+      folder = open();
+    } catch (error) {
+      skips.push(skipped(path, messageOf(error)));
+    }
     if (!folder) return;
     if (root !== undefined && !isWithin(root, folder.directory)) {
-      diagnostics.push(skipped(path, "it is a link that leads out of the project"));
+      skips.push(skipped(path, "it is a link that leads out of the project"));
       return;
     }
     const isSkill = MARKS.some((mark) => folder.names.has(mark));
@@ -160,21 +179,7 @@ export function skillFolders(level: SkillLevel, diagnostics: Diagnostic[]): Skil
       }
     }
   };
-  visit(() => openSkillFolder(level.path), level.path, 0);
-  if (seen > MOST_FOLDERS)
-    diagnostics.push(skipped(level.path, `only the first ${MOST_FOLDERS} folders were searched`));
-  return folders;
-}
-
-function tryOpen(
-  open: () => SkillFolder | undefined,
-  path: string,
-  diagnostics: Diagnostic[],
-): SkillFolder | undefined {
-  try {
-    return open();
-  } catch (error) {
-    diagnostics.push(skipped(path, messageOf(error)));
-    return undefined;
-  }
+  visit(() => openSkillFolder(top), top, 0);
+  if (seen > MOST_FOLDERS) skips.push(skipped(top, `only the first ${MOST_FOLDERS} folders were searched`));
+  return { folders, skips };
 }

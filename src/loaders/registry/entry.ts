@@ -66,7 +66,7 @@ export async function joinLayers(id: string, layers: Layers): Promise<SkillEntry
       : undefined;
   const source = sourceOf(id, layers, held);
   const areTrusted = top !== undefined && isTrusted(id, top, options.trust);
-  const said = areTrusted ? readReachMaps(top.loaded.frontmatter).reach : NOTHING_SAID;
+  const said: SkillEntry["said"] = areTrusted ? readReachMaps(top.loaded.frontmatter).reach : new Map();
   const stated = areTrusted ? top.loaded.effects : undefined;
   const vouch = (tool: Tool): Tool => {
     const effect = options.effects?.get(`${id}.${tool.name}`) ?? stated?.get(tool.name) ?? tool.effect;
@@ -169,6 +169,7 @@ function joinSkill(
   { own, tools, serves, mcp, host }: Joined,
 ): Skill {
   const names = [id, ...(instance ? [instance.skill] : [])].flatMap((each) => options.variables.get(each) ?? []);
+  const instructions = [inline?.instruction, own?.instruction, builtin?.instruction];
   return {
     id,
     name: inline?.name ?? builtin?.name ?? own?.name ?? id,
@@ -176,7 +177,10 @@ function joinSkill(
     category: builtin?.category ?? own?.category ?? "general",
     config: { ...variableFields(names), ...own?.config, ...builtin?.config },
     tools,
-    ...defined("instruction", firstText(inline?.instruction, own?.instruction, builtin?.instruction)),
+    ...defined(
+      "instruction",
+      instructions.find((text) => text?.trim()),
+    ),
     ...defined("mcp", mcp),
     ...defined("version", own?.version),
     ...defined("host", host),
@@ -203,23 +207,18 @@ function uncountedKeys(id: string, keys: readonly string[], { server, inline, cu
   });
 }
 
-const NOTHING_SAID: SkillEntry["said"] = new Map();
-
 /** Removes tools with invalid schemas, whose calls could not be validated, and imported tools with reserved names. */
 async function withSoundTools(loaded: Skill | undefined, top: Layer | undefined) {
   if (!loaded || loaded.tools.length === 0) return { own: loaded, unsound: [] };
   const { skill, findings } = leaveOutReserved(loaded, () => defined("file", top?.path));
-  const { compileSchema } = await import("../../core/base/schema/schema.ts");
+  const { faultOfSchema } = await import("../../core/base/schema/schema.ts");
   const unsound: Diagnostic[] = [...findings];
-  const tools = skill.tools.filter(({ name, input_schema, output_schema }) => {
-    try {
-      for (const schema of [input_schema, output_schema]) if (schema) compileSchema(schema);
-      return true;
-    } catch (error) {
-      const message = `the tool ${name} is left out: its schema is not a JSON Schema: ${messageOf(error)}`;
-      unsound.push({ severity: "error", code: "TOOL_SCHEMA", path: [], message, ...defined("file", top?.path) });
-      return false;
-    }
+  const tools = skill.tools.filter(({ name, input_schema: input, output_schema: output }) => {
+    const fault = faultOfSchema(input) ?? (output && faultOfSchema(output));
+    if (fault === undefined) return true;
+    const message = `the tool ${name} is left out: its schema is not a JSON Schema: ${fault}`;
+    unsound.push({ severity: "error", code: "TOOL_SCHEMA", path: [], message, ...defined("file", top?.path) });
+    return false;
   });
   return { own: { ...skill, tools }, unsound };
 }
@@ -303,10 +302,6 @@ function emptiness(skill: Skill, withheld: string | undefined): Unavailable | un
 
 function invalid(reason: string | undefined): Unavailable | undefined {
   return reason === undefined ? undefined : { kind: "invalid", reason };
-}
-
-function firstText(...texts: readonly (string | undefined)[]): string | undefined {
-  return texts.find((text) => text !== undefined && text.trim() !== "");
 }
 
 /** Asks a fully configured skill what it lacks. A later answer, given more about the run, replaces an earlier one. */

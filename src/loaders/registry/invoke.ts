@@ -9,7 +9,6 @@ import { UNCONNECTED } from "../mcp/call.ts";
 import { calledTool, handlerConfig } from "./entry.ts";
 import type { SkillEntry, SkillSet } from "./skill-set.ts";
 
-/** Skill and tool of an invocation. */
 export interface Chosen {
   readonly entry: SkillEntry;
   readonly tool: Tool;
@@ -36,14 +35,14 @@ export async function chooseTool(set: Pick<SkillSet, "find">, call: Invocation):
 async function findCallable({ find }: Pick<SkillSet, "find">, { skill, version }: Invocation): Promise<SkillEntry> {
   const isPlain = version === undefined || instanceOf(skill) !== undefined;
   const reference = isPlain ? skill : `${parseSkillReference(skill).id}@${version}`;
+  const refuse = (why: string) => new SkillflowError("tool.unknown", `skill ${reference} cannot be called: ${why}`);
   const entry = await find(reference);
+  if (!entry) throw refuse(describeAbsence(reference));
   // A lack may not concern this call, such as one that names another git repository. The tool itself reports it.
-  const lack = entry?.isLacking ? undefined : entry?.unavailable?.reason;
-  const reason = entry
-    ? (lack ?? (entry.skill.tools.length > 0 ? undefined : entry.withheld))
-    : describeAbsence(reference);
-  if (entry && reason === undefined) return entry;
-  throw new SkillflowError("tool.unknown", `skill ${reference} cannot be called: ${reason}`);
+  const lack = entry.isLacking ? undefined : entry.unavailable?.reason;
+  const reason = lack ?? (entry.skill.tools.length > 0 ? undefined : entry.withheld);
+  if (reason !== undefined) throw refuse(reason);
+  return entry;
 }
 
 /** Calls that led to a context, and the effect that it allows. */
@@ -71,10 +70,8 @@ export function createInvoke(set: SkillSet, host: LoaderHost): Invoke {
     const call = { ...given, ...ceilingOf(given, context) };
     const chain = [...(callers.get(context)?.chain ?? []), `${call.skill}/${call.tool ?? ""}`];
     if (new Set(chain).size < chain.length) {
-      throw new SkillflowError(
-        "call.refused",
-        `skills call each other in a circle: ${chain.map((step) => step.replace(/\/$/, "")).join(" -> ")}`,
-      );
+      const circle = chain.map((step) => step.replace(/\/$/, "")).join(" -> ");
+      throw new SkillflowError("call.refused", `skills call each other in a circle: ${circle}`);
     }
     const server = await serverCall(set, call);
     if (server) return callServer(host, server, call, context);
@@ -102,9 +99,8 @@ function callServer(
   const { tool = "", effects } = call;
   if (!callMcp || !skill.mcp) throw new SkillflowError("call.refused", UNCONNECTED);
   contents?.check();
-  const ceiling = effects === undefined ? {} : { effects };
   const { workDir: cwd } = context;
-  return callMcp({ id: skill.id, server: skill.mcp, tool, arguments: call.arguments, env, cwd, ...ceiling }, context);
+  return callMcp({ id: skill.id, server: skill.mcp, tool, arguments: call.arguments, env, cwd, effects }, context);
 }
 
 /** Throws if the result does not match the tool's output schema. */

@@ -12,7 +12,7 @@ import {
   type Tool,
   type ToolContext,
 } from "../../core/skill/skill.ts";
-import type { FolderFormat, LoadedSkill, SkillLevel } from "../folder/format.ts";
+import type { LoadedSkill, SkillLevel } from "../folder/format.ts";
 import type { LoaderHost } from "../folder/host.ts";
 import { type Contents, joinContents } from "../folder/skill-contents.ts";
 import { skipped } from "../folder/skill-folder.ts";
@@ -24,7 +24,6 @@ import type { InstanceChoice, OwnedInline, ServerChoice, SkillSetOptions } from 
 import { chooseVersion, repeatedVersions } from "./versions.ts";
 import type { Held, OwnedServer } from "./withheld.ts";
 
-/** Skill that was found at one level. */
 export interface Layer {
   readonly level: SkillLevel;
   readonly priority: number;
@@ -37,11 +36,11 @@ export interface Layer {
 export const STEP = 10;
 
 /** Finds the skills of all levels by id, highest first. */
-export function findLayers(levels: readonly SkillLevel[], formats: readonly FolderFormat[], host: LoaderHost) {
+export function findLayers(levels: readonly SkillLevel[], host: LoaderHost) {
   const layers = new Map<string, Layer[]>();
   const diagnostics: Diagnostic[] = [];
   for (const [index, level] of levels.entries()) {
-    const discovery = level.kind === "module" ? discoverModule(level) : discoverSkills(level, formats, host);
+    const discovery = level.kind === "module" ? discoverModule(level) : discoverSkills(level, host);
     diagnostics.push(...discovery.diagnostics);
     for (const { path, loaded, contents } of discovery.found) {
       const { id } = loaded.skill;
@@ -50,13 +49,10 @@ export function findLayers(levels: readonly SkillLevel[], formats: readonly Fold
         diagnostics.push(skipped(path, reserved));
         continue;
       }
-      const layer: Layer = {
-        level,
-        priority: (levels.length - index) * STEP,
-        path,
-        ...guarded(withoutReserved(loaded, path), level, joinContents(contents, serverContents(loaded, host))),
-      };
-      layers.set(id, [...(layers.get(id) ?? []), layer]);
+      const whole = joinContents(contents, serverContents(loaded, host));
+      const layer = { level, priority: (levels.length - index) * STEP, path };
+      const found = { ...layer, ...guarded(withoutReserved(loaded, path), level, whole) };
+      layers.set(id, [...(layers.get(id) ?? []), found]);
     }
   }
   return { layers, diagnostics };
@@ -70,9 +66,9 @@ export function reservedNameOf(skill: Skill): string | undefined {
 
 /** Reports reserved variables in flags and config files. */
 export function refusedVariables({ variables }: Pick<SkillSetOptions, "variables">): Diagnostic[] {
-  return [...variables].flatMap(([id, names]) =>
-    names.filter(isReservedVariable).map((name) => refusedVariable(id, name)),
-  );
+  const refusals = ([id, names]: readonly [string, readonly string[]]) =>
+    names.filter(isReservedVariable).map((name) => refusedVariable(id, name));
+  return [...variables].flatMap(refusals);
 }
 
 function refusedVariable(id: string, name: string, at: Pick<Diagnostic, "path" | "file"> = { path: [] }): Diagnostic {
@@ -137,22 +133,16 @@ function without<Value>(record: Readonly<Record<string, Value>>, keys: ReadonlyS
   return Object.fromEntries(Object.entries(record).filter(([key]) => !keys.has(key)));
 }
 
-interface Builtins {
-  readonly ids: ReadonlySet<string>;
-  /** Returns the reason why the operator's choices disable the skill. */
-  kept(id: string): Unavailable | undefined;
-  load(id: string): Promise<Skill | undefined>;
-}
-
-export function openBuiltins({ builtin: directory, own }: Pick<SkillSetOptions, "builtin" | "own">): Builtins {
+export function openBuiltins({ builtin: directory, own }: Pick<SkillSetOptions, "builtin" | "own">) {
   const ownById = new Map(own.map((entry) => [entry.skill.id, entry]));
   const entries = existsSync(directory) ? readdirSync(directory, { withFileTypes: true }) : [];
   const ids = new Set(entries.filter((entry) => entry.isDirectory()).map((entry) => entry.name));
   const loaded = new Map<string, Promise<Skill>>();
   return {
     ids: new Set([...ids, ...ownById.keys()]),
-    kept: (id) => ownById.get(id)?.unavailable,
-    async load(id) {
+    /** Returns the reason why the operator's choices disable the skill. */
+    kept: (id: string) => ownById.get(id)?.unavailable,
+    async load(id: string): Promise<Skill | undefined> {
       const program = ownById.get(id);
       if (program || !ids.has(id)) return program?.skill;
       const known = loaded.get(id) ?? loadBuiltinSkill(join(directory, id));
@@ -163,7 +153,10 @@ export function openBuiltins({ builtin: directory, own }: Pick<SkillSetOptions, 
 }
 
 /** Reports which layer of each id shadows which others. Different versions at one level do not shadow each other. */
-export function shadowings(layers: ReadonlyMap<string, readonly Layer[]>, builtins: Builtins): Diagnostic[] {
+export function shadowings(
+  layers: ReadonlyMap<string, readonly Layer[]>,
+  builtins: { readonly ids: ReadonlySet<string> },
+): Diagnostic[] {
   return [...layers].flatMap(([id, found]) => {
     const { winner, shadowed } = chooseVersion(found);
     if (!winner) return [];

@@ -2,7 +2,7 @@ import { basename, join } from "node:path";
 import { byPlace, type Diagnostic } from "../../core/base/diagnostic.ts";
 import type { Format } from "../../core/skill/skill.ts";
 import { exposedName } from "../../core/skill/tool-names.ts";
-import type { FolderFormat, LoadedSkill, Reading, SkillLevel } from "../folder/format.ts";
+import type { LoadedSkill, Reading, SkillLevel } from "../folder/format.ts";
 import type { LoaderHost } from "../folder/host.ts";
 import { checkContents } from "../folder/lint-contents.ts";
 import { openSkillFolder, type SkillFolder } from "../folder/skill-folder.ts";
@@ -12,24 +12,22 @@ export interface LintedSkill {
   /** The skill's id if it can be read, or else its folder's name. */
   readonly skill: string;
   readonly format: Format;
-  /** Absolute path. */
   readonly directory: string;
   /** All violations of the format's rules, ordered by file. */
   readonly problems: readonly Diagnostic[];
 }
 
 interface LintOptions {
-  readonly formats: readonly FolderFormat[];
   readonly host: LoaderHost;
   /** Ids of the skills that others may refer to. */
   readonly known: ReadonlySet<string>;
-  /** Contracts whose target cannot exist, with the reason. */
+  /** Reasons why the targets of contracts cannot exist, by the contracts' folders. */
   readonly unbound?: ReadonlyMap<string, string>;
 }
 
 /** Checks each skill strictly by the rules of its format, and all skills for shared tool names. */
 export function lintSkills(folders: readonly SkillFolder[], options: LintOptions): LintedSkill[] {
-  const read = folders.map((folder) => ({ folder, ...readFolder(folder, options.formats, options.host) }));
+  const read = folders.map((folder) => ({ folder, ...readFolder(folder, options.host) }));
   const ids = read.flatMap(({ loaded }) => ("severity" in loaded ? [] : [loaded.skill.id]));
   const known = new Set([...options.known, ...ids]);
   const linted = read.map(({ folder, loaded, format, lint }) => ({
@@ -37,7 +35,8 @@ export function lintSkills(folders: readonly SkillFolder[], options: LintOptions
     format,
     directory: folder.directory,
     problems: inOrder([
-      ...lint(known, "severity" in loaded ? undefined : options.unbound?.get(loaded.skill.id)),
+      ...lint(known),
+      ...checkTarget(loaded, known, options.unbound?.get(folder.directory)),
       ...checkContents(folder),
       ...checkNamed(folder, loaded),
     ]),
@@ -49,20 +48,29 @@ export function lintSkills(folders: readonly SkillFolder[], options: LintOptions
 export function foldersAt(path: string): SkillFolder[] {
   const folder = openSkillFolder(path);
   const isSkill = folder && [...folder.names].some((name) => /^(?:skill\.md|tools\.json)$/i.test(name));
-  return isSkill ? [folder] : foldersOf([{ kind: "extra", path, trusted: false }]);
+  return isSkill ? [folder] : foldersOf([{ kind: "extra", path, trusted: false }]).folders;
 }
 
-/** Returns the skill folders of levels, without duplicates. Adds the reasons for skipped folders to `skips`. */
-export function foldersOf(levels: readonly SkillLevel[], skips: Diagnostic[] = []): SkillFolder[] {
-  const found = levels.flatMap((level) => skillFolders(level, skips));
-  return [...new Map(found.map((folder) => [folder.directory, folder])).values()];
+/** Returns the skill folders of levels, without duplicates, and reports the folders that the loader skips. */
+export function foldersOf(levels: readonly SkillLevel[]) {
+  const found = levels.map((level) => ({ level, ...skillFolders(level) }));
+  const folders = found.flatMap((each) => each.folders);
+  return {
+    folders: [...new Map(folders.map((folder) => [folder.directory, folder])).values()],
+    skipped: found.flatMap(({ level, skips }) => skips.map((skip) => skippedSkill(skip, level))),
+  };
 }
 
-/** Reports a folder that the loader does not search, such as a link that leads out of the project. */
-export function skippedSkill(found: Diagnostic): LintedSkill {
+/** Reports a folder that the loader does not search. Only the project's own folders are errors of the project. */
+function skippedSkill(found: Diagnostic, { kind }: SkillLevel): LintedSkill {
   const directory = found.file ?? "";
-  const problems = [{ ...found, severity: "error" as const }];
+  const problems: Diagnostic[] = [{ ...found, severity: kind === "project" ? "error" : "warning" }];
   return { skill: basename(directory), format: "agent-skills", directory, problems };
+}
+
+function checkTarget(loaded: LoadedSkill | Diagnostic, known: ReadonlySet<string>, unbound: string | undefined) {
+  const target = "severity" in loaded ? undefined : loaded.boundTo;
+  return target && unbound !== undefined && known.has(target.skill) ? [target.refuse(unbound)] : [];
 }
 
 function checkNamed(folder: SkillFolder, loaded: LoadedSkill | Diagnostic): Diagnostic[] {
@@ -96,12 +104,6 @@ function sharedName({ skill, directory }: LintedSkill, name: string, ids: readon
     new Set(full).size < full.length
       ? `at a node that lists both, the second is offered as ${full[0]}_2; rename one of them`
       : `at a node that lists both, write ${full.join(" or ")}: in tools.allow and evaluators, ${name} means the first skill's tool, in tools.deny both`;
-  return {
-    severity: "warning",
-    code: "TOOL_NAME_SHARED",
-    path: [],
-    message,
-    hint,
-    file: join(directory, "tools.json"),
-  };
+  const file = join(directory, "tools.json");
+  return { severity: "warning", code: "TOOL_NAME_SHARED", path: [], message, hint, file };
 }

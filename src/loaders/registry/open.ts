@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import type { Diagnostic } from "../../core/base/diagnostic.ts";
+import { lazy } from "../../core/base/values.ts";
 import { refuseAmbiguous } from "../../core/document/config.ts";
 import { boundTo, uncontained } from "../../core/skill/formats/tool-reach.ts";
 import { describeTools, type Skill } from "../../core/skill/skill.ts";
@@ -11,32 +12,16 @@ import {
   type RemoteReference,
   type SkillReference,
 } from "../../core/skill/skill-reference.ts";
-import type { FolderFormat, LoadedSkill } from "../folder/format.ts";
+import type { BoundTo } from "../folder/format.ts";
 import type { LoaderHost } from "../folder/host.ts";
-import { skillDocument } from "../formats/agent-skills/skill-document.ts";
-import { skillContract } from "../formats/contract/skill-contract.ts";
-import { moduleFolder } from "../formats/module/module-folder.ts";
-import { skillTools } from "../formats/skill-tools/skill-tools.ts";
-import { skillPackage } from "../formats/skills-protocol/skill-package.ts";
-import { toolDescriptor } from "../formats/tool-descriptor/tool-descriptor.ts";
 import { refuseSameTools } from "./derived/instance.ts";
 import { remoteEntry } from "./derived/remote.ts";
 import { askForLack, calledTool, joinLayers } from "./entry.ts";
 import { ceilingOf, createInvoke, holdToEffect } from "./invoke.ts";
 import { findLayers, type Layer, openBuiltins, partsOf, refusedVariables, shadowings } from "./layers.ts";
-import type { InlineSkills, OwnedInline, OwnSkill, SkillEntry, SkillSet, SkillSetOptions } from "./skill-set.ts";
+import type { InlineSkills, OwnedInline, SkillEntry, SkillSet, SkillSetOptions } from "./skill-set.ts";
 import { chooseVersion, fitsRange, listVersions } from "./versions.ts";
 import { describeWithheld, heldOf, isTrusted } from "./withheld.ts";
-
-/** All folder formats of skills. The first one that recognises a folder reads it. */
-export const FORMATS: readonly FolderFormat[] = [
-  skillPackage,
-  toolDescriptor,
-  skillTools,
-  skillContract,
-  moduleFolder,
-  skillDocument,
-];
 
 /** Returns the references that a set of skills can resolve. */
 export function knownSkills({ ids, versions, serves }: SkillSet): KnownSkills {
@@ -65,15 +50,14 @@ export function openSkillSet(said: SkillSetOptions): SkillSet {
   const host = hostOf(options, (call, context) => invoke(call, context));
   const found = findAll(options, host);
   const { ids, layers, hidden, builtins, diagnostics } = found;
-  let unmistaken: Promise<void> | undefined;
+  const unmistaken = lazy(() => checkChoices(found, (id) => findEntry(found, id, {})));
   const set: SkillSet = {
     async lint(paths) {
-      const { foldersAt, foldersOf, lintSkills, skippedSkill } = await import("./lint.ts");
+      const { foldersAt, foldersOf, lintSkills } = await import("./lint.ts");
       const own = options.levels.filter(({ kind }) => kind !== "builtin");
-      const skips: Diagnostic[] = [];
-      const folders = paths ? paths.flatMap(foldersAt) : foldersOf(own, skips);
-      const linted = lintSkills(folders, { formats: FORMATS, host, known: ids, unbound: await findUnbound(found) });
-      return [...linted, ...skips.map(skippedSkill)];
+      const { folders, skipped } = paths ? { folders: paths.flatMap(foldersAt), skipped: [] } : foldersOf(own);
+      const linted = lintSkills(folders, { host, known: ids, unbound: await findUnbound(found) });
+      return [...linted, ...skipped];
     },
     ids,
     folders: [...layers.values()].flatMap((found) => found.map(({ path }) => path)),
@@ -85,8 +69,7 @@ export function openSkillSet(said: SkillSetOptions): SkillSet {
     host,
     diagnostics: [...diagnostics, ...refusedVariables(options), ...shadowings(layers, builtins), ...hiddenBy(hidden)],
     async find(reference, inline) {
-      unmistaken ??= checkChoices(found, (id) => findEntry(found, id, {}));
-      await unmistaken;
+      await unmistaken();
       const entry = await findEntry(found, reference, { inline });
       return entry && askForLack(entry, { workDir: host.cwd, texts: [] });
     },
@@ -115,7 +98,7 @@ interface Found {
 }
 
 function findAll(options: SkillSetOptions, host: LoaderHost): Found {
-  const { layers: found, diagnostics } = findLayers(options.levels, FORMATS, host);
+  const { layers: found, diagnostics } = findLayers(options.levels, host);
   const given = new Set((options.given ?? []).map(({ id }) => id));
   const layers = new Map([...found].filter(([id]) => !given.has(id)));
   const hidden = new Map([...found].filter(([id]) => given.has(id)));
@@ -176,10 +159,8 @@ async function findEntry(
   return withCeiling(withTarget({ ...entry, unavailable }, binding.tool, target));
 }
 
-type Bound = NonNullable<LoadedSkill["boundTo"]>;
-
 /** Explains why a contract's target cannot exist. Returns undefined if it exists, or if its skill has unknown tools. */
-function faultOfTarget(id: string, { skill, tool }: Bound, target: SkillEntry | undefined): string | undefined {
+function faultOfTarget(id: string, { skill, tool }: BoundTo, target: SkillEntry | undefined): string | undefined {
   if (skill === id) return "its binding.yml names its own tool";
   if (!target) return `its binding.yml names the skill "${skill}", which does not exist`;
   const tools = [...target.skill.tools, ...target.heldTools];
@@ -188,7 +169,7 @@ function faultOfTarget(id: string, { skill, tool }: Bound, target: SkillEntry | 
   return isOpen || isFound ? undefined : `its binding.yml names "${tool ?? ""}", which is not a tool of ${skill}`;
 }
 
-/** Returns the contracts whose target cannot exist, with the reason. Imports no module of a project. */
+/** Returns the reasons why targets of contracts cannot exist, by the contracts' paths. Imports no module of a project. */
 async function findUnbound(found: Found): Promise<ReadonlyMap<string, string>> {
   const importsCode = (reference: string) => {
     const { id } = referenceOf(found.ids, reference);
@@ -197,14 +178,14 @@ async function findUnbound(found: Found): Promise<ReadonlyMap<string, string>> {
   };
   const bound = [...found.layers].flatMap(([id, [layer]]) => {
     const { boundTo: binding } = layer?.loaded ?? {};
-    return binding && !importsCode(binding.skill) ? [{ id, binding }] : [];
+    return layer && binding && !importsCode(binding.skill) ? [{ id, path: layer.path, binding }] : [];
   });
-  const faults = bound.map(async ({ id, binding }) => {
+  const faults = bound.map(async ({ id, path, binding }) => {
     // The target must not look for its own target: it counts as a caller.
     const target = await findEntry(found, binding.skill, { callers: [id, binding.skill] });
-    return [id, faultOfTarget(id, binding, target)] as const;
+    return [path, faultOfTarget(id, binding, target)] as const;
   });
-  return new Map((await Promise.all(faults)).flatMap(([id, fault]) => (fault === undefined ? [] : [[id, fault]])));
+  return new Map((await Promise.all(faults)).flatMap(([path, fault]) => (fault === undefined ? [] : [[path, fault]])));
 }
 
 function declarationOf({ options, layers }: Found, variable: string) {
@@ -247,13 +228,12 @@ function findingsAbout({ ids, layers, hidden, builtins, diagnostics }: Found, id
 function withGiven(options: SkillSetOptions): SkillSetOptions {
   const { given = [], own, servers, disabled } = options;
   const ids = new Set(given.map(({ id }) => id));
+  const contained = given.map((skill) => ({ ...skill, tools: skill.tools.map(uncontained) }));
   return {
     ...options,
     own: [
       ...own.filter(({ skill }) => !ids.has(skill.id)),
-      ...given.map(
-        (skill): OwnSkill => ({ skill: { ...skill, tools: skill.tools.map(uncontained) }, unavailable: undefined }),
-      ),
+      ...contained.map((skill) => ({ skill, unavailable: undefined })),
     ],
     servers: new Map([...servers].filter(([id]) => !ids.has(id))),
     disabled: disabled.filter((id) => !ids.has(id)),
@@ -281,10 +261,9 @@ async function checkChoices(
   refuseSameTools(await Promise.all([...alike].map(find)));
   if (overrides.size === 0) return;
   const entries = await Promise.all([...ids].map(find));
-  refuseAmbiguous(
-    overrides,
-    entries.flatMap((entry) => (entry ? [{ id: entry.skill.id, keys: entry.fields.map(({ key }) => key) }] : [])),
-  );
+  const skills = entries.filter((entry) => entry !== undefined);
+  const keys = skills.map(({ skill: { id }, fields }) => ({ id, keys: fields.map(({ key }) => key) }));
+  refuseAmbiguous(overrides, keys);
 }
 
 function withTarget(entry: SkillEntry, name: string | undefined, target: SkillEntry | undefined): SkillEntry {
@@ -302,9 +281,8 @@ function withCeiling(entry: SkillEntry): SkillEntry {
 /** Checks whether a file is or is in a folder with this name, or is a manifest with this id. */
 function isAbout(id: string, file: string | undefined): boolean {
   if (file === undefined) return false;
-  return (
-    [file, dirname(file)].some((path) => basename(path) === id) || manifestsAt(file).some((path) => saysId(path, id))
-  );
+  const isNamed = [file, dirname(file)].some((path) => basename(path) === id);
+  return isNamed || manifestsAt(file).some((path) => saysId(path, id));
 }
 
 const MANIFEST = /^(?:SKILL\.md|skill\.toml|contract\.(?:ya?ml|json))$/;

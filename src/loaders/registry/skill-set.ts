@@ -23,7 +23,6 @@ import type { LintedSkill } from "./lint.ts";
 import type { Withheld } from "./withheld.ts";
 
 export interface SkillSetOptions {
-  /** Folder of the built-in skills. */
   readonly builtin: string;
   /** Built-in skills whose tools the program itself implements. */
   readonly own: readonly OwnSkill[];
@@ -91,20 +90,16 @@ export interface OwnSkill {
 
 export interface ServerChoice {
   readonly config: McpServerConfig;
-  /** File that declares the server. */
   readonly path: string;
   readonly kind: "project" | "user";
   /** True if the file is the operator's own. */
   readonly trusted: boolean;
 }
 
-/** Further backend of a skill, which has all of its tools and its own config. */
 export interface InstanceChoice {
-  /** Id of the skill. */
   readonly skill: string;
   readonly name: string;
   readonly config: InstanceConfig;
-  /** File that declares the instance. */
   readonly path: string;
   /** True if the file is the operator's own. */
   readonly trusted: boolean;
@@ -118,7 +113,6 @@ export interface SkillEntry {
   readonly source: SkillSource;
   /** True if a built-in skill has this id and keeps its tools. */
   readonly isBuiltin: boolean;
-  /** Paths of lower layers with the same id. */
   readonly shadows: readonly string[];
   readonly fields: readonly ResolvedField[];
   /** Undefined if the skill can be used. */
@@ -159,10 +153,8 @@ export interface SkillEntry {
   readonly diagnostics: readonly Diagnostic[];
 }
 
-/** Origin of a skill that an MCP server offers. */
 export interface RemoteSkill {
   readonly server: SkillEntry;
-  /** Name of the skill at the server. */
   readonly name: string;
   /** Paths of the files that the model may read. Empty until the server is connected. */
   readonly files: readonly string[];
@@ -170,7 +162,6 @@ export interface RemoteSkill {
   readonly read?: (path: string, context: Pick<ToolContext, "signal">) => Promise<string>;
 }
 
-/** Skills that a workflow defines. */
 export interface InlineSkills {
   readonly skills: Workflow["skills"];
   /** True if the document is the operator's own. */

@@ -52,7 +52,6 @@ function needsDigest({ isForeign }: Trustable, { onlyPinned }: Trust): boolean {
   return isForeign === true || onlyPinned === true;
 }
 
-/** Undefined if nothing is held back. */
 export function describeWithheld(id: string, { code, server }: Held, trust: Trust): Withheld | undefined {
   const held = [code, server].filter((part) => part !== undefined);
   if (held.length === 0) return undefined;
@@ -66,7 +65,6 @@ export function describeWithheld(id: string, { code, server }: Held, trust: Trus
     : { reason: "its server is not trusted", remedy: [...trusting, " connects it"], parts };
 }
 
-/** Describes what the withheld parts would do. */
 export function describeHeldBack({ code, server }: Held): readonly string[] {
   const runs = code ? [...code.loaded.skill.tools.map(({ name }) => `tool ${name}`), ...(code.loaded.code ?? [])] : [];
   return [...runs.map((program) => `runs ${program}`), ...(server ? describeServer(server.config) : [])];

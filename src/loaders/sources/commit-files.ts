@@ -26,7 +26,6 @@ export function resolveCommit(repository: Repository, ref: string): string | und
   return status === 0 && OBJECT_ID.test(id) ? id : undefined;
 }
 
-/** Checks whether a commit is an ancestor of `tip`. */
 export function isPast(repository: Repository, commit: string, tip: string): boolean {
   return git(repository, ["merge-base", "--is-ancestor", commit, tip]).status === 0;
 }
@@ -138,7 +137,6 @@ export function git({ root, env, reaches = false }: Repository, args: readonly s
 
 type Ended = ReturnType<typeof git>;
 
-/** Throws if a command failed. */
 export function demand(ended: Ended): Ended {
   if (ended.status === 0) return ended;
   const why = ended.error?.message ?? ended.stderr.toString("utf8").trim().slice(0, 500);

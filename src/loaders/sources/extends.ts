@@ -10,7 +10,6 @@ import { git } from "./commit-files.ts";
 
 export interface Means {
   readonly env: Environment;
-  /** Folder in the checkout whose `origin` may be contacted. */
   readonly checkout: string;
   /** Further hosts that the user allows. */
   readonly hosts: readonly string[];
@@ -31,7 +30,9 @@ export function loadExtendedConfig(from: string, means: Means): LoadedConfig | u
 
 function baseOf(extension: Extension, { path, directory }: LoadedConfig, means: Means) {
   const named = extension.file ?? extension.git ?? "";
-  const refuse = (why: string) => new SkillflowError("config.invalid", `${path}: extends ${named}: ${why}`);
+  const refuse: Refuse = (why, hint) => {
+    return new SkillflowError("config.invalid", `${path}: extends ${named}: ${why}`, { hint });
+  };
   const content =
     extension.file === undefined
       ? readCommitted(named, extension.sha256, { ...means, refuse })
@@ -53,7 +54,7 @@ function merge(base: unknown, own: unknown, depth: number, isServer = false): un
   return Object.fromEntries([...Object.entries(base), ...added]);
 }
 
-type Refuse = (why: string) => SkillflowError;
+type Refuse = (why: string, hint?: string) => SkillflowError;
 
 function readNear(path: string, root: string, refuse: Refuse): Buffer {
   try {
@@ -77,13 +78,9 @@ function readCommitted(named: string, sha256: string, means: Means & { readonly 
   const isNear = url.startsWith("/") || url.startsWith("file:///");
   if (offline && !isNear) throw new SkillflowError("offline.refused", `extends ${named}: the run is offline`);
   if (!isNear && !mayContact(url, means)) {
-    throw new SkillflowError(
-      "config.invalid",
-      refuse("a checkout may contact only the host of its own origin").message,
-      {
-        hint: `if you trust this host, list it in your own config file: fetch: { hosts: ["${hostOf(url) ?? "HOST"}"] }`,
-      },
-    );
+    const host = hostOf(url) ?? "HOST";
+    const hint = `if you trust this host, list it in your own config file: fetch: { hosts: ["${host}"] }`;
+    throw refuse("a checkout may contact only the host of its own origin", hint);
   }
   const content = fetchFile({ url, commit, path }, env, refuse);
   // A cache that cannot be written only costs time.

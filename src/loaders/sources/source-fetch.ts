@@ -8,7 +8,6 @@ import { isLocalName, isRefusedAddress } from "../../core/base/address/address.t
 import type { SourceProblem } from "../../core/document/check/sources.ts";
 import { readCapped, unlessAborted } from "../text/bounded.ts";
 
-/** DNS lookups and connections, separate from the rules that restrict them. */
 export interface Network {
   /** Returns all addresses of a host name. */
   lookup(host: string): Promise<readonly string[]>;
@@ -20,7 +19,7 @@ export interface Target {
   readonly addresses: readonly string[];
   readonly port: number;
   /** Set for TLS: name or address that the certificate must contain. */
-  readonly holder?: string;
+  readonly holder: string | undefined;
   readonly signal: AbortSignal;
 }
 
@@ -43,11 +42,11 @@ export type Fetched = { readonly content: string } | { readonly problem: SourceP
  * https.
  */
 export async function fetchText(address: string, options: EgressOptions): Promise<Fetched> {
-  const deadlineMs = options.deadlineMs ?? 10_000;
-  const trip: Trip = { ...options, network: options.network ?? internet, signal: AbortSignal.timeout(deadlineMs) };
+  const { network = internet, deadlineMs = 10_000 } = options;
+  const trip: Trip = { ...options, network, deadlineMs, signal: AbortSignal.timeout(deadlineMs) };
   let next = address;
   for (let redirects = 0; redirects <= MAX_REDIRECTS; redirects++) {
-    const hop = await visit(next, trip).catch((error: unknown) => unreachable(next, error, { trip, deadlineMs }));
+    const hop = await visit(next, trip).catch((error: unknown) => unreachable(next, error, trip));
     if (!("location" in hop)) return redirects > 0 ? withStart(hop, address) : hop;
     next = hop.location;
   }
@@ -60,6 +59,7 @@ const MAX_BYTES = 5 * 1024 * 1024;
 
 interface Trip extends EgressOptions {
   readonly network: Network;
+  readonly deadlineMs: number;
   readonly signal: AbortSignal;
 }
 
@@ -100,7 +100,13 @@ async function exchange(url: URL, addresses: readonly string[], trip: Trip): Pro
     const message = `the token of ${url.host} contains characters that a header cannot carry`;
     return problem("SOURCE_URL_AUTH_REQUIRED", message, authHint(url, true));
   }
-  const connection = await trip.network.connect(targetOf(url, addresses, trip.signal));
+  const isSecure = url.protocol === "https:";
+  const connection = await trip.network.connect({
+    addresses,
+    port: Number(url.port) || (isSecure ? 443 : 80),
+    holder: isSecure ? bareHost(url).replace(/\.$/, "") : undefined,
+    signal: trip.signal,
+  });
   const sent = request({
     createConnection: () => connection,
     path: `${url.pathname}${url.search}`,
@@ -118,11 +124,6 @@ async function exchange(url: URL, addresses: readonly string[], trip: Trip): Pro
   } finally {
     sent.destroy();
   }
-}
-
-function targetOf(url: URL, addresses: readonly string[], signal: AbortSignal): Target {
-  if (url.protocol === "http:") return { addresses, port: Number(url.port) || 80, signal };
-  return { addresses, port: Number(url.port) || 443, holder: bareHost(url).replace(/\.$/, ""), signal };
 }
 
 function tokenFor(url: URL, { auth, fetchToken }: EgressOptions): string | undefined {
@@ -151,12 +152,8 @@ async function readAnswer(url: URL, answer: IncomingMessage, hadToken: boolean):
   }
   const encoding = headers["content-encoding"] ?? "identity";
   if (encoding !== "identity") {
-    const hint = "Serve the text without content-encoding.";
-    return problem(
-      "SOURCE_URL_HTTP_ERROR",
-      `${place} sent a compressed answer (${encoding}) that was not requested`,
-      hint,
-    );
+    const what = `${place} sent a compressed answer (${encoding}) that was not requested`;
+    return problem("SOURCE_URL_HTTP_ERROR", what, "Serve the text without content-encoding.");
   }
   const content = Number(headers["content-length"]) > MAX_BYTES ? undefined : await readCapped(answer, MAX_BYTES);
   if (content !== undefined) return { content };
@@ -177,12 +174,8 @@ function authHint(url: URL, hadToken: boolean): string {
 
 const REACH_HINT = "Check the address and the network, or keep a copy as a file.";
 
-function unreachable(
-  address: string,
-  error: unknown,
-  { trip, deadlineMs }: { trip: Trip; deadlineMs: number },
-): Fetched {
-  if (trip.signal.aborted) {
+function unreachable(address: string, error: unknown, { signal, deadlineMs }: Trip): Fetched {
+  if (signal.aborted) {
     return problem("SOURCE_URL_UNREACHABLE", `${shown(address)} did not answer fully in ${deadlineMs} ms`, REACH_HINT);
   }
   if (!(error instanceof Error) || !("code" in error) || error instanceof TypeError) throw error;
@@ -195,12 +188,9 @@ function withStart(hop: Fetched, start: string): Fetched {
   return { problem: { ...hop.problem, message: `${hop.problem.message} (redirected from ${shown(start)})` } };
 }
 
-function blocked(message: string): { readonly problem: SourceProblem } {
-  return problem(
-    "SOURCE_URL_BLOCKED",
-    message,
-    "Only public http and https addresses are fetched; use a file instead.",
-  );
+function blocked(message: string) {
+  const hint = "Only public http and https addresses are fetched; use a file instead.";
+  return problem("SOURCE_URL_BLOCKED", message, hint);
 }
 
 function problem(code: SourceProblem["code"], message: string, hint: string): { readonly problem: SourceProblem } {
@@ -212,17 +202,11 @@ function shown(address: string): string {
   return address.replace(/^([^/?#]*\/\/)[^/?#]*@/, "$1");
 }
 
-/** Implementation with real DNS and sockets. */
 export const internet: Network = {
   lookup: async (host) => (await lookup(host, { all: true })).map(({ address }) => address),
   connect: async ({ addresses, port, holder, signal }) => {
-    const socket = connect({
-      host: "pinned.invalid",
-      port,
-      lookup: pinnedTo(addresses),
-      autoSelectFamily: true,
-      signal,
-    });
+    const pinned = { host: "pinned.invalid", lookup: pinnedTo(addresses), autoSelectFamily: true };
+    const socket = connect({ ...pinned, port, signal });
     await once(socket, "connect");
     if (holder === undefined) return socket;
     const secured = connectSecurely({ socket, host: holder, servername: isIP(holder) ? "" : holder });

@@ -1,6 +1,7 @@
-import { constants, open, realpath } from "node:fs/promises";
+import { closeSync, constants, fstatSync, openSync, readFileSync, realpathSync } from "node:fs";
 import { basename, dirname, isAbsolute, join, relative, resolve } from "node:path";
 import { type Diagnostic, fieldPath } from "../../core/base/diagnostic.ts";
+import { hasCode, messageOf } from "../../core/base/errors.ts";
 import type { Hint } from "../../core/base/options.ts";
 import type { Json, JsonObject } from "../../core/base/values.ts";
 import { parseSource, type SourceField, type SourceProblem, sourceFields } from "../../core/document/check/sources.ts";
@@ -52,35 +53,31 @@ export async function checkFiles(workflow: Workflow, options: SourceOptions): Pr
 async function loadFields(fields: readonly SourceField[], options: SourceOptions): Promise<LoadedSources> {
   const outside: Outside = {
     options,
-    locate: once(locate),
     read: once(readText),
     fetch: once(async (url) => ({ fetchedAt: new Date().toISOString(), ...(await fetchText(url, options)) })),
   };
   const outcomes = await mapSome(fields, (field) => resolveSource(field, outside));
   const sources: [string, ResolvedSource][] = [];
   const diagnostics: Diagnostic[] = [];
-  fields.forEach(({ path }, index) => {
-    const outcome = outcomes[index];
-    if (!outcome) return;
+  for (const [{ path }, outcome] of outcomes) {
     const field = fieldPath(path);
     const isBlank = path.at(-1) === "instruction" && "content" in outcome && outcome.content.trim() === "";
     if (isBlank) diagnostics.push({ severity: "error", code: "SCHEMA", path, message: `${field} must not be empty` });
     else if ("content" in outcome) sources.push([field, outcome]);
     else diagnostics.push({ severity: "error", ...outcome, message: `${field}: ${outcome.message}`, path });
-  });
+  }
   return { sources: Object.fromEntries(sources), diagnostics };
 }
 
 interface Outside {
   readonly options: SourceOptions;
-  readonly locate: (path: string) => Promise<Location>;
-  readonly read: (path: string) => Promise<Text>;
+  readonly read: (path: string) => string;
   readonly fetch: (url: string) => Promise<Fetched & { readonly fetchedAt: string }>;
 }
 
-/** Memoizes an async function: calls with the same key share one result. */
-function once<Value>(work: (key: string) => Promise<Value>): (key: string) => Promise<Value> {
-  const known = new Map<string, Promise<Value>>();
+/** Calls with the same key share one result. */
+function once<Value>(work: (key: string) => Value): (key: string) => Value {
+  const known = new Map<string, Value>();
   return (key) => {
     const result = known.get(key) ?? work(key);
     known.set(key, result);
@@ -90,18 +87,12 @@ function once<Value>(work: (key: string) => Promise<Value>): (key: string) => Pr
 
 const AT_A_TIME = 16;
 
-/** Maps items with limited concurrency and returns the results in order. Synchronous results are not awaited. */
-async function mapSome<Item, Value extends object>(
-  items: readonly Item[],
-  work: (item: Item) => Value | Promise<Value>,
-): Promise<readonly (Value | undefined)[]> {
-  const outcomes: (Value | undefined)[] = [];
+/** Maps items with limited concurrency and returns them with their results in order. */
+async function mapSome<Item, Value>(items: readonly Item[], work: (item: Item) => Value | Promise<Value>) {
+  const outcomes: [Item, Value][] = [];
   const rest = items.entries();
   const lane = async () => {
-    for (const [index, item] of rest) {
-      const outcome = work(item);
-      outcomes[index] = outcome instanceof Promise ? await outcome : outcome;
-    }
+    for (const [index, item] of rest) outcomes[index] = [item, await work(item)];
   };
   await Promise.all(Array.from({ length: AT_A_TIME }, lane));
   return outcomes;
@@ -132,50 +123,44 @@ async function resolveUrl(field: SourceField, { url }: { readonly url: string },
   return resolved(content, { kind: "url", resolver: "fetch", origin: field.value as Json, fetchedAt });
 }
 
-async function resolveFile(field: SourceField, form: { readonly path: string }, outside: Outside): Promise<Outcome> {
-  const { baseDir, workDir, inCheckout } = outside.options;
+function resolveFile(field: SourceField, form: { readonly path: string }, { options, read }: Outside): Outcome {
+  const { baseDir, workDir, inCheckout } = options;
   const from = field.from === "input" ? workDir : baseDir;
   const missing = (path: string) => (field.from === "input" ? notFound(path, from) : notFound(path, from, inCheckout));
   const sourcePath = resolve(from, form.path);
   if (sourcePath.includes("\0")) return unreadable(JSON.stringify(sourcePath), "its name contains a NUL character");
   try {
-    const { realPath, isMissing } = await outside.locate(sourcePath);
-    const refused = await refusal(field, { sourcePath, realPath, written: form.path }, outside);
+    const { realPath, isMissing } = locate(sourcePath);
+    const refused = refusal(field, { sourcePath, realPath, written: form.path }, options);
     if (refused) return refused;
     if (isMissing) return missing(sourcePath);
-    const text = await outside.read(realPath);
-    if ("reason" in text) return unreadable(sourcePath, text.reason);
-    return resolved(text.content, { kind: "file", resolver: "file", origin: field.value as Json, sourcePath });
+    return resolved(read(realPath), { kind: "file", resolver: "file", origin: field.value as Json, sourcePath });
   } catch (error) {
-    if (!isSystemError(error)) throw error;
-    return MISSING.has(error.code) ? missing(sourcePath) : unreadable(sourcePath, error.message);
+    if (hasCode(error, ...MISSING)) return missing(sourcePath);
+    return unreadable(sourcePath, error instanceof TypeError ? "it is not UTF-8 text" : messageOf(error));
   }
 }
 
-interface Location {
-  readonly realPath: string;
-  readonly isMissing: boolean;
-}
+const MISSING = ["ENOENT", "ENOTDIR"];
 
 /** Returns the real path of a file. For a missing one, resolves its existing folders, so that it can be checked too. */
-async function locate(path: string): Promise<Location> {
+function locate(path: string): { readonly realPath: string; readonly isMissing: boolean } {
   try {
-    return { realPath: await realpath(path), isMissing: false };
+    return { realPath: realpathSync(path), isMissing: false };
   } catch (error) {
-    if (!isSystemError(error) || !MISSING.has(error.code) || dirname(path) === path) throw error;
-    return { realPath: join((await locate(dirname(path))).realPath, basename(path)), isMissing: true };
+    if (!hasCode(error, ...MISSING) || dirname(path) === path) throw error;
+    return { realPath: join(locate(dirname(path)).realPath, basename(path)), isMissing: true };
   }
 }
 
 /** Explains why a file is refused, without revealing whether it exists. */
-async function refusal(
+function refusal(
   { from }: SourceField,
   named: Record<"sourcePath" | "realPath" | "written", string>,
-  outside: Outside,
-): Promise<SourceProblem | undefined> {
-  const { documentRoot, inputRoot } = outside.options;
-  const root = from === "input" ? (inputRoot ?? outside.options.workDir) : documentRoot;
-  const { realPath: realRoot } = await outside.locate(root);
+  { documentRoot, inputRoot, workDir }: SourceOptions,
+): SourceProblem | undefined {
+  const root = from === "input" ? (inputRoot ?? workDir) : documentRoot;
+  const { realPath: realRoot } = locate(root);
   if (!isWithin(realRoot, named.realPath)) return outsideRoot(named.sourcePath, root, from);
   if (from === "document") return undefined;
   const paths = [relative(realRoot, named.realPath), isAbsolute(named.written) ? "" : named.written];
@@ -186,37 +171,20 @@ function hasDotSegment(path: string): boolean {
   return path.split(/[/\\]/).some((segment) => segment.startsWith(".") && segment !== ".");
 }
 
-type Text = { readonly content: string } | { readonly reason: string };
-
 const MAX_BYTES = 5 * 1024 * 1024;
 
-async function readText(realPath: string): Promise<Text> {
-  const file = await open(realPath, constants.O_RDONLY | PLAIN_FILE);
+/** Reads UTF-8 without the byte-order mark. Throws if that is not possible. */
+function readText(realPath: string): string {
+  const file = openSync(realPath, constants.O_RDONLY | PLAIN_FILE);
   try {
-    const stats = await file.stat();
-    if (stats.isDirectory()) return { reason: "it is a directory" };
-    if (!stats.isFile()) return { reason: "it is not a regular file" };
-    const bytes = stats.size > MAX_BYTES ? undefined : await file.readFile();
-    return bytes && bytes.length <= MAX_BYTES ? decode(bytes) : { reason: "it is larger than 5 MiB" };
+    const stats = fstatSync(file);
+    if (!stats.isFile()) throw new Error(stats.isDirectory() ? "it is a directory" : "it is not a regular file");
+    const bytes = stats.size > MAX_BYTES ? undefined : readFileSync(file);
+    if (!bytes || bytes.length > MAX_BYTES) throw new Error("it is larger than 5 MiB");
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
   } finally {
-    await file.close();
+    closeSync(file);
   }
-}
-
-/** Decodes UTF-8 without the byte-order mark. */
-function decode(bytes: Buffer): Text {
-  try {
-    return { content: new TextDecoder("utf-8", { fatal: true }).decode(bytes) };
-  } catch (error) {
-    if (error instanceof TypeError) return { reason: "it is not UTF-8 text" };
-    throw error;
-  }
-}
-
-const MISSING: ReadonlySet<string> = new Set(["ENOENT", "ENOTDIR"]);
-
-function isSystemError(error: unknown): error is Error & { readonly code: string } {
-  return error instanceof Error && "syscall" in error && "code" in error && typeof error.code === "string";
 }
 
 function notFound(path: string, from: string, inCheckout?: (path: string) => string): SourceProblem {

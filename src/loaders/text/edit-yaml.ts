@@ -12,7 +12,6 @@ import {
 } from "yaml";
 import { deepEqual, isObject, type Json } from "../../core/base/values.ts";
 
-/** Value to set at a path of a document, whether or not the path exists. */
 export interface YamlEdit {
   readonly path: readonly (string | number)[];
   readonly value: Json;
@@ -77,7 +76,6 @@ function flow(value: Json): string {
   return /^[|>]/.test(text) ? JSON.stringify(value) : text;
 }
 
-/** Collects the comments inside a value that is being replaced. */
 function commentsIn(node: Node): string[] {
   const found: string[] = [];
   visit(node, {

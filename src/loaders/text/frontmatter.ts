@@ -4,7 +4,6 @@ import { type Place, parseYaml, type YamlProblem } from "./yaml-text.ts";
 /** Markdown document with YAML frontmatter, as in Agent Skills. */
 export interface Frontmatter {
   readonly fields: { readonly [key: string]: unknown };
-  /** Text after the frontmatter, unchanged. */
   readonly body: string;
   /** Line of the document on which the body begins. */
   readonly bodyLine: number;

@@ -1,31 +1,24 @@
-import type { Json } from "../../core/base/values.ts";
-import { createPlaces, type Place, parseYaml, type YamlText } from "./yaml-text.ts";
-
-/** Untrusted JSON, read strictly: no comments, no trailing commas, limited nesting. */
-export interface JsonText {
-  /** Undefined if there is a problem. */
-  readonly value: Json | undefined;
-  readonly problem: ({ readonly message: string } & Place) | undefined;
-  /** Returns the place of the deepest existing part of a path. For a member, this is its key. */
-  position(path: readonly (string | number)[]): Place;
-}
+import { type Json, lazy } from "../../core/base/values.ts";
+import { createPlaces, type Place, parseYaml } from "./yaml-text.ts";
 
 const MOST_DEPTH = 100;
 
-export function parseJsonText(text: string): JsonText {
+/** Parses untrusted JSON strictly: no comments, no trailing commas, limited nesting. */
+export function parseJsonText(text: string) {
   const json = text.startsWith("\uFEFF") ? text.slice(1) : text;
   const fault = findFault(json);
   if (fault) {
     const problem = { message: fault.message, ...createPlaces(json)(fault.offset) };
-    return { value: undefined, problem, position: () => ({}) };
+    return { value: undefined, problem, position: (): Place => ({}) };
   }
   // Positions need a second parse, so it runs only when a finding asks for one.
-  let yaml: YamlText | undefined;
-  const position: JsonText["position"] = (path) => {
-    yaml ??= parseYaml(json);
+  const parsed = lazy(() => parseYaml(json));
+  /** Returns the place of the deepest existing part of a path. For a member, this is its key. */
+  const position = (path: readonly (string | number)[]): Place => {
+    const yaml = parsed();
     // Duplicate keys and `__proto__` are valid JSON but errors in YAML. Then the error's place is the best guess.
     const { line, column } = yaml.problems[0] ?? yaml.position(path);
-    return { ...(line === undefined ? {} : { line }), ...(column === undefined ? {} : { column }) };
+    return { line, column };
   };
   return { value: JSON.parse(json) as Json, problem: undefined, position };
 }

@@ -174,15 +174,15 @@ class Reader {
 
   #map(): Spot {
     const [column, offset] = [this.#column, this.#at];
-    const members = new Members();
+    const members: Members = new Map();
     while (this.#column === column) {
       const key = this.#at;
       const name = this.#key();
       if (name === undefined) throw UNKNOWN;
-      members.add(name, key, () => this.#member(column));
+      addMember(members, name, { key, read: () => this.#member(column) });
     }
     if (this.#column > column) throw UNKNOWN;
-    return { value: Object.fromEntries(members.entries), offset, members: members.spots };
+    return mapOf(members, offset);
   }
 
   /** Reads what follows the colon of a key at this column. */
@@ -266,7 +266,7 @@ class Reader {
     const isMap = this.#text[this.#at++] === "{";
     const close = isMap ? "}" : "]";
     const items: Spot[] = [];
-    const members = new Members();
+    const members: Members = new Map();
     this.#gap(isWhole);
     while (this.#here() !== close) {
       if (isMap) this.#flowMember(members, isWhole);
@@ -280,7 +280,7 @@ class Reader {
     }
     this.#at++;
     this.#depth--;
-    if (isMap) return { value: Object.fromEntries(members.entries), offset, members: members.spots };
+    if (isMap) return mapOf(members, offset);
     return { value: items.map(({ value }) => value), offset, items };
   }
 
@@ -290,7 +290,7 @@ class Reader {
     const name = quoted === undefined ? this.#key() : unquoted(quoted);
     if (name === undefined || (quoted !== undefined && this.#text[this.#at++] !== ":")) throw UNKNOWN;
     this.#gap(false);
-    members.add(name, key, () => this.#flowValue(isWhole));
+    addMember(members, name, { key, read: () => this.#flowValue(isWhole) });
   }
 
   #flowValue(isWhole: boolean): Spot {
@@ -309,17 +309,16 @@ class Reader {
   }
 }
 
-class Members {
-  readonly entries: [name: string, value: unknown][] = [];
-  readonly spots = new Map<string, { readonly key: number; readonly spot: Spot }>();
+type Members = Map<string, { readonly key: number; readonly spot: Spot }>;
 
-  add(name: string, key: number, read: () => Spot): void {
-    if (name.length > MOST_KEY || name === "__proto__" || name === "<<") throw UNKNOWN;
-    if (this.spots.has(name)) throw UNKNOWN;
-    const spot = read();
-    this.entries.push([name, spot.value]);
-    this.spots.set(name, { key, spot });
-  }
+function addMember(members: Members, name: string, { key, read }: { key: number; read: () => Spot }): void {
+  const isOdd = name.length > MOST_KEY || name === "__proto__" || name === "<<";
+  if (isOdd || members.has(name)) throw UNKNOWN;
+  members.set(name, { key, spot: read() });
+}
+
+function mapOf(members: Members, offset: number): Spot {
+  return { value: Object.fromEntries([...members].map(([name, { spot }]) => [name, spot.value])), offset, members };
 }
 
 function typed(text: string): unknown {

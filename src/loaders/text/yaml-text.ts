@@ -10,14 +10,13 @@ import {
   isScalar,
   isSeq,
   Lexer,
-  LineCounter,
   type Node,
   Parser,
   visit,
   type YAMLMap,
 } from "yaml";
 import { messageOf } from "../../core/base/errors.ts";
-import { isNestedBeyond, lazy } from "../../core/base/values.ts";
+import { countWhile, isNestedBeyond, lazy } from "../../core/base/values.ts";
 import { parseQuickYaml, type Spot } from "./quick-yaml.ts";
 
 /** Untrusted YAML 1.2 core or JSON with one document, parsed in about linear time or rejected. */
@@ -70,19 +69,11 @@ function offsetOf(root: Spot, path: readonly (string | number)[]): number {
 
 /** Creates a lookup of places by offset. It counts the lines on first use, because most documents have no findings. */
 export function createPlaces(text: string): (offset: number) => Place {
-  let known: LineCounter | undefined;
+  const starts = lazy(() => [0, ...Array.from(text.matchAll(/\n/g), ({ index }) => index + 1)]);
   return (offset) => {
-    const lines = known ?? new LineCounter();
-    if (!known) for (let start = 0; start >= 0; start = nextLine(text, start)) lines.addNewLine(start);
-    known = lines;
-    const { line, col } = lines.linePos(offset);
-    return { line, column: col };
+    const line = countWhile(starts(), (start) => start <= offset);
+    return { line, column: offset - (starts()[line - 1] ?? 0) + 1 };
   };
-}
-
-function nextLine(text: string, start: number): number {
-  const end = text.indexOf("\n", start);
-  return end === -1 ? -1 : end + 1;
 }
 
 /** Parses any YAML, as `parseYaml` does with what its fast parser leaves. */
@@ -156,13 +147,12 @@ function unclosedAt(document: Document, offset: number, text: string): number | 
   return opened;
 }
 
-/** Returns a message for authors that includes the fix. */
 function syntaxProblem(code: ErrorCode): string {
-  return (
-    SYNTAX[code] ?? "this is not YAML: check the indentation, the quotes and the brackets here and in the line before"
-  );
+  return SYNTAX[code] ?? NOT_YAML;
 }
 
+const NOT_YAML = "this is not YAML: check the indentation, the quotes and the brackets here and in the line before";
+/** Messages for authors that include the fix. */
 const SYNTAX: { readonly [code in ErrorCode]?: string } = {
   TAB_AS_INDENT: "the indentation has a tab: use spaces only",
   BAD_INDENT: "the indentation does not fit: give this line as many spaces as the other keys of its block",
@@ -226,12 +216,8 @@ function keyProblems(document: Document, problem: Complain): YamlProblem[] {
   visit(document, (_, node, ancestors) => {
     if (isNode(node) && !isAlias(node) && node.anchor) anchors.set(node.anchor, node);
     if (isAlias(node) && !anchors.has(node.source)) {
-      found.push(
-        problem(
-          `the alias *${node.source} has no anchor before it: put a value that begins with * in quotes`,
-          node.range?.[0],
-        ),
-      );
+      const message = `the alias *${node.source} has no anchor before it: put a value that begins with * in quotes`;
+      found.push(problem(message, node.range?.[0]));
     } else if (isAlias(node) && ancestors.includes(anchors.get(node.source) as Node)) {
       found.push(problem(`the alias *${node.source} is inside the value that it names`, node.range?.[0]));
     }

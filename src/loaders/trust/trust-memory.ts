@@ -13,7 +13,6 @@ export interface TrustEntry {
   /** Absolute real path of the skill's folder or file, or of the file that declares a server. */
   readonly path: string;
   readonly digest: string;
-  /** Time of the approval. */
   readonly at: string;
 }
 
@@ -30,7 +29,6 @@ export interface Trust {
 
 export interface TrustMemory {
   readonly entries: readonly TrustEntry[];
-  /** Descriptions of invalid entries. */
   readonly findings: readonly string[];
 }
 
@@ -66,7 +64,6 @@ function describeLoose(value: unknown): string {
   return `the entry for ${id} is ignored, because it has no path and digest: answer again`;
 }
 
-/** Checks whether exactly these files were approved. */
 export function isRemembered(entries: readonly TrustEntry[], id: string, { path, digest }: Contents): boolean {
   return entries.some((entry) => entry.id === id && entry.path === path && entry.digest === digest());
 }

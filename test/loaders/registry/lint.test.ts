@@ -6,7 +6,6 @@ import { newSkillFiles } from "../../../src/cli/commands/skills/new.ts";
 import type { Diagnostic } from "../../../src/core/base/diagnostic.ts";
 import { type Format, FORMATS as LABELS } from "../../../src/core/skill/skill.ts";
 import { foldersAt, lintSkills } from "../../../src/loaders/registry/lint.ts";
-import { FORMATS } from "../../../src/loaders/registry/open.ts";
 
 /** Each row changes one thing in a skill that `skills new` writes, and lists the findings of the lint. */
 
@@ -33,7 +32,6 @@ const writeSkill = (format: Format, files: Readonly<Record<string, string>> = {}
 };
 const refuse = () => Promise.reject(new Error("nothing runs here"));
 const OPTIONS = {
-  formats: FORMATS,
   known: new Set<string>(),
   host: {
     env: { PATH: process.env.PATH },

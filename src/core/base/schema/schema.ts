@@ -2,6 +2,7 @@ import { Ajv, type ErrorObject, type ValidateFunction } from "ajv";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import formats from "ajv-formats";
 import { fieldPath } from "../diagnostic.ts";
+import { messageOf } from "../errors.ts";
 import { type Json, type JsonSchema, nearest } from "../values.ts";
 import { PATTERN_TOO_SLOW, withinSecond } from "./time-bound.ts";
 
@@ -28,6 +29,16 @@ export function compileSchema(schema: JsonSchema): SchemaCheck {
     const more = lines.length - MOST_PROBLEMS;
     return more > 0 ? [...lines.slice(0, MOST_PROBLEMS), `and ${more} more`] : lines;
   };
+}
+
+/** Returns why a schema cannot be compiled. Undefined if it can. */
+export function faultOfSchema(schema: JsonSchema): string | undefined {
+  try {
+    compileSchema(schema);
+    return undefined;
+  } catch (error) {
+    return messageOf(error);
+  }
 }
 
 /** A problem of a value. `path` is written like `filters[0].name`, and is empty for the value itself. */

@@ -1,20 +1,14 @@
 import type { SchemaProblem } from "../../base/schema/schema.ts";
 import { isObject, type Json, type JsonSchema } from "../../base/values.ts";
-import type { Effect, ToolReach } from "../skill.ts";
+import type { Effect } from "../skill.ts";
 import { readReach } from "./tool-reach.ts";
 
 /** Parts of a declarative contract that define how its tool is offered and called. */
 
-/** Properties of a tool from its contract's metadata. Unknown values count as the riskier choice. */
-export interface Hints extends ToolReach {
-  readonly effect: Effect;
-  readonly idempotent: boolean;
-}
-
 /** Reads the metadata. Only an explicit `false` means no side effects, only an explicit `true` means repeatable. */
-export function readHints(metadata: unknown): Hints {
+export function readHints(metadata: unknown) {
   const said = isObject(metadata) ? metadata : {};
-  const effect = said.side_effects === false ? "read" : "write";
+  const effect: Effect = said.side_effects === false ? "read" : "write";
   return { effect, idempotent: said.idempotent === true, ...readReach(said).reach };
 }
 

@@ -15,14 +15,6 @@ interface TextValue {
   readonly text: string;
 }
 
-/** Program to start. Each argument is passed as is, without a shell. */
-interface CommandLine {
-  readonly argv: readonly [program: string, ...args: string[]];
-  readonly stdin: string;
-  /** Working directory, if a parameter sets it. */
-  readonly directory: string | undefined;
-}
-
 /** Checks that the arguments are an object that the tool declares. Throws otherwise. */
 export function checkArguments(tool: DescribedTool, input: Json, profile: DescriptorProfile): JsonObject {
   if (!isObject(input)) throw inputError("arguments must be an object");
@@ -155,13 +147,13 @@ export function splitValue(value: TextValue, tool: string): readonly TextValue[]
   return parts.map((text) => ({ ...value, text }));
 }
 
-/** Builds the command line of an execution from resolved values. */
+/** Builds the command line of an execution from resolved values. `directory` is undefined if no parameter sets it. */
 export function buildCommand(
   execution: Execution,
   subcommand: string,
   values: readonly ArgumentValue[],
   profile: DescriptorProfile,
-): CommandLine {
+) {
   const fixed = [execution.binary, ...subcommandTokens(subcommand, profile)];
   let optionsEnded = fixed.includes("--");
   const args = values.flatMap((value): string[] => {
@@ -175,7 +167,7 @@ export function buildCommand(
   const textFor = (kind: Argument["kind"]) =>
     values.flatMap((value) => (value.kind === "text" && value.mapping.kind === kind ? [value.text] : []))[0];
   return {
-    argv: [program ?? execution.binary, ...rest, ...args],
+    argv: [program ?? execution.binary, ...rest, ...args] as const,
     stdin: textFor("stdin") ?? "",
     directory: textFor("workingdir"),
   };

@@ -2,23 +2,22 @@ import type { JsonObject } from "../../base/values.ts";
 import { asText, own } from "./descriptor-argv.ts";
 import type { Execution, HintCondition } from "./descriptor-shapes.ts";
 
-/** Processing of a descriptor's output, as in version 0.5.0. */
-
 /** Appends the hints whose conditions hold, one per line. `input` includes defaults. */
-export function addHints(
-  { hintConditions = [] }: Pick<Execution, "hintConditions">,
-  { output, code, input }: { readonly output: string; readonly code: number; readonly input: JsonObject },
-): string {
-  const hints = hintConditions.filter((condition) => isMet(condition, { output, code, input }));
+export function addHints({ hintConditions = [] }: Pick<Execution, "hintConditions">, ended: Ended): string {
+  const { output, input } = ended;
+  const hints = hintConditions.filter((condition) => isMet(condition, ended));
   if (hints.length === 0) return output;
   const lines = hints.map(({ hint }) => `\nhint: ${fillHint(hint, input)}\n`);
   return (output === "" || output.endsWith("\n") ? output : `${output}\n`) + lines.join("");
 }
 
-function isMet(
-  { match, exitCode, notEmpty, whenArg }: HintCondition,
-  { output, code, input }: { readonly output: string; readonly code: number; readonly input: JsonObject },
-): boolean {
+interface Ended {
+  readonly output: string;
+  readonly code: number;
+  readonly input: JsonObject;
+}
+
+function isMet({ match, exitCode, notEmpty, whenArg }: HintCondition, { output, code, input }: Ended): boolean {
   if ([match, exitCode, notEmpty, whenArg].every((condition) => condition === undefined)) return false;
   if (match !== undefined && !output.includes(match)) return false;
   if (exitCode !== undefined && !(exitCode === "nonzero" ? code !== 0 : code === exitCode)) return false;

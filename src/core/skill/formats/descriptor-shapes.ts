@@ -2,9 +2,7 @@ import * as z from "zod";
 import { attempt } from "../../base/errors.ts";
 import { checkJsonSchema } from "../../base/schema/json-schema.ts";
 import { type Fitting, isObject, type JsonSchema, lazy } from "../../base/values.ts";
-import { toolEffect, toolFacts, toolReach } from "../field.ts";
-
-/** Schemas of the entries in a tools.json. */
+import { strings, text, toolEffect, toolFacts, toolReach } from "../field.ts";
 
 /** Format version. `seed` is the original document, `current` is version 0.5.0 of the program that reads such files. */
 export type DescriptorProfile = "current" | "seed";
@@ -12,14 +10,12 @@ export type DescriptorProfile = "current" | "seed";
 /** Marks issues about unsupported keys, in their `params`. */
 export const UNSUPPORTED = { unsupported: true } as const;
 
-export const texts = lazy(() => z.array(z.string()));
-
 const helper = lazy(() =>
   z.strictObject({
     script: z.string().optional(),
     binary: z.string().optional(),
     subcommand: z.string().optional(),
-    args: texts().default([]),
+    args: strings().default([]),
   }),
 );
 const postProcess = lazy(() => z.strictObject({ ...helper().shape, emptyIsResult: z.boolean().optional() }));
@@ -80,17 +76,16 @@ const argument = lazy(() =>
 /** Mapping of one parameter to command-line arguments. */
 export type Argument = Fitting<typeof argument>;
 
-const program = lazy(() => z.string().min(1));
 const seedExecution = lazy(() =>
   z.strictObject({
     tool: z.string(),
-    binary: program(),
+    binary: text(),
     subcommand: z.string(),
     args: z.array(seedArgument()).default([]),
   }),
 );
 
-const names = lazy(() => z.union([texts(), z.string().transform((name) => [name])]).default([]));
+const names = lazy(() => z.union([strings(), z.string().transform((name) => [name])]).default([]));
 /** Keys that compare resolved values with `denyPattern`. Without a pattern they have no effect. */
 export const RESOLVED_DENIALS = ["denyResolveCommand", "denyAlwaysResolve"] as const;
 
@@ -127,7 +122,7 @@ const execution = lazy(() =>
         (args) => ["stdin", "workingdir"].every((kind) => args.filter((each) => each.kind === kind).length < 2),
         "has two arguments for the standard input, or two working directories",
       ),
-    binaryWrapper: z.tuple([program()], z.string()).optional(),
+    binaryWrapper: z.tuple([text()], z.string()).optional(),
     condition: z.strictObject({ binGroup: z.int().min(0) }).optional(),
     paramCondition: z.strictObject({ present: names(), absent: names() }).optional(),
     successExitCodes: z.array(z.int()).optional(),

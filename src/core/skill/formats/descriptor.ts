@@ -1,6 +1,7 @@
 import type * as z from "zod";
 import { fieldPath } from "../../base/diagnostic.ts";
 import { isObject, type JsonSchema } from "../../base/values.ts";
+import { strings } from "../field.ts";
 import type { Effect, ToolReach } from "../skill.ts";
 import {
   type DescriptorProfile,
@@ -8,7 +9,6 @@ import {
   RESOLVED_DENIALS,
   schemasOf,
   type ToolEntry,
-  texts,
   UNSUPPORTED,
 } from "./descriptor-shapes.ts";
 
@@ -20,7 +20,6 @@ export interface Descriptor {
   readonly allowlist: Allowlist;
 }
 
-/** Allowed subcommands, by program. */
 export type Allowlist = ReadonlyMap<string, readonly string[]>;
 
 export interface DescribedTool {
@@ -28,13 +27,11 @@ export interface DescribedTool {
   readonly description: string;
   readonly input_schema: JsonSchema;
   readonly reach: ToolReach;
-  /** Effect that the author declares. */
   readonly effect?: Effect | undefined;
   /** Executions to choose from by `paramCondition`. With none, the tool is offered but fails. */
   readonly executions: readonly Execution[];
 }
 
-/** Problem in a descriptor, with its part and path. */
 export interface DescriptorFinding {
   readonly code:
     | "DESCRIPTOR_INVALID"
@@ -170,7 +167,7 @@ function readAllowlist(given: unknown): { readonly value: Allowlist; readonly fi
   if (given === undefined) return { value, findings: [] };
   if (!isObject(given)) return { value, findings: [invalid("allowlist", [], "must be a map of programs")] };
   const findings = Object.entries(given).flatMap(([binary, list]) => {
-    const subcommands = texts().safeParse(list);
+    const subcommands = strings().safeParse(list);
     if (subcommands.success) value.set(binary, subcommands.data);
     return subcommands.success ? [] : [invalid("allowlist", [binary], "must be a list of subcommands")];
   });

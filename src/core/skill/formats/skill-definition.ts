@@ -3,15 +3,13 @@ import { fieldPath } from "../../base/diagnostic.ts";
 import { checkJsonSchema } from "../../base/schema/json-schema.ts";
 import { isObject, lazy, PARSED_ONCE } from "../../base/values.ts";
 import { CONFIG_FORMATS } from "../availability/config-form.ts";
-import { optional, toolEffect, toolFacts, toolReach } from "../field.ts";
+import { optional, text, toolEffect, toolFacts, toolReach } from "../field.ts";
 import { mcpServerSchema } from "../mcp-server.ts";
 import { AUDIENCES, CATEGORIES, type SkillDefinition } from "../skill.ts";
 
 /** Schema of a skill that code or another program defines, for validation and publication. */
 
-const text = lazy(() => z.string().min(1));
 const isAudience = (value: unknown) => typeof value === "function" || AUDIENCES.some((known) => known === value);
-const isSchema = (value: unknown) => isObject(value);
 
 const configFieldSchema = lazy(() =>
   z.looseObject({
@@ -31,11 +29,11 @@ const toolSchema = lazy(() =>
     description: z.string().describe("Description for the model: when to use the tool, and what it costs"),
     input_schema: z
       .unknown()
-      .refine(isSchema, "must be a JSON Schema or a zod schema")
+      .refine(isObject, "must be a JSON Schema or a zod schema")
       .meta({ type: "object" })
       .describe("JSON Schema of the input, or in code a zod 4 or zod 3 schema"),
     output_schema: optional(
-      z.unknown().refine(isSchema, "must be a JSON Schema").meta({ type: "object" }),
+      z.unknown().refine(isObject, "must be a JSON Schema").meta({ type: "object" }),
       "JSON Schema of the result. A call with an invalid result fails.",
     ),
     effect: toolEffect(),
@@ -74,7 +72,6 @@ export const skillDefinitionSchema = lazy(() =>
   }),
 );
 
-/** Checks a value. Returns the definition or all its problems. */
 export function checkSkillDefinition(
   value: unknown,
 ): { readonly definition: SkillDefinition } | { readonly problems: readonly string[] } {
@@ -82,7 +79,6 @@ export function checkSkillDefinition(
   return problems.length > 0 ? { problems } : { definition: value as SkillDefinition };
 }
 
-/** Problem in a definition, with its path. */
 export interface DefinitionFault {
   readonly path: readonly PropertyKey[];
   readonly message: string;

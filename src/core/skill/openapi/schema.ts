@@ -20,7 +20,8 @@ export function follow(document: unknown, value: unknown): { readonly [key: stri
   return undefined;
 }
 
-function pointedAt(document: unknown, pointer: string): unknown {
+/** Follows a JSON Pointer without its `#/`. */
+export function pointedAt(document: unknown, pointer: string): unknown {
   return pointer.split("/").reduce<unknown>((value, part) => {
     const key = percentDecoded(part).replaceAll("~1", "/").replaceAll("~0", "~");
     if (Array.isArray(value)) return value[Number(key)];

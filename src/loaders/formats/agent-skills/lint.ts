@@ -107,16 +107,14 @@ function checkFields(document: Document): Diagnostic[] {
     ...checkCategory(document),
     ...checkConfig(document),
     ...("mcp" in fields ? checkServer(document) : []),
-    ...(OWN_KEYS.has(format) ? [] : checkReach(document)),
+    ...(OWN_KEYS.has(format) ? [] : readReachMaps(fields).faults).map(({ path, message }) =>
+      problem("error", "SKILL_KEY_TYPE", path, message),
+    ),
   ];
 }
 
 /** Formats whose tools state their reach elsewhere. */
 const OWN_KEYS: ReadonlySet<Format> = new Set(["tool-descriptor", "module"]);
-
-function checkReach({ fields, problem }: Document): Diagnostic[] {
-  return readReachMaps(fields).faults.map(({ path, message }) => problem("error", "SKILL_KEY_TYPE", path, message));
-}
 
 function checkKeys({ format, fields, problem }: Document): Diagnostic[] {
   if (format === "tool-descriptor") return [];

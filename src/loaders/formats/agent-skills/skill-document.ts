@@ -1,6 +1,5 @@
 import { join } from "node:path";
 import type { Diagnostic } from "../../../core/base/diagnostic.ts";
-import type { Skill } from "../../../core/skill/skill.ts";
 import type { FolderFormat, LoadedSkill } from "../../folder/format.ts";
 import {
   type OpenDocument,
@@ -13,7 +12,6 @@ import { checkDocument } from "./lint.ts";
 
 /** Loads folders with a SKILL.md: Agent Skills, and the custom skills of the workflow format. */
 export const skillDocument: FolderFormat = {
-  format: "agent-skills",
   recognises: (folder) => folder.names.has("SKILL.md"),
   read(folder) {
     const document = openDocument(folder);
@@ -27,24 +25,14 @@ export const skillDocument: FolderFormat = {
 export function instructionSkill(folder: SkillFolder, open: OpenDocument): LoadedSkill | Diagnostic {
   const document = readSkillDocument(folder, open);
   if ("severity" in document) return document;
-  const { id, description, category, config, instruction, mcp, frontmatter, diagnostics } = document;
-  const skill: Skill = {
-    id,
-    name: id,
-    description,
-    category,
-    config,
-    tools: [],
-    ...(instruction === undefined ? {} : { instruction }),
-    ...(mcp === undefined ? {} : { mcp }),
-  };
+  const { frontmatter, diagnostics, position, ...skill } = document;
   return {
     skill,
     format: documentFormat(frontmatter),
-    kind: mcp ? "tools" : "instruction",
+    kind: skill.mcp ? "tools" : "instruction",
     frontmatter,
     runsCode: false,
-    diagnostics: [...diagnostics, ...(id === folder.name ? [] : [otherName(document, folder)])],
+    diagnostics: [...diagnostics, ...(skill.id === folder.name ? [] : [otherName(document, folder)])],
   };
 }
 

@@ -1,4 +1,11 @@
-import { messageOf, NothingDone, refusalOf, SkillflowError } from "../../../core/base/errors.ts";
+import {
+  type Acted,
+  type ErrorCode,
+  messageOf,
+  NothingDone,
+  refusalOf,
+  SkillflowError,
+} from "../../../core/base/errors.ts";
 import { isObject, type Json, type JsonObject, parseJson } from "../../../core/base/values.ts";
 import type { ToolContext } from "../../../core/skill/skill.ts";
 import { digestOf } from "../../../files/files.ts";
@@ -25,14 +32,19 @@ export async function askAgent(call: AgentInvocation, context: ToolContext): Pro
     throw AGENT_REFUSALS.includes(Number(refusal.code)) ? new NothingDone(message) : new Error(message);
   }
   const result = isObject(answer) ? answer.result : undefined;
-  if (!isObject(result))
-    throw new SkillflowError("server.failed", `the agent of ${call.skill} did not answer with JSON-RPC`);
+  if (!isObject(result)) throw failed(call, "did not answer with JSON-RPC");
   const value = jsonOf(finishedParts(call.skill, result));
   if (value !== undefined) return value;
-  throw new SkillflowError(
-    "output.invalid",
-    `the agent of ${call.skill} answered with neither data nor text that is JSON`,
-  );
+  throw failed(call, "answered with neither data nor text that is JSON", { code: "output.invalid" });
+}
+
+/** Creates the error of an agent, with a message that begins with it. */
+function failed(
+  { skill }: AgentInvocation,
+  what: string,
+  { code = "server.failed", ...rest }: { code?: ErrorCode; cause?: unknown; acted?: Acted } = {},
+): SkillflowError {
+  return new SkillflowError(code, `the agent of ${skill} ${what}`, rest);
 }
 
 /** Errors that rule out any effect: those of JSON-RPC, unsupported operation and unsupported content. */
@@ -55,7 +67,6 @@ function requestOf(call: AgentInvocation, { callId }: ToolContext): JsonObject {
 }
 
 async function post(call: AgentInvocation, body: JsonObject, context: ToolContext): Promise<string> {
-  const { skill } = call;
   const response = await visit(call, context, {
     method: "POST",
     headers: { "content-type": "application/json", accept: "application/json" },
@@ -64,38 +75,32 @@ async function post(call: AgentInvocation, body: JsonObject, context: ToolContex
     signal: context.signal,
   });
   const text = await readCapped(response.body, MOST_BYTES);
-  if (text === undefined)
-    throw new SkillflowError("server.failed", `the agent of ${skill} sent more than ${MOST_BYTES / 1024 / 1024} MB`);
-  if (response.ok || isObject(parseJson(text))) return text;
-  const acted = refusalOf({ status: response.status }) ? "no" : "unknown";
-  throw new SkillflowError("server.failed", `the agent of ${skill} answered ${response.status}`, { acted });
+  if (text === undefined) throw failed(call, `sent more than ${MOST_BYTES / 1024 / 1024} MB`);
+  const { ok, status } = response;
+  if (ok || isObject(parseJson(text))) return text;
+  throw failed(call, `answered ${status}`, { acted: refusalOf({ status }) ? "no" : "unknown" });
 }
 
 /** Follows redirects within the agent's origin only, because the operator allowed no other. */
-async function visit({ skill, url }: AgentInvocation, context: ToolContext, init: RequestInit): Promise<Response> {
+async function visit(call: AgentInvocation, context: ToolContext, init: RequestInit): Promise<Response> {
   const { fetch, signal } = context;
-  let next = url;
+  let next = call.url;
   for (let redirects = 0; redirects <= MOST_REDIRECTS; redirects++) {
     const response = await fetch(next, init).catch((error: unknown) => {
       signal.throwIfAborted();
-      const code = error instanceof SkillflowError ? error.code : "server.failed";
-      throw new SkillflowError(code, `the agent of ${skill} cannot be reached: ${messageOf(error)}`, {
-        cause: error,
-        acted: refusalOf(error) ? "no" : "unknown",
-      });
+      const code = error instanceof SkillflowError ? error.code : undefined;
+      const acted = refusalOf(error) ? "no" : "unknown";
+      throw failed(call, `cannot be reached: ${messageOf(error)}`, { code, cause: error, acted });
     });
     const location = KEEPS_POST.has(response.status) ? response.headers.get("location") : null;
     if (location === null) return response;
     await response.body?.cancel();
-    if (!URL.canParse(location, next) || new URL(location, next).origin !== new URL(url).origin) {
-      throw new SkillflowError(
-        "server.failed",
-        `the agent of ${skill} redirects to another origin, which is not followed: ${location}`,
-      );
+    if (!URL.canParse(location, next) || new URL(location, next).origin !== new URL(call.url).origin) {
+      throw failed(call, `redirects to another origin, which is not followed: ${location}`);
     }
     next = new URL(location, next).href;
   }
-  throw new SkillflowError("server.failed", `the agent of ${skill} redirects more than ${MOST_REDIRECTS} times`);
+  throw failed(call, `redirects more than ${MOST_REDIRECTS} times`);
 }
 
 const MOST_REDIRECTS = 5;

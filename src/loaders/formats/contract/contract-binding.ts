@@ -13,19 +13,19 @@ import {
 } from "../../../core/skill/sandbox.ts";
 import type { McpServerConfig, Skill, ToolContext } from "../../../core/skill/skill.ts";
 import { resolveInsideNow } from "../../folder/contain.ts";
-import type { Invocation, LoaderHost } from "../../folder/host.ts";
+import type { BoundTo } from "../../folder/format.ts";
+import type { LoaderHost } from "../../folder/host.ts";
 import { type Fields, type Manifest, openMapping, skippedManifest, type Unreadable } from "../../folder/manifest.ts";
 import { isTexts, type SkillFolder } from "../../folder/skill-folder.ts";
 import { UNCONNECTED } from "../../mcp/call.ts";
 import { callScript, declaredEnv } from "../../programs/script-handler.ts";
 import { agentUrl, UNASKED } from "./agent-call.ts";
 
-/** Implementation of a contract. */
 export interface Binding {
   /** Code that it runs, for the prompt that asks the user to trust it. Empty for a tool of another skill. */
   readonly runs: readonly string[];
   /** Tool of another skill that handles the calls. */
-  readonly target?: Pick<Invocation, "skill" | "tool">;
+  readonly target?: BoundTo;
   /** Function that handles the calls. */
   readonly handler?: { readonly file: string; readonly export: string };
   /** Server that handles the calls, and the folder where a command starts. */
@@ -36,16 +36,8 @@ export interface Binding {
   carry(skill: Skill, input: JsonObject, context: ToolContext): Promise<Json>;
 }
 
-interface BindingRead {
-  /** Undefined if the binding is missing or invalid. */
-  readonly binding: Binding | undefined;
-  readonly findings: readonly Diagnostic[];
-  /** Undefined if there is no file. */
-  readonly manifest: Manifest<Fields> | Unreadable | undefined;
-}
-
-/** Reads the contract's binding, which must be exactly one of function, command, tool, mcp and a2a. */
-export function readBinding(folder: SkillFolder, host: LoaderHost): BindingRead {
+/** Reads the contract's binding, which must be exactly one of function, command, tool, mcp and a2a, if there is a file. */
+export function readBinding(folder: SkillFolder, host: LoaderHost) {
   const name = ["binding.yml", "binding.yaml", "binding.json"].find((file) => folder.names.has(file));
   const manifest = name === undefined ? undefined : openMapping(folder, name);
   const read = manifest && bindingOf(manifest, folder, host);
@@ -70,15 +62,8 @@ function bindingOf(
 const KINDS = ["function", "command", "tool", "mcp", "a2a"] as const;
 
 type Reader = (manifest: Manifest<Fields>, folder: SkillFolder, host: LoaderHost) => Binding | Diagnostic;
-const READERS: Readonly<Record<(typeof KINDS)[number], Reader>> = {
-  function: readFunction,
-  command: readCommand,
-  tool: readTool,
-  mcp: readMcp,
-  a2a: readAgent,
-};
 
-function readFunction({ value, finding }: Manifest<Fields>, folder: SkillFolder, host: LoaderHost) {
+const readFunction: Reader = ({ value, finding }, folder, host) => {
   const text = value.function;
   const [, file, name] = typeof text === "string" ? (/^(?:\.\/)?([^#]+)(?:#(.+))?$/.exec(text) ?? []) : [];
   if (file === undefined) return finding(["function"], "needs a function such as ./file.mjs#export");
@@ -87,7 +72,7 @@ function readFunction({ value, finding }: Manifest<Fields>, folder: SkillFolder,
   const network = readNetwork(value.network ?? false);
   if (typeof network === "string") return finding(["network"], network);
   const { directory, contents } = folder;
-  const binding: Binding = {
+  return {
     runs: [`file ${file}${network ? `, with ${describeNetwork(network)}` : ""}`],
     handler: { file, export: name ?? "handler" },
     carry(skill, input, context) {
@@ -96,8 +81,7 @@ function readFunction({ value, finding }: Manifest<Fields>, folder: SkillFolder,
       return callScript(host, script, input, { env: declaredEnv(skill, context), workDir, signal, network });
     },
   };
-  return binding;
-}
+};
 
 /** Returns the network, or a message that describes the error. */
 function readNetwork(network: unknown): ForeignCommand["network"] | string {
@@ -119,7 +103,7 @@ function faultOfFile(folder: SkillFolder, file: string): string | undefined {
   }
 }
 
-function readCommand({ value, finding }: Manifest<Fields>, folder: SkillFolder, host: LoaderHost) {
+const readCommand: Reader = ({ value, finding }, folder, host) => {
   const { command } = value;
   const { binary, args = [] } = isObject(command) ? command : {};
   if (typeof binary !== "string" || binary === "")
@@ -132,15 +116,14 @@ function readCommand({ value, finding }: Manifest<Fields>, folder: SkillFolder, 
   if (!isTexts(args) || args.some((arg) => arg.includes("\0"))) {
     return finding(["command", "args"], "needs args as a list of strings");
   }
-  const binding: Binding = {
+  return {
     runs: [`command ${[binary, ...args].join(" ")}`],
     async carry(skill, input, context) {
       const [program = binary, ...given] = [binary, ...args].map((arg) => resolveArg(folder, arg));
       return runCommand(host, [program, ...given], input, { binary, skill, context });
     },
   };
-  return binding;
-}
+};
 
 function faultOfBinary(folder: SkillFolder, binary: string): string | undefined {
   if (!binary.startsWith("./")) return "out of the folder";
@@ -148,22 +131,23 @@ function faultOfBinary(folder: SkillFolder, binary: string): string | undefined 
   return fault === undefined ? undefined : `which ${fault}`;
 }
 
-function readTool({ value, finding }: Manifest<Fields>, _folder: SkillFolder, host: LoaderHost) {
+const readTool: Reader = ({ value, finding, problem }, _, host) => {
   const [, skill, tool] = typeof value.tool === "string" ? (/^([^/\s]+)(?:\/(\S+))?$/.exec(value.tool) ?? []) : [];
   if (skill === undefined) return finding(["tool"], "needs a tool as skill/tool");
-  const target = { skill, ...defined("tool", tool) };
-  const carry: Binding["carry"] = (_, input, context) => host.invoke({ ...target, arguments: input }, context);
-  return { runs: [], target, carry };
-}
+  const called = { skill, ...defined("tool", tool) };
+  const refuse = (reason: string) => problem("error", "BINDING_TARGET", ["tool"], reason);
+  const carry: Binding["carry"] = (_, input, context) => host.invoke({ ...called, arguments: input }, context);
+  return { runs: [], target: { ...called, refuse }, carry };
+};
 
-function readMcp({ value, finding }: Manifest<Fields>, { directory: cwd }: SkillFolder, host: LoaderHost) {
+const readMcp: Reader = ({ value, finding }, { directory: cwd }, host) => {
   const { tool, ...server } = isObject(value.mcp) ? value.mcp : {};
   const parsed = mcpServerSchema().safeParse(server);
   if (!parsed.success) return finding(["mcp"], "needs an mcp server with a command or a url, and a tool");
   if (typeof tool !== "string" || tool === "") return finding(["mcp"], "needs the tool of the mcp server");
   const config = withoutLoosenings(parsed.data);
   const { command, args = [], url = "" } = config;
-  const binding: Binding = {
+  return {
     runs: [command === undefined ? `server ${url}` : `command ${[command, ...args].join(" ")}`],
     server: { config, cwd },
     unconnected: host.callMcp ? undefined : UNCONNECTED,
@@ -173,16 +157,15 @@ function readMcp({ value, finding }: Manifest<Fields>, { directory: cwd }: Skill
       return host.callMcp({ id: skill.id, server: config, tool, arguments: input, env, cwd }, context);
     },
   };
-  return binding;
-}
+};
 
-function readAgent({ value: { a2a }, finding }: Manifest<Fields>, _folder: SkillFolder, host: LoaderHost) {
+const readAgent: Reader = ({ value: { a2a }, finding }, _, host) => {
   const { url: text, ...rest } = isObject(a2a) ? a2a : {};
   const url = agentUrl(text);
   if (url === undefined) return finding(["a2a"], "needs an a2a agent with a url of http or https");
   const [unknown] = Object.keys(rest);
   if (unknown !== undefined) return finding(["a2a", unknown], `has a2a.${unknown}: a2a accepts only url`);
-  const binding: Binding = {
+  return {
     runs: [`agent ${url}`],
     unconnected: host.askAgent ? undefined : UNASKED,
     async carry(skill, input, context) {
@@ -190,8 +173,15 @@ function readAgent({ value: { a2a }, finding }: Manifest<Fields>, _folder: Skill
       return host.askAgent({ skill: skill.id, url, arguments: input }, context);
     },
   };
-  return binding;
-}
+};
+
+const READERS: Readonly<Record<(typeof KINDS)[number], Reader>> = {
+  function: readFunction,
+  command: readCommand,
+  tool: readTool,
+  mcp: readMcp,
+  a2a: readAgent,
+};
 
 /** Runs a command with the arguments as JSON on stdin, and parses stdout as JSON. */
 async function runCommand(

@@ -1,7 +1,7 @@
 import type { Diagnostic } from "../../../core/base/diagnostic.ts";
 import { attempt } from "../../../core/base/errors.ts";
 import { compileSchema } from "../../../core/base/schema/schema.ts";
-import { isObject, type Json, type JsonSchema, nearest } from "../../../core/base/values.ts";
+import { isObject, type JsonSchema, nearest } from "../../../core/base/values.ts";
 import {
   type Complain,
   type Fields,
@@ -43,33 +43,25 @@ function checkDefaults(problem: Complain, schema: unknown, path: Path): Diagnost
   if (path.length > MOST_DEPTH) return [];
   if (Array.isArray(schema)) return schema.flatMap((item, index) => checkDefaults(problem, item, [...path, index]));
   if (!isObject(schema)) return [];
-  const found =
-    "default" in schema
-      ? misfits(schema as JsonSchema).map((fault) => {
-          const message = `the default of ${path.at(-1)} does not fit its schema: ${fault}`;
-          return problem("error", "CONTRACT_DEFAULT", [...path, "default"], message);
-        })
-      : [];
+  // Another check reports schemas that do not compile.
+  const misfits = "default" in schema ? attempt(() => compileSchema(schema as JsonSchema)(schema.default)) : [];
+  const found = (misfits ?? []).slice(0, 1).map((fault) => {
+    const message = `the default of ${path.at(-1)} does not fit its schema: ${fault}`;
+    return problem("error", "CONTRACT_DEFAULT", [...path, "default"], message);
+  });
   const inner = Object.entries(schema).filter(([key]) => !["default", "enum", "const", "examples"].includes(key));
   return [...found, ...inner.flatMap(([key, value]) => checkDefaults(problem, value, [...path, key]))];
-}
-
-/** Ignores schemas that do not compile, which another check reports. */
-function misfits(schema: JsonSchema): readonly string[] {
-  return attempt(() => compileSchema(schema)(schema.default as Json).slice(0, 1)) ?? [];
 }
 
 interface Checked {
   readonly folder: SkillFolder;
   readonly known: ReadonlySet<string>;
-  /** Reason why the target cannot exist. */
-  readonly unbound: string | undefined;
   readonly contract: Manifest;
 }
 
 /** Checks what no run needs to know of a binding. */
 export function checkBinding(
-  { folder, known, unbound, contract }: Checked,
+  { folder, known, contract }: Checked,
   binding: Manifest<Fields> | Unreadable | undefined,
 ): Diagnostic[] {
   if (!binding) {
@@ -82,7 +74,7 @@ export function checkBinding(
     ...checkJson(binding),
     ...unknownKeys(problem, value, { known: BINDING_KEYS, severity: "error" }),
     ...checkExport(folder, problem, value.function),
-    ...checkTarget({ known, unbound }, problem, value.tool),
+    ...checkTarget(known, problem, value.tool),
   ];
 }
 
@@ -94,14 +86,9 @@ function checkExport(folder: SkillFolder, problem: Complain, target: unknown): D
   return [problem("error", "BINDING_TARGET", ["function"], `${file} exports nothing named ${name}`)];
 }
 
-function checkTarget(
-  { known, unbound }: Pick<Checked, "known" | "unbound">,
-  problem: Complain,
-  target: unknown,
-): Diagnostic[] {
+function checkTarget(known: ReadonlySet<string>, problem: Complain, target: unknown): Diagnostic[] {
   const skill = typeof target === "string" ? (target.split("/")[0] ?? "") : undefined;
-  if (skill === undefined) return [];
-  if (known.has(skill)) return unbound === undefined ? [] : [problem("error", "BINDING_TARGET", ["tool"], unbound)];
+  if (skill === undefined || known.has(skill)) return [];
   const near = nearest(skill, known);
   const said = { message: `no skill has the id "${skill}"`, hint: near ? `did you mean ${near}?` : undefined };
   return [problem("error", "BINDING_TARGET", ["tool"], said)];

@@ -2,7 +2,7 @@ import valid from "semver/functions/valid.js";
 import type { Diagnostic } from "../../../core/base/diagnostic.ts";
 import { SkillflowError } from "../../../core/base/errors.ts";
 import { checkJsonSchema } from "../../../core/base/schema/json-schema.ts";
-import { defined, isObject, type JsonObject, type JsonSchema, parseJson } from "../../../core/base/values.ts";
+import { isObject, type JsonObject, type JsonSchema, parseJson } from "../../../core/base/values.ts";
 import type { Unavailable } from "../../../core/skill/availability/unavailable.ts";
 import { describeMisfit, readHints, relaxDefaults } from "../../../core/skill/formats/contract.ts";
 import { readReach } from "../../../core/skill/formats/tool-reach.ts";
@@ -23,7 +23,6 @@ import { checkBinding, checkDetails } from "./lint.ts";
 
 /** Loads folders with a declarative contract: the interface of a tool, separate from its implementation. */
 export const skillContract: FolderFormat = {
-  format: "contract",
   recognises: (folder) => nameOf(folder) !== undefined,
   read(folder, host) {
     const manifest = openMapping(folder, nameOf(folder) ?? "contract.yml");
@@ -40,9 +39,9 @@ export const skillContract: FolderFormat = {
     return {
       loaded,
       format: "contract",
-      lint: (known, unbound) => [
+      lint: (known) => [
         ...checkDetails(manifest),
-        ...checkBinding({ folder, known, unbound, contract: manifest }, read.manifest),
+        ...checkBinding({ folder, known, contract: manifest }, read.manifest),
         ...strictly(found.filter((each) => !isOf(read.manifest, each))),
       ],
     };
@@ -79,17 +78,9 @@ function loadContract(
   const { binding, findings } = read;
   const diagnostics = [...checkContract(manifest), ...findings, ...document.findings];
   const fault = diagnostics.find((found) => found.severity === "error");
-  const { description, version, input, output, metadata } = manifest.value;
-  const contract: Contract = {
-    input: isObject(input) ? (input as JsonSchema) : {},
-    output: isObject(output) ? (output as JsonSchema) : {},
-    metadata,
-  };
+  const { description, version } = manifest.value;
   const { target, handler, server, runs } = binding ?? {};
-  const variables = Object.keys(server?.config.env ?? {}).map((env) => [
-    env,
-    { description: "for its MCP server", env },
-  ]);
+  const variables = Object.keys(server?.config.env ?? {}).map((env) => [env, { ...SERVER_VARIABLE, env }]);
   const base: Skill = {
     id,
     name: id,
@@ -97,23 +88,25 @@ function loadContract(
     category: "general",
     config: { ...Object.fromEntries(variables), ...document.config },
     tools: [],
-    ...(document.instruction === undefined ? {} : { instruction: document.instruction }),
-    ...(typeof version === "string" ? { version } : {}),
+    instruction: document.instruction,
+    version: typeof version === "string" ? version : undefined,
   };
   return {
-    skill: { ...base, tools: binding && !fault ? [contractTool(base, contract, binding)] : [] },
+    skill: { ...base, tools: binding && !fault ? [contractTool(base, manifest.value, binding)] : [] },
     format: "contract",
     kind: "contract",
     frontmatter: manifest.value,
     runsCode: binding !== undefined && !target,
     ...(target ? { calls: [target.skill], boundTo: target } : {}),
-    ...defined("code", runs),
-    ...defined("mounts", handler && mountOf(id, folder, handler)),
-    ...defined("server", server),
-    ...defined("unavailable", whyUnavailable(fault, binding)),
+    code: runs,
+    mounts: handler && mountOf(id, folder, handler),
+    server,
+    unavailable: whyUnavailable(fault, binding),
     diagnostics,
   };
 }
+
+const SERVER_VARIABLE = { description: "for its MCP server" };
 
 function whyUnavailable(fault: Diagnostic | undefined, binding: Binding | undefined): Unavailable | undefined {
   if (fault) return { kind: "invalid", reason: fault.message };
@@ -121,20 +114,16 @@ function whyUnavailable(fault: Diagnostic | undefined, binding: Binding | undefi
   return binding.unconnected === undefined ? undefined : { kind: "unconnected", reason: binding.unconnected };
 }
 
-interface Contract {
-  readonly input: JsonSchema;
-  readonly output: JsonSchema;
-  readonly metadata: unknown;
-}
-
 /** Builds the tool. Input is validated after defaults are applied; invalid input never reaches the implementation. */
-function contractTool(skill: Skill, { input, output, metadata }: Contract, binding: Binding): Tool {
+function contractTool(skill: Skill, contract: Fields, binding: Binding): Tool {
+  const input = (isObject(contract.input) ? contract.input : {}) as JsonSchema;
+  const output = (isObject(contract.output) ? contract.output : {}) as JsonSchema;
   return {
     name: skill.id,
     description: skill.description,
     input_schema: relaxDefaults(input),
     output_schema: output,
-    ...readHints(metadata),
+    ...readHints(contract.metadata),
     async handler(given: JsonObject, context) {
       const { compileSchema, fillValue } = await import("../../../core/base/schema/schema.ts");
       const { value, problems } = fillValue(input, given);

@@ -1,7 +1,6 @@
 import { join } from "node:path";
 import type { Diagnostic, DiagnosticCode } from "../../../core/base/diagnostic.ts";
-import { messageOf } from "../../../core/base/errors.ts";
-import { compileSchema } from "../../../core/base/schema/schema.ts";
+import { faultOfSchema } from "../../../core/base/schema/schema.ts";
 import { defined, isObject, type JsonSchema } from "../../../core/base/values.ts";
 import { describeReserved, isReservedTool } from "../../../core/engine/tools/own-tools.ts";
 import { type DefinitionFault, definitionFaults } from "../../../core/skill/formats/skill-definition.ts";
@@ -67,14 +66,9 @@ function schemaFaults(value: unknown): DefinitionFault[] {
   return tools.flatMap((tool, index) =>
     ["input_schema", "output_schema"].flatMap((key): DefinitionFault[] => {
       const schema = isObject(tool) ? tool[key] : undefined;
-      if (!isObject(schema) || hasUntold(schema)) return [];
-      try {
-        compileSchema(schema as JsonSchema);
-        return [];
-      } catch (error) {
-        const path = ["tools", index, key];
-        return [{ path, message: `tools[${index}].${key} is not a JSON Schema: ${messageOf(error)}` }];
-      }
+      const fault = isObject(schema) && !hasUntold(schema) ? faultOfSchema(schema as JsonSchema) : undefined;
+      if (fault === undefined) return [];
+      return [{ path: ["tools", index, key], message: `tools[${index}].${key} is not a JSON Schema: ${fault}` }];
     }),
   );
 }

@@ -2,6 +2,7 @@ import { readFileSync, realpathSync } from "node:fs";
 import { join } from "node:path";
 import type { Diagnostic } from "../../../core/base/diagnostic.ts";
 import { messageOf } from "../../../core/base/errors.ts";
+import { lazy } from "../../../core/base/values.ts";
 import { readSmall } from "../../../files/files.ts";
 import { resolveInsideNow } from "../../folder/contain.ts";
 import type { Discovery, FolderFormat, LoadedSkill, SkillLevel } from "../../folder/format.ts";
@@ -23,7 +24,6 @@ import { importSkill } from "./skill-module.ts";
 
 /** Loads folders whose skill.ts, .mts, .js or .mjs defines a skill. An optional SKILL.md supplies the instructions. */
 export const moduleFolder: FolderFormat = {
-  format: "module",
   recognises: (folder) => ["skill.ts", "skill.mts", "skill.js", "skill.mjs"].some((name) => folder.names.has(name)),
   read(folder) {
     const { directory, name } = folder;
@@ -83,36 +83,23 @@ function notFound({ named }: SkillLevel, { missing, hint }: NoModule): Diagnosti
   };
 }
 
-/** Builds the skill from what is known before its code runs: its id and its SKILL.md. */
 function moduleSkill(
   place: ModulePlace,
   { verify }: Contents,
   { text, document }: { text: string; document: SkillDocument | Diagnostic | undefined },
 ): LoadedSkill {
-  const said = document && "id" in document ? document : undefined;
+  const said: Partial<SkillDocument> = document && "id" in document ? document : {};
+  const { frontmatter = {}, diagnostics: _, position: __, ...own } = said;
   // The id in the code, or else in the document, or else the name of the file, folder or package.
-  const id = readModuleId(text) ?? said?.id ?? place.name;
-  let imported: Promise<LoadedSkill["skill"]> | undefined;
+  const id = readModuleId(text) ?? own.id ?? place.name;
   return {
-    skill: {
-      id,
-      name: id,
-      description: said?.description ?? `Skill as code: ${id}`,
-      category: said?.category ?? "general",
-      config: said?.config ?? {},
-      tools: [],
-      ...(said?.instruction === undefined ? {} : { instruction: said.instruction }),
-      ...(said?.mcp === undefined ? {} : { mcp: said.mcp }),
-    },
+    skill: { description: `Skill as code: ${id}`, category: "general", config: {}, tools: [], ...own, id, name: id },
     format: "module",
     kind: "tools",
-    frontmatter: said?.frontmatter ?? {},
+    frontmatter,
     runsCode: true,
     code: [`module ${place.entry}`],
-    importCode() {
-      imported ??= importPlace(place, id, verify);
-      return imported;
-    },
+    importCode: lazy(() => importPlace(place, id, verify)),
     diagnostics: document && "severity" in document ? [document] : [],
   };
 }

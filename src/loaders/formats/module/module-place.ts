@@ -4,7 +4,6 @@ import { messageOf } from "../../../core/base/errors.ts";
 import { isObject, nearest } from "../../../core/base/values.ts";
 import { foldersUp, isWithin, readRegular } from "../../../files/files.ts";
 
-/** Location of a plug-in's code. */
 export interface ModulePlace {
   /** File, folder or package that the config names. */
   readonly path: string;

@@ -1,7 +1,5 @@
 import { isObject } from "../../../core/base/values.ts";
 
-/** Reads a skill's definition from the text of a module, without running it. */
-
 /** Placeholder for a value that only running the module would show. */
 export const UNTOLD = Symbol("untold");
 
@@ -15,7 +13,6 @@ export type Told =
   | readonly Told[]
   | { readonly [key: string]: Told };
 
-/** Definition of a skill as written in its module. */
 export interface ToldDefinition {
   readonly value: Told;
   /** Lists and objects that spreads or computed keys may extend. */
@@ -34,7 +31,6 @@ export function readDefinition(source: string): ToldDefinition | undefined {
   return { value, open: within.open, isClosed: next <= tokens.length };
 }
 
-/** Returns the id of the skill that a module defines, if it is written as a literal. */
 export function readModuleId(source: string): string | undefined {
   const { value } = readDefinition(source) ?? {};
   const id = isObject(value) && Object.hasOwn(value, "id") ? value.id : undefined;

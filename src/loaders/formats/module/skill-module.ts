@@ -31,9 +31,14 @@ export async function importSkill(file: string, announced: string, verify?: Veri
 /** Checks a skill definition by any author, without running it. `where` is the prefix of error messages. */
 export async function checkedSkill(value: unknown, where: string): Promise<Skill> {
   const skill = await buildSkill(value, where);
-  for (const { name, input_schema, output_schema } of skill.tools) {
-    await checkCompiles(where, `the input_schema of tool ${name}`, input_schema);
-    if (output_schema) await checkCompiles(where, `the output_schema of tool ${name}`, output_schema);
+  const { faultOfSchema } = await import("../../../core/base/schema/schema.ts");
+  for (const tool of skill.tools) {
+    for (const key of ["input_schema", "output_schema"] as const) {
+      const fault = tool[key] && faultOfSchema(tool[key]);
+      if (fault === undefined) continue;
+      const what = `the ${key} of tool ${tool.name} is not a JSON Schema`;
+      throw new SkillflowError("skill.invalid", `${where}: ${what}: ${fault}`);
+    }
   }
   return skill;
 }
@@ -43,15 +48,6 @@ async function defaultOf(file: string, verify?: Verify): Promise<unknown> {
     return await importDefault(file, verify);
   } catch (error) {
     throw new SkillflowError("skill.invalid", `${file} cannot be loaded: ${messageOf(error).trim()}`, { cause: error });
-  }
-}
-
-async function checkCompiles(file: string, what: string, schema: JsonSchema): Promise<void> {
-  const { compileSchema } = await import("../../../core/base/schema/schema.ts");
-  try {
-    compileSchema(schema);
-  } catch (error) {
-    throw new SkillflowError("skill.invalid", `${file}: ${what} is not a JSON Schema: ${messageOf(error)}`);
   }
 }
 

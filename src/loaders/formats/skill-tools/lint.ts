@@ -67,7 +67,6 @@ function checkScript(place: Place, script: string): Diagnostic[] {
   return [...found, ...checkVariables(place, text)];
 }
 
-/** Checks the text for a handler, without running it. */
 function missingHandler(extension: string, text: string): string | undefined {
   if (extension === ".py") return /^def\s+handler\s*\(/m.test(text) ? undefined : "defines no function handler(args)";
   if (extension === ".sh" || !EXTENSIONS.includes(extension)) return undefined;

@@ -22,7 +22,6 @@ import { type CheckScript, type ReadTools, readTools, type ToolDeclaration } fro
 
 /** Loads Skill Tools 1.0.0: a SKILL.md, and a tools.json that lists tools with a script each. */
 export const skillTools: FolderFormat = {
-  format: "skill-tools",
   recognises: ({ names }) => names.has("SKILL.md") && names.has("tools.json"),
   read(folder, host) {
     const document = openDocument(folder);

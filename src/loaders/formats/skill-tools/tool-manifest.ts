@@ -13,7 +13,6 @@ import { readReach } from "../../../core/skill/formats/tool-reach.ts";
 import type { ToolReach } from "../../../core/skill/skill.ts";
 import { type Manifest, type Unreadable, unreadable } from "../../folder/manifest.ts";
 
-/** Tool that a tools.json of Skill Tools 1.0.0 declares. */
 export interface ToolDeclaration {
   readonly name: string;
   readonly description: string;
@@ -25,19 +24,14 @@ export interface ToolDeclaration {
   readonly effect: unknown;
 }
 
-export interface ReadTools {
-  readonly tools: readonly ToolDeclaration[];
-  /** Findings as a run reports them. */
-  readonly diagnostics: readonly Diagnostic[];
-  /** Returns the same findings as the lint reports them. */
-  strict(): Diagnostic[];
-}
+/** `diagnostics` are findings as a run reports them, `strict` returns them as the lint does. */
+export type ReadTools = ReturnType<typeof readTools>;
 
 /** Reports why a script cannot be called. Paths outside the folder are `refused`; a missing file may still appear. */
 export type CheckScript = (script: string) => { readonly refused: boolean; readonly message: string } | undefined;
 
 /** Reads the tools of a tools.json (sections 4 and 5). An invalid tool is skipped. An invalid manifest has no tools. */
-export function readTools(manifest: Manifest | Unreadable, checkScript: CheckScript): ReadTools {
+export function readTools(manifest: Manifest | Unreadable, checkScript: CheckScript) {
   if ("fault" in manifest) {
     const { file, fault, place } = manifest;
     const message = noTools(place.line === undefined ? fault : `it is not JSON: ${fault}`);
@@ -81,7 +75,6 @@ function checkTools(entries: readonly unknown[], checkScript: CheckScript) {
   return { tools: [...tools.values()], findings };
 }
 
-/** Reads one tool. `before` are the earlier ones by name. */
 function checkTool(
   entry: unknown,
   { before, checkScript }: { before: ReadonlyMap<string, ToolDeclaration>; checkScript: CheckScript },

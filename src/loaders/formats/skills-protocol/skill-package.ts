@@ -13,7 +13,7 @@ import {
   unimportableSegments,
 } from "../../../core/skill/formats/skill-package.ts";
 import { claimedEffects } from "../../../core/skill/formats/tool-reach.ts";
-import type { Skill, Tool } from "../../../core/skill/skill.ts";
+import type { Tool } from "../../../core/skill/skill.ts";
 import { resolveInsideNow } from "../../folder/contain.ts";
 import {
   type FolderFormat,
@@ -48,7 +48,6 @@ import { checkDocument } from "../agent-skills/lint.ts";
 
 /** Loads folders with a skill.toml: Skills Protocol packages. */
 export const skillPackage: FolderFormat = {
-  format: "skills-protocol",
   recognises: (folder) => folder.names.has(MANIFEST),
   read(folder, host) {
     const file = join(folder.directory, MANIFEST);
@@ -101,19 +100,19 @@ function loadPackage(
   const { title, instruction, frontmatter, findings } = readDocument(open);
   found.push(...findings, ...checkImportable(target, finding));
   const fault = found.find(({ severity }) => severity === "error");
-  const base = { id: name, name: title ?? name, description: typeof description === "string" ? description : "" };
-  const skill: Skill = {
-    ...base,
-    category: "general",
-    config: Object.fromEntries(
-      target.secrets.map((secret) => [secret, { description: "a secret", required: true, env: secret }]),
-    ),
-    tools: kind === "action" && !fault ? [packageTool(target, base.description, host)] : [],
-    version: isPackageVersion(version) ? version : "0.0.0",
-    ...defined("instruction", instruction),
-  };
+  const about = typeof description === "string" ? description : "";
+  const secrets = target.secrets.map((env) => [env, { description: "a secret", required: true, env }]);
   return {
-    skill,
+    skill: {
+      id: name,
+      name: title ?? name,
+      description: about,
+      category: "general",
+      config: Object.fromEntries(secrets),
+      tools: kind === "action" && !fault ? [packageTool(target, about, host)] : [],
+      version: isPackageVersion(version) ? version : "0.0.0",
+      instruction,
+    },
     format: "skills-protocol",
     kind: kind === "action" ? "action" : "instruction",
     frontmatter,
@@ -140,17 +139,8 @@ function packageTool(found: SkillPackage, description: string, host: LoaderHost)
     input_schema: found.input,
     effect: "write",
     async handler(args: JsonObject, { config, signal, logger, blobs }) {
-      const limits = { wallMs: MOST_MS };
-      const outcome = await runPackage({
-        host,
-        package: found,
-        args,
-        secrets: config,
-        mounts: [],
-        blobs: [],
-        limits,
-        signal,
-      });
+      const run = { host, package: found, args, secrets: config, mounts: [], blobs: [], signal };
+      const outcome = await runPackage({ ...run, limits: { wallMs: MOST_MS } });
       signal.throwIfAborted();
       const logs = outcome.logs.trim();
       if (logs !== "") logger.info(logs);

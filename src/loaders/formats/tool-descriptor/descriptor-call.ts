@@ -19,7 +19,7 @@ import {
 } from "../../../core/skill/formats/descriptor-argv.ts";
 import { addHints, limitLines } from "../../../core/skill/formats/descriptor-output.ts";
 import type { Argument, Execution, Helper, SideRead } from "../../../core/skill/formats/descriptor-shapes.ts";
-import { codeOfEnding, type ForeignResult, type Mount } from "../../../core/skill/sandbox.ts";
+import { codeOfEnding, type ForeignResult, type Mount, readOnly } from "../../../core/skill/sandbox.ts";
 import type { Skill, ToolContext } from "../../../core/skill/skill.ts";
 import { readPlace, resolveInsideNow } from "../../folder/contain.ts";
 import type { LoaderHost } from "../../folder/host.ts";
@@ -27,7 +27,6 @@ import { declaredEnv } from "../../programs/script-handler.ts";
 
 /** Tool of a descriptor, and everything needed to run it. */
 export interface DescriptorHome {
-  /** The skill's folder. */
   readonly directory: string;
   readonly host: LoaderHost;
   readonly allowlist: Allowlist;
@@ -151,7 +150,6 @@ function isThere(path: string): boolean {
 
 // ---- helpers: resolveCommand and postProcess
 
-/** Returns the output of a helper, or throws if it failed. */
 async function runHelper(
   call: DescriptorCall,
   helper: Helper,
@@ -249,14 +247,13 @@ interface Command {
   readonly env?: Readonly<Record<string, string>>;
 }
 
-/** Runs one of the operator's own programs. */
 function runProgram(call: DescriptorCall, command: Command): Promise<ForeignResult> {
   return started(call, call.host.runProgram, { ...command, mounts: [], network: true });
 }
 
 /** Runs a script of the skill. It can read the skill's folder and the working directory, but write to neither. */
 function runScript(call: DescriptorCall, command: Command): Promise<ForeignResult> {
-  const mounts = [command.cwd, call.directory].map((path): Mount => ({ source: path, target: path, writable: false }));
+  const mounts = [readOnly(command.cwd), readOnly(call.directory)];
   return started(call, call.host.runForeign, { ...command, mounts, network: false });
 }
 
@@ -268,12 +265,8 @@ async function started(
   const { signal } = call.context;
   signal.throwIfAborted();
   try {
-    const result = await run({
-      ...command,
-      env: { ...declaredEnv(call, call.context), ...command.env },
-      limits: LIMITS,
-      signal,
-    });
+    const env = { ...declaredEnv(call, call.context), ...command.env };
+    const result = await run({ ...command, env, limits: LIMITS, signal });
     signal.throwIfAborted();
     return result;
   } catch (error) {

@@ -1,4 +1,4 @@
-import type { Diagnostic, DiagnosticCode } from "../../../core/base/diagnostic.ts";
+import type { Diagnostic } from "../../../core/base/diagnostic.ts";
 import { isObject, type Json, parseJson } from "../../../core/base/values.ts";
 import { type Descriptor, type DescriptorPart, parseDescriptor } from "../../../core/skill/formats/descriptor.ts";
 import type { FormatOptions } from "../../folder/host.ts";
@@ -32,7 +32,6 @@ function hasParts(value: unknown): boolean {
 
 const PARTS: readonly DescriptorPart[] = ["tools", "allowlist", "execution"];
 
-/** Part of a descriptor and the file that it is in. */
 export interface Source {
   readonly manifest: Manifest;
   readonly value: unknown;
@@ -40,19 +39,10 @@ export interface Source {
   readonly base: readonly string[];
 }
 
-/** Files of a descriptor, each parsed once: tools.json alone, or with its two companions. */
-export interface OpenDescriptor {
-  readonly tools: Manifest | Unreadable;
-  /** Undefined if there is no file. Read only next to a list of tools. */
-  readonly execution: Manifest | Unreadable | undefined;
-  readonly isWhole: boolean;
-  readonly isList: boolean;
-  readonly sources: Readonly<Record<DescriptorPart, Source>> | undefined;
-  /** Reasons why there are no sources. */
-  readonly faults: readonly Diagnostic[];
-}
+export type OpenDescriptor = ReturnType<typeof openDescriptor>;
 
-export function openDescriptor(folder: SkillFolder): OpenDescriptor {
+/** Parses each file of a descriptor once: tools.json alone, or with its two companions. Has either `sources` or `faults`. */
+export function openDescriptor(folder: SkillFolder) {
   const tools = openManifest(folder, "tools.json", "json");
   const none = { tools, execution: undefined, isWhole: false, isList: false, sources: undefined };
   if ("fault" in tools) return { ...none, faults: [unreadableFile(tools)] };
@@ -87,10 +77,8 @@ function partOf(manifest: Manifest, part?: DescriptorPart): Source {
 }
 
 function unreadableFile({ file, fault, place }: Unreadable): Diagnostic {
-  return {
-    ...descriptorFinding("DESCRIPTOR_INVALID", { path: [], message: `cannot be read: ${fault}`, file }),
-    ...place,
-  };
+  const message = `cannot be read: ${fault}`;
+  return { severity: "warning", code: "DESCRIPTOR_INVALID", path: [], message, file, ...place };
 }
 
 /**
@@ -127,21 +115,14 @@ function strangeKeys(manifest: Manifest): Diagnostic[] {
 function heldScripts({ tools }: Descriptor, file: string): Diagnostic[] {
   return tools.flatMap(({ name, executions }) => {
     const mappings = executions.flatMap(({ args }) => args).filter(({ resolveCommand }) => resolveCommand?.script);
-    return mappings.map(({ param, resolveCommand }) => {
+    return mappings.map(({ param, resolveCommand }): Diagnostic => {
       const message = `tool "${name}" resolves ${param} with the script ${resolveCommand?.script}, which needs skills.allowScripts in your own config file`;
-      return descriptorFinding("DESCRIPTOR_SCRIPTS", { path: [], message, file });
+      return { severity: "warning", code: "DESCRIPTOR_SCRIPTS", path: [], message, file };
     });
   });
 }
 
+/** Creates a warning, because an invalid descriptor costs tools, but never stops the run. */
 function invalid({ problem }: Manifest, path: readonly string[], message: string): Diagnostic {
   return problem("warning", "DESCRIPTOR_INVALID", path, message);
-}
-
-/** Builds a warning. An invalid descriptor costs tools, but never stops the run. */
-export function descriptorFinding(
-  code: DiagnosticCode,
-  rest: Pick<Diagnostic, "path" | "message" | "file">,
-): Diagnostic {
-  return { severity: "warning", code, ...rest };
 }

@@ -19,13 +19,7 @@ import { checkDocument } from "../agent-skills/lint.ts";
 import { skillDocument } from "../agent-skills/skill-document.ts";
 import { skillTools } from "../skill-tools/skill-tools.ts";
 import { callDescribedTool, type DescriptorHome } from "./descriptor-call.ts";
-import {
-  descriptorFinding,
-  descriptorRoot,
-  type OpenDescriptor,
-  openDescriptor,
-  readDescriptor,
-} from "./descriptor-file.ts";
+import { descriptorRoot, type OpenDescriptor, openDescriptor, readDescriptor } from "./descriptor-file.ts";
 import { checkDescriptor } from "./lint.ts";
 
 /**
@@ -34,7 +28,6 @@ import { checkDescriptor } from "./lint.ts";
  * instructions are loaded.
  */
 export const toolDescriptor: FolderFormat = {
-  format: "tool-descriptor",
   recognises: (folder) =>
     folder.names.has("SKILL.md") && folder.names.has("tools.json") && descriptorRoot(folder) !== "list",
   read(folder, host) {
@@ -68,7 +61,8 @@ function otherTools(folder: SkillFolder, host: LoaderHost): Reading {
   const { loaded } = skillDocument.read(folder, host);
   if ("severity" in loaded) return lintAsTools(loaded, [], { folder, host });
   const message = "tools.json is neither a list of tools nor a map with tools, allowlist and execution";
-  const found = descriptorFinding("DESCRIPTOR_INVALID", { path: [], message, file: toolsFile(folder) });
+  const file = toolsFile(folder);
+  const found: Diagnostic = { severity: "warning", code: "DESCRIPTOR_INVALID", path: [], message, file };
   const whole = { ...loaded, diagnostics: [...loaded.diagnostics, found] };
   return lintAsTools(whole, [], { folder, host });
 }
@@ -120,11 +114,8 @@ function isId(name: string): boolean {
 
 function badRequirement({ directory }: SkillFolder): Diagnostic {
   const message = "requires.bins must be a list of programs, or a list of such lists; it is ignored";
-  return descriptorFinding("DESCRIPTOR_INVALID", {
-    path: ["metadata", "requires", "bins"],
-    message,
-    file: join(directory, "SKILL.md"),
-  });
+  const path = ["metadata", "requires", "bins"];
+  return { severity: "warning", code: "DESCRIPTOR_INVALID", path, message, file: join(directory, "SKILL.md") };
 }
 
 // ---- the tools

@@ -1,27 +1,20 @@
 import { createPrivateKey, type KeyObject } from "node:crypto";
 import type { AuthProvider, FetchLike, OAuthTokens } from "@modelcontextprotocol/client";
 import { messageOf } from "../../../core/base/errors.ts";
-import { createRedactor, type Redactor } from "../../../core/base/redact/redact.ts";
+import { createRedactor } from "../../../core/base/redact/redact.ts";
 import { defined } from "../../../core/base/values.ts";
 import type { Environment } from "../../../core/document/config.ts";
 import type { McpAuth } from "../../../core/skill/skill.ts";
+import { replaceFile } from "../../../files/files.ts";
 import { quote } from "../offer/tools.ts";
 import { type AuthEgress, authFetch, challengeError, checkAuthAddress } from "./auth-fetch.ts";
 import { logIn } from "./login.ts";
-import { type AuthPlaces, keepLogin, loginPath, type Person, readLogin, type StoredLogin } from "./logins.ts";
+import { type AuthPlaces, loginPath, type Person, readLogin, type StoredLogin } from "./logins.ts";
 
 type Sdk = typeof import("@modelcontextprotocol/client");
 
 /** OAuth 2.1 tokens for one server. They are fetched on demand and redacted in its messages. */
-export interface Auth {
-  readonly provider: AuthProvider;
-  /** Returns a redactor for all tokens so far. */
-  readonly redactor: () => Redactor;
-  /** Returns true while the user is asked to log in. */
-  isAsking(): boolean;
-  /** Prevents further requests to log in. */
-  endLogins(): void;
-}
+export type Auth = Awaited<ReturnType<typeof openAuth>>;
 
 export interface AuthOptions extends AuthPlaces {
   readonly id: string;
@@ -33,7 +26,7 @@ export interface AuthOptions extends AuthPlaces {
 }
 
 /** Prepares authorization. Throws if the client's secret is missing or could be exposed in transit. */
-export async function openAuth(options: AuthOptions): Promise<Auth> {
+export async function openAuth(options: AuthOptions) {
   const sdk = await import("@modelcontextprotocol/client");
   const egress = { ...options, issuer: options.config.issuer };
   await checkAuthAddress(options.server, egress);
@@ -52,22 +45,26 @@ export async function openAuth(options: AuthOptions): Promise<Auth> {
     redactor = createRedactor([...seen].map((value) => ({ name: `token of ${options.id}`, value })));
   };
   let renewing: Promise<void> | undefined;
-  return {
-    provider: {
-      async token() {
-        learn();
-        return grant.tokens()?.access_token;
-      },
-      onUnauthorized({ response }) {
-        // Concurrent calls share one renewal, because a refresh token may work only once.
-        renewing ??= grant.renew(readChallenge(sdk, response, options.server)).finally(() => {
-          renewing = undefined;
-        });
-        return renewing;
-      },
+  const provider: AuthProvider = {
+    async token() {
+      learn();
+      return grant.tokens()?.access_token;
     },
+    onUnauthorized({ response }) {
+      // Concurrent calls share one renewal, because a refresh token may work only once.
+      renewing ??= grant.renew(readChallenge(sdk, response, options.server)).finally(() => {
+        renewing = undefined;
+      });
+      return renewing;
+    },
+  };
+  return {
+    provider,
+    /** Returns a redactor for all tokens so far. */
     redactor: () => redactor,
+    /** Returns true while the user is asked to log in. */
     isAsking: () => people.isAsking,
+    /** Prevents further requests to log in. */
     endLogins() {
       people.person = undefined;
     },
@@ -177,7 +174,7 @@ function loginGrant(options: GrantOptions, config: McpAuth & { readonly type: "a
   let login = stored();
   const keep = async (got: StoredLogin) => {
     login = got;
-    if (path !== undefined) await keepLogin(path, got);
+    if (path !== undefined) await replaceFile(path, `${JSON.stringify(got, null, 2)}\n`);
   };
   return {
     tokens: () => login?.tokens,

@@ -4,16 +4,13 @@ import * as z from "zod";
 import { sha256 } from "../../../core/base/sha256.ts";
 import { type Fitting, lazy, parseJson } from "../../../core/base/values.ts";
 import type { Environment } from "../../../core/document/config.ts";
-import { readPlainNow, replaceFile } from "../../../files/files.ts";
+import { readPlainNow } from "../../../files/files.ts";
 import { isInCheckout, userConfigPath } from "../../documents/project-config.ts";
 
-/** User who can open a URL. */
 export interface Person {
-  /** Shows the URL at which the user can log in. */
   tell(id: string, address: string): void;
 }
 
-/** Settings for servers that require a token. */
 export interface AuthPlaces {
   /** Folder of saved logins. If undefined, logins are kept in memory only. */
   readonly folder: string | undefined;
@@ -36,7 +33,6 @@ const loginSchema = lazy(() =>
     }),
   }),
 );
-/** Result of a user's login at one server. */
 export type StoredLogin = Fitting<typeof loginSchema>;
 
 /** Returns the folder of saved logins, next to the user's own config file. Undefined if that is in the checkout. */
@@ -57,8 +53,4 @@ export function readLogin(path: string, url: string): StoredLogin | undefined {
     ? loginSchema().safeParse(parseJson(readPlainNow(path).toString("utf8")))
     : undefined;
   return checked?.data?.url === url ? checked.data : undefined;
-}
-
-export async function keepLogin(path: string, login: StoredLogin): Promise<void> {
-  await replaceFile(path, `${JSON.stringify(login, null, 2)}\n`);
 }

@@ -10,7 +10,6 @@ import { type Links, LONGEST_URI } from "./links.ts";
 /** Content block, not validated. */
 export type Said = { readonly [key: string]: unknown };
 
-/** Places that store what reading finds. */
 export interface Keeping {
   /** Receives the URIs that may be read from now on. */
   readonly links: Links | undefined;
@@ -24,7 +23,7 @@ export async function readBlocks(content: readonly Said[], { links, blobs }: Kee
   let images = 0;
   for (const block of content) {
     const image = imageOf(block);
-    if (image) read.push(await keepImage({ ...image, isOne: ++images <= MOST_IMAGES }, blobs));
+    if (image) read.push(await keepImage(image, blobs, ++images));
     else read.push(readBlock(block, links));
   }
   return read;
@@ -33,7 +32,7 @@ export async function readBlocks(content: readonly Said[], { links, blobs }: Kee
 const MOST_IMAGES = 8;
 
 /** Returns the image in a block, which may be an embedded resource. */
-function imageOf({ type, mimeType, data, resource }: Said): Pick<GivenImage, "said" | "data"> | undefined {
+function imageOf({ type, mimeType, data, resource }: Said): GivenImage | undefined {
   if (type === "image") return { said: mimeType, data };
   if (type !== "resource" || !isObject(resource) || !isImageKind(textOf(resource.mimeType))) return undefined;
   return typeof resource.blob === "string" ? { said: resource.mimeType, data: resource.blob } : undefined;
@@ -42,17 +41,15 @@ function imageOf({ type, mimeType, data, resource }: Said): Pick<GivenImage, "sa
 interface GivenImage {
   readonly said: unknown;
   readonly data: unknown;
-  /** True if the result's limit of images is not yet reached. */
-  readonly isOne: boolean;
 }
 
-/** Stores an image as a blob. Returns its type, its size and the reason if no model can be shown it. */
-async function keepImage({ said, data, isOne }: GivenImage, blobs: Blobs): Promise<JsonObject> {
+/** Stores the nth image of a result as a blob. Returns its type, its size and the reason if no model can be shown it. */
+async function keepImage({ said, data }: GivenImage, blobs: Blobs, nth: number): Promise<JsonObject> {
   const mimeType = cut(said, MOST_NAME) ?? "";
   const kind = mimeType.replace(/;.*$/s, "").trim().toLowerCase();
   const bytes = Buffer.from(textOf(data), "base64");
   const told = { type: "image", mimeType, bytes: bytes.length };
-  const fault = isOne ? imageFault(bytes, kind) : `only ${MOST_IMAGES} of a result are shown`;
+  const fault = nth <= MOST_IMAGES ? imageFault(bytes, kind) : `only ${MOST_IMAGES} of a result are shown`;
   if (fault !== undefined) return { ...told, not_shown: fault };
   try {
     return { type: "image", ...(await blobs.create(bytes, kind)) };

@@ -3,8 +3,6 @@ import * as z from "zod";
 import { isNestedBeyond, LONGEST_TIMER_MS } from "../../../core/base/values.ts";
 import { unlessAborted } from "../../text/bounded.ts";
 
-/** Reads a server's lists, which are paginated. */
-
 export type ListName = "tools" | "resources" | "prompts";
 
 /** Entries of a list. `isCut` is true if more followed. */

@@ -7,8 +7,6 @@ import { readBlocks, readLink } from "./blocks.ts";
 import { type Links, LONGEST_URI, READ_RESOURCE } from "./links.ts";
 import { quote, type Said } from "./tools.ts";
 
-/** Reads resources that a server links in results or lists. */
-
 const DESCRIPTION =
   "Reads a resource of this server by its `uri`: one that a result linked or held, or that the server lists. Without `uri`, returns the list.";
 
@@ -41,9 +39,7 @@ export function ownReader(name: string, { effects = {}, ...reach }: Said) {
   return { name, effect, idempotent: true, ...reach } as const;
 }
 
-/** Maximum number of resources to look through. */
 const MOST_LISTED = 1000;
-/** Maximum number of entries in one answer. */
 const MOST_TOLD = 200;
 
 async function listResources(session: Session, links: Links, { signal }: ToolContext): Promise<Json> {

@@ -9,7 +9,10 @@ export async function readResult(
   { hasSchema, ...keeping }: Keeping & { readonly hasSchema: boolean },
 ): Promise<Json> {
   const { content, structuredContent, isError } = result;
-  if (isError) throw new Error(failureText(content) || "the tool failed and gave no reason");
+  if (isError) {
+    const said = content.flatMap((block) => (block.type === "text" ? [block.text] : [])).join("\n");
+    throw new Error(said || "the tool failed and gave no reason");
+  }
   if (structuredContent !== undefined) return structuredContent as Json;
   const blocks = await readBlocks(content, keeping);
   const [only, ...others] = blocks;
@@ -19,22 +22,12 @@ export async function readResult(
   return hasSchema ? (parseJson(text) ?? text) : text;
 }
 
-function failureText(content: CallToolResult["content"]): string {
-  return content.flatMap((block) => (block.type === "text" ? [block.text] : [])).join("\n");
-}
-
 type Sdk = typeof import("@modelcontextprotocol/client");
 
 /** Returns the status of an HTTP answer; the older transport calls it a code. */
 export function statusOf(error: unknown): number | undefined {
   const { status, code } = (error ?? {}) as { readonly status?: unknown; readonly code?: unknown };
-  return [status, code].find((number) => typeof number === "number" && number >= 400 && number < 600) as
-    | number
-    | undefined;
-}
-
-export function isClosed(error: unknown): boolean {
-  return hasCode(error, "CONNECTION_CLOSED", "NOT_CONNECTED");
+  return [status, code].filter((one) => typeof one === "number").find((one) => one >= 400 && one < 600);
 }
 
 /**
@@ -52,7 +45,6 @@ export function isUntouched(error: unknown): boolean {
  */
 export const REFUSALS: readonly number[] = [-32_700, -32_600, -32_601];
 
-/** Returns true if the server refused the call instead of carrying it out. */
 export function isRefused(sdk: Sdk, error: unknown): boolean {
   if (error instanceof sdk.ProtocolError) return REFUSALS.includes(error.code);
   const status = statusOf(error) ?? (error instanceof sdk.UnauthorizedError ? 401 : 500);

@@ -1,11 +1,10 @@
-import { messageOf } from "../../../core/base/errors.ts";
-import { compileSchema } from "../../../core/base/schema/schema.ts";
+import { faultOfSchema } from "../../../core/base/schema/schema.ts";
 import { sha256 } from "../../../core/base/sha256.ts";
-import { defined, isNestedBeyond, isObject, type JsonSchema } from "../../../core/base/values.ts";
+import { isNestedBeyond, isObject, type JsonSchema } from "../../../core/base/values.ts";
 import { canonicalJson } from "../../../core/engine/event/operation.ts";
+import { pointedAt } from "../../../core/skill/openapi/schema.ts";
 import type { McpServerConfig, Tool, ToolReach } from "../../../core/skill/skill.ts";
 
-/** Validated tool of a server. */
 export interface ListedTool extends Omit<Tool, "handler" | "needs"> {
   /** sha256 of everything that the server declares about the tool, including parts that are cut or ignored here. */
   readonly digest: string;
@@ -15,12 +14,7 @@ export interface ListedTool extends Omit<Tool, "handler" | "needs"> {
 export type Said = ToolReach & Pick<McpServerConfig, "effects">;
 
 export function saidOf({ effects, origin, audience, reads }: McpServerConfig): Said {
-  return {
-    ...defined("effects", effects),
-    ...defined("origin", origin),
-    ...defined("audience", audience),
-    ...defined("reads", reads),
-  };
+  return { effects, origin, audience, reads };
 }
 
 export const MOST_TOOLS = 1000;
@@ -93,12 +87,8 @@ function schemaFault(schema: unknown): string | undefined {
   if (isNestedBeyond(MOST_DEPTH, schema)) return "is nested too deeply";
   if (JSON.stringify(schema).length > MOST_SCHEMA) return `is larger than ${MOST_SCHEMA / 1024} kB`;
   if (countReferences(schema) > MOST_REFERENCES) return "refers to itself too often";
-  try {
-    compileSchema(schema as JsonSchema);
-    return undefined;
-  } catch (error) {
-    return `cannot be used (${messageOf(error).slice(0, 200)})`;
-  }
+  const fault = faultOfSchema(schema as JsonSchema);
+  return fault && `cannot be used (${fault.slice(0, 200)})`;
 }
 
 /** Counts the schemas that one validation may visit when it follows every local `$ref`. A loop counts once. */
@@ -116,22 +106,12 @@ function countReferences(root: { readonly [key: string]: unknown }): number {
   };
   const referenced = (reference: unknown): number => {
     if (typeof reference !== "string" || reference === "#") return 0;
-    return reference.startsWith("#/") ? count(resolvePointer(root, reference)) : OTHER_REFERENCE;
+    return reference.startsWith("#/") ? count(pointedAt(root, reference.slice(2))) : OTHER_REFERENCE;
   };
   const { $defs: _, definitions: __, ...checked } = root;
   return count(checked);
 }
 
-function resolvePointer(root: unknown, reference: string): unknown {
-  const keys = reference.slice(2).split("/");
-  const unescaped = keys.map((key) => key.replaceAll("~1", "/").replaceAll("~0", "~"));
-  return unescaped.reduce<unknown>(
-    (at, key) => (typeof at === "object" && at !== null ? (at as Record<string, unknown>)[key] : undefined),
-    root,
-  );
-}
-
-/** Quotes and truncates a server's text for a message. */
 export function quote(text: string): string {
   return JSON.stringify(text.length > 80 ? `${text.slice(0, 80)}…` : text);
 }

@@ -18,7 +18,7 @@ import { matchesWords } from "../../../core/base/glob.ts";
 import { cutMiddle } from "../../../core/base/preview.ts";
 import { checkedAs, type Json, type JsonObject } from "../../../core/base/values.ts";
 import { DEFAULT_SECONDS, SETUP_MS } from "../../../core/engine/tools/workspace.ts";
-import { codeOfEnding, type ForeignResult, type Mount } from "../../../core/skill/sandbox.ts";
+import { codeOfEnding, type ForeignResult, type Mount, readOnly } from "../../../core/skill/sandbox.ts";
 import type { ToolContext } from "../../../core/skill/skill.ts";
 import { isWithin } from "../../../files/files.ts";
 import { temporaryName } from "../../../files/temporary-name.ts";
@@ -48,13 +48,8 @@ const MOST_SHOWN = 12_000;
 
 export async function runCommand(call: CommandCall): Promise<Json> {
   const { copy, context } = call;
-  const {
-    command,
-    files = [],
-    timeout = DEFAULT_SECONDS,
-    at = "change",
-    with: added = [],
-  } = checkedAs<Input>(call.input);
+  const input = checkedAs<Input>(call.input);
+  const { command, files = [], timeout = DEFAULT_SECONDS, at = "change", with: added = [] } = input;
   const appended = files.map((file) => segmentsOf(file).join("/"));
   const flag = appended.find((file) => file.startsWith("-"));
   if (flag !== undefined) throw inputError(`${shown(flag)} would be an option of the command, not a file`);
@@ -100,9 +95,8 @@ export function listOf(text: string | undefined): readonly string[] {
 function checkAllowed(words: readonly string[], list: readonly string[]): void {
   if (list.length === 0) throw inputError("no command may run here: the operator has not set WORKSPACE_COMMANDS");
   if (list.some((entry) => isAllowed(wordsOf(entry), words))) return;
-  throw inputError(
-    `${words.join(" ").slice(0, 300)} is not an allowed command. Allowed: ${list.join("; ").slice(0, 2000)}`,
-  );
+  const allowed = list.join("; ").slice(0, 2000);
+  throw inputError(`${words.join(" ").slice(0, 300)} is not an allowed command. Allowed: ${allowed}`);
 }
 
 /** Matches a command with an entry: `*` is one word, `**` any number. A program with `/` matches only itself. */
@@ -123,12 +117,8 @@ async function setUp(call: CommandCall): Promise<string | undefined> {
   if (existsSync(join(copy.folder, MARK))) return layer;
   rmSync(layer, { recursive: true, force: true });
   const started = { words: wordsOf(setup), wallMs: SETUP_MS, layer: undefined };
-  const { ended, code, stdout, stderr } = await inSnapshot(
-    call,
-    started,
-    (folder) => copy.writeBase(folder),
-    (folder) => cpSync(folder, layer, COPYING),
-  );
+  const keep = (folder: string) => cpSync(folder, layer, COPYING);
+  const { ended, code, stdout, stderr } = await inSnapshot(call, started, copy.writeBase, keep);
   if (ended !== "exit" || code !== 0) {
     rmSync(layer, { recursive: true, force: true });
     const output = cutMiddle(`${stdout}${stderr}`, MOST_SHOWN);
@@ -156,12 +146,8 @@ async function inSnapshot(
   try {
     fill(folder);
     const mounts = mountsOf(listOf(context.config.mounts), copy.checkout, folder);
-    if (layer !== undefined)
-      addLayer(
-        layer,
-        folder,
-        (path) => copy.isOfBase(path) || mounts.some(({ target }) => target === `/workspace/${path}`),
-      );
+    const isMounted = (path: string) => mounts.some(({ target }) => target === `/workspace/${path}`);
+    if (layer !== undefined) addLayer(layer, folder, (path) => copy.isOfBase(path) || isMounted(path));
     const [program = "", ...args] = words;
     const result = await host.runForeign({
       argv: [program, ...args],
@@ -219,7 +205,7 @@ function mountsOf(names: readonly string[], checkout: string, folder: string): M
     }
     checkWay(folder, segmentsOf(name));
     mkdirSync(join(folder, path), { recursive: true });
-    return [{ source: real, target: `/workspace/${path}`, writable: false }];
+    return [readOnly(real, `/workspace/${path}`)];
   });
 }
 
@@ -239,9 +225,8 @@ async function describe(
   const output = `${stdout}${between}${stderr}`;
   if (ended !== "exit") {
     const what = ended === "time" ? `took longer than ${Math.floor(seconds)} s` : `was ended by a limit: ${ended}`;
-    throw new SkillflowError(codeOfEnding(ended), `the command ${what}. Output:\n${cutMiddle(output, 6000)}`, {
-      acted: "no",
-    });
+    const message = `the command ${what}. Output:\n${cutMiddle(output, 6000)}`;
+    throw new SkillflowError(codeOfEnding(ended), message, { acted: "no" });
   }
   const lists = Object.entries(absent).flatMap(([name, all]) => (all.length > 0 ? [[name, [...all]] as const] : []));
   const told = { exit_code: code ?? null, seconds, ...Object.fromEntries(lists) };

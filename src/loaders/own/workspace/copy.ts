@@ -49,30 +49,10 @@ export interface LeftOut {
   readonly why: "submodule" | "LFS file" | "large file" | "unsafe name";
 }
 
-export interface Copy {
-  readonly base: string;
-  /** Root of the checkout. */
-  readonly checkout: string;
-  /** Folder with the files. */
-  readonly tree: string;
-  /** Folder of the copy, with `tree`. */
-  readonly folder: string;
-  readonly leftOut: readonly LeftOut[];
-  /** Paths of the files, sorted. */
-  paths(): readonly string[];
-  /** Content of a file. Throws `input.invalid` if there is none, or if it is not a plain file. */
-  read(path: string): Buffer;
-  has(path: string): boolean;
-  isOfBase(path: string): boolean;
-  /** Writes a file, or deletes it without content. Returns what it is now. */
-  put(path: string, content: Buffer | undefined): ChangedFile;
-  writeBase(folder: string): void;
-  change(): Promise<CopyChange>;
-  remove(): void;
-}
+export type Copy = ReturnType<typeof openCopy>;
 
 /** Creates the copy, without any of the repository's filters and hooks. */
-export function openCopy(options: CopyOptions): Copy {
+export function openCopy(options: CopyOptions) {
   const { base, folder, checkout } = options;
   rmSync(folder, { recursive: true, force: true });
   makeFolder(folder);
@@ -96,20 +76,20 @@ export function openCopy(options: CopyOptions): Copy {
   };
   const modeOf = (path: string) => (originals.get(path)?.isProgram ? "100755" : "100644");
   return {
-    base,
     checkout,
     tree,
     folder,
     leftOut: found.leftOut,
     paths: () => [...present].sort(),
-    has: (path) => present.has(plain(path)),
-    isOfBase: (path) => originals.has(path),
-    read(path) {
+    isOfBase: (path: string) => originals.has(path),
+    /** Returns the content of a file. Throws `input.invalid` if there is none, or if it is not a plain file. */
+    read(path: string) {
       const name = plain(path);
       if (!present.has(name)) throw missing(path, { present, found });
       return readPlainNow(join(tree, name));
     },
-    put(path, content) {
+    /** Writes a file, or deletes it without content. Returns what it is now. */
+    put(path: string, content: Buffer | undefined): ChangedFile {
       const name = plain(path);
       const existed = present.has(name);
       if (!existed && (content === undefined || lstatSync(join(tree, name), { throwIfNoEntry: false }))) {

@@ -37,11 +37,7 @@ export function readDirty(checkout: Checkout) {
   let bytes = 0;
   for (const path of [...new Set([...base.keys(), ...tags.keys()])].sort()) {
     const now = compare(checkout, base, { path, isSparse: tags.get(path) === "S" });
-    if (typeof now === "string")
-      left
-        .set(now, left.get(now) ?? [])
-        .get(now)
-        ?.push(shown(path));
+    if (typeof now === "string") left.set(now, [...(left.get(now) ?? []), shown(path)]);
     else if (now !== undefined) dirty.push({ path, content: now?.toString("utf8") ?? null });
     bytes += typeof now === "string" ? 0 : (now?.length ?? 0);
     if (dirty.length <= MOST.files && bytes <= MOST.bytes) continue;

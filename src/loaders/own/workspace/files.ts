@@ -6,8 +6,6 @@ import { checkedAs, defined, type Json, type JsonObject } from "../../../core/ba
 import type { Copy } from "./copy.ts";
 import { matching, type PathRules, segmentsOf, shown, whyClosed } from "./paths.ts";
 
-/** The tools that read and change a working copy's files. */
-
 export interface FileCall {
   readonly input: JsonObject;
   readonly copy: Copy;
@@ -137,12 +135,8 @@ async function searchFiles(call: FileCall, { pattern = "", context = 0, ...where
       const around = (from: number, to: number) => lines.slice(Math.max(0, from), to).map(cutLine);
       const before = around(index - context, index);
       const after = around(index + 1, index + 1 + context);
-      matches.push({
-        path,
-        line: index + 1,
-        text: cutLine(lines[index] ?? ""),
-        ...(context > 0 ? { before, after } : {}),
-      });
+      const match = { path, line: index + 1, text: cutLine(lines[index] ?? "") };
+      matches.push(context > 0 ? { ...match, before, after } : match);
     }
     isMore = matches.length === MOST_MATCHES && found.length > 0;
     if (matches.length === MOST_MATCHES) break;
@@ -170,7 +164,6 @@ function indexesOf(lines: readonly string[], expression: RegExp, most: number): 
   return found;
 }
 
-/** Returns the path if the call may change it. */
 function openPath({ rules }: FileCall, path: string): string {
   const segments = segmentsOf(path);
   if (segments.length === 0) throw inputError(`${shown(path)} is a folder`);
@@ -199,11 +192,9 @@ function editFile(call: FileCall, { path: given = "", old = "", new: next = "", 
   if (places.length === 0) throw inputError(`${shown(path)} does not contain the text of old. Read it again`);
   if (places.length > 1 && !all) {
     const lines = places.slice(0, 10).map((place) => text.slice(0, place).split("\n").length);
-    const more = places.length > 10 ? " …" : "";
+    const where = `at lines ${lines.join(", ")}${places.length > 10 ? " …" : ""}`;
     const hint = "give more of the text around it, or set all";
-    throw inputError(
-      `${shown(path)} contains the text ${places.length} times, at lines ${lines.join(", ")}${more}: ${hint}`,
-    );
+    throw inputError(`${shown(path)} contains the text ${places.length} times, ${where}: ${hint}`);
   }
   checkSize(path, text.length + places.length * (next.length - old.length));
   return { ...put(call, path, text.split(old).join(next)), ...(all ? { replaced: places.length } : {}) };

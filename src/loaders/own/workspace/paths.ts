@@ -61,11 +61,11 @@ export function whyClosed(segments: readonly string[], rules: PathRules): string
   if (guard !== undefined && !isIn(rules.unprotect)) return `is protected (${guard}): the operator did not open it`;
   if (rules.paths.length > 0 && !isIn(rules.paths)) return "is not in WORKSPACE_PATHS";
   if (rules.allow && !isIn(rules.allow)) return "is not in the paths that this node may change";
-  if (rules.keep.some((kept) => foldPath(kept) === folded)) return KEPT;
+  if (rules.keep.some((kept) => foldPath(kept) === folded)) {
+    return "was changed by a node whose files this node must keep";
+  }
   return rules.deny.some((glob) => matchesGlob(foldPath(glob), folded)) ? "is closed to this node" : undefined;
 }
-
-const KEPT = "was changed by a node whose files this node must keep";
 
 function foldPath(path: string): string {
   return path.split("/").map(fold).join("/");

@@ -78,9 +78,8 @@ export function repeatEdits(copy: Copy, edits: readonly RecordedEdit[]): void {
     const again = callFileTool(name, { input, copy, rules, signal });
     const [then, now] = [output, again].map((told) => (isObject(told) ? told.sha256 : undefined));
     if (then !== undefined && then === now) continue;
+    const what = `the working copy differs from the record at ${String(input.path)}`;
     const hint = "start a new run: the copy cannot be rebuilt from this record";
-    throw new SkillflowError("run.altered", `the working copy differs from the record at ${String(input.path)}`, {
-      hint,
-    });
+    throw new SkillflowError("run.altered", what, { hint });
   }
 }

@@ -1,16 +1,9 @@
 import { SkillflowError } from "../../../core/base/errors.ts";
 import { asFlag, renderHint } from "../../../core/base/options.ts";
-import { defined, nearest } from "../../../core/base/values.ts";
+import { nearest } from "../../../core/base/values.ts";
 import type { Unavailable } from "../../../core/skill/availability/unavailable.ts";
 import { type ConfigField, describeTools, type Skill } from "../../../core/skill/skill.ts";
 import type { InstanceChoice, SkillEntry, SkillSetOptions } from "../skill-set.ts";
-
-interface Derived {
-  readonly skill: Skill;
-  readonly overrides: ReadonlyMap<string, string>;
-  /** Reason why the instance cannot be used. It then has no config at all. */
-  readonly lack: Unavailable | undefined;
-}
 
 interface Base {
   /** Skill with the instance's id and the fields of all instances. */
@@ -20,8 +13,11 @@ interface Base {
   readonly isHeld: boolean;
 }
 
-/** Gives a skill the config of its instance. Fields that the instance does not name have no value. */
-export function deriveInstance(base: Base, choice: InstanceChoice | undefined, options: SkillSetOptions): Derived {
+/**
+ * Gives a skill the config of its instance. Fields that the instance does not name have no value. An instance that cannot
+ * be used, by its `lack`, has no config at all.
+ */
+export function deriveInstance(base: Base, choice: InstanceChoice | undefined, options: SkillSetOptions) {
   const { skill } = base;
   if (!choice) return { skill, overrides: options.overrides, lack: undefined };
   const said = new Map(Object.entries(choice.config));
@@ -36,14 +32,9 @@ export function deriveInstance(base: Base, choice: InstanceChoice | undefined, o
   const names = new Map(fields.map(([key, { env }]) => [key, env ?? `${key} of ${skill.id}`]));
   const tools = skill.tools.map((tool) => ({ ...tool, handler: withOwnNames(tool.handler, names) }));
   const probe = skill.probe && withOwnNames(skill.probe, names);
+  const own = { name: `${skill.name}@${choice.name}`, config: Object.fromEntries(fields), tools, probe };
   return {
-    skill: {
-      ...skill,
-      name: `${skill.name}@${choice.name}`,
-      config: Object.fromEntries(fields),
-      tools,
-      ...defined("probe", probe),
-    },
+    skill: { ...skill, ...own },
     overrides: lack ? new Map() : new Map([...literals, ...options.overrides]),
     lack,
   };
@@ -67,10 +58,7 @@ function withOwnNames<Given extends unknown[], Value>(
 /** Finds what makes an instance unusable, even if it is trusted. */
 function mistakeIn({ skill, serves, isHeld }: Base, choice: InstanceChoice, options: SkillSetOptions) {
   const { path, trusted, name } = choice;
-  const invalid = (reason: string): Unavailable => ({
-    kind: "invalid",
-    reason: `skills.instances in ${path}: ${reason}`,
-  });
+  const invalid = (why: string): Unavailable => ({ kind: "invalid", reason: `skills.instances in ${path}: ${why}` });
   const given = (options.given ?? []).map(({ id }) => id);
   const isOwn = options.own.some((own) => own.skill.id === choice.skill) && !given.includes(choice.skill);
   if (isOwn) return invalid(`the skill ${choice.skill} has no instances`);
@@ -136,13 +124,8 @@ export function refuseSameTools(entries: readonly (SkillEntry | undefined)[]): v
       const other = taken.get(exposed) ?? skill.id;
       taken.set(exposed, other);
       if (other === skill.id) continue;
-      throw new SkillflowError(
-        "config.invalid",
-        `${other} and ${skill.id} have a tool with the same name, ${exposed}`,
-        {
-          hint: "rename an instance in skills.instances",
-        },
-      );
+      const what = `${other} and ${skill.id} have a tool with the same name, ${exposed}`;
+      throw new SkillflowError("config.invalid", what, { hint: "rename an instance in skills.instances" });
     }
   }
 }

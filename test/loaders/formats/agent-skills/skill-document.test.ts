@@ -174,7 +174,7 @@ describe("a folder that is a SKILL.md", () => {
   ])("whose name is a title is skipped in skillflow's own folders alone: %s", (place, ids) => {
     write(`${place}/titled/SKILL.md`, "---\nname: A Title\n---\nText.");
     const level = { kind: "project", path: join(directory, place), trusted: false } as const;
-    const { found, diagnostics } = discoverSkills(level, [skillDocument], undefined as unknown as LoaderHost);
+    const { found, diagnostics } = discoverSkills(level, undefined as unknown as LoaderHost);
     expect(found.map(({ loaded }) => loaded.skill.id)).toEqual(ids);
     expect(diagnostics.map(({ code }) => code)).toEqual(ids.length > 0 ? [] : ["SKILL_SKIPPED"]);
   });
