@@ -1,6 +1,6 @@
 import type Anthropic from "@anthropic-ai/sdk";
 import type { BaseAnthropic } from "@anthropic-ai/sdk";
-import { checkedAs, isObject, type Json } from "../core/base/values.ts";
+import { checkedAs, isObject, type Json, LONGEST_TIMER_MS } from "../core/base/values.ts";
 import {
   answerText,
   imagesIn,
@@ -28,7 +28,6 @@ import {
   fieldsOf,
   type Line,
   listOf,
-  NO_SDK_TIMEOUT,
   stringOf,
   writtenToCache,
 } from "./wire.ts";
@@ -75,9 +74,9 @@ export function claudeModel(provider: ClaudeProvider, service: Service, open: Op
   };
 }
 
-/** Returns the client options of all Claude services. The SDK itself neither retries, logs nor times out. */
+/** Returns the client options of all Claude services. The SDK neither retries, logs nor times out: `idleMs` applies. */
 export function plainOptions({ baseURL }: Service, { fetch }: Line) {
-  return { baseURL, fetch, maxRetries: 0, timeout: NO_SDK_TIMEOUT, logLevel: "off" } as const;
+  return { baseURL, fetch, maxRetries: 0, timeout: LONGEST_TIMER_MS, logLevel: "off" } as const;
 }
 
 function wishesOf({ output, turns }: Prompt): readonly Wish[] {

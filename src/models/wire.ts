@@ -4,9 +4,6 @@ import { answerText, type Part, resultText, type ToolAnswer, type Usage } from "
 import type { ModelCall } from "../core/engine/ports.ts";
 import { failureOf, faultOfBody, type Received, type Service, silence, unreachable, withoutKey } from "./faults.ts";
 
-/** Disables the SDK's own timeout. `idleMs` applies instead. */
-export const NO_SDK_TIMEOUT = 2_147_483_647;
-
 const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
 
 /** Untrusted fields received from a service. */

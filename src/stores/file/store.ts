@@ -1,11 +1,11 @@
-import { closeSync, existsSync, fdatasync, lstatSync, readdirSync, rmdirSync, rmSync, writeFileSync } from "node:fs";
+import { closeSync, existsSync, fdatasync, lstatSync, readdirSync, rmdirSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { hasCode, messageOf, SkillflowError } from "../../core/base/errors.ts";
+import { SkillflowError } from "../../core/base/errors.ts";
 import { RUN_ID } from "../../core/engine/event/record.ts";
 import type { Intake, Journal, Store } from "../../core/engine/ports.ts";
-import { makeFolder, realFolder } from "../../files/files.ts";
 import { fileBlobs } from "../blobs.ts";
 import { digestOf } from "../chain.ts";
+import { checkDirectory, makeDirectory } from "../directory.ts";
 import { createJournal, newestFirst } from "../journal.ts";
 import { type LockOptions, lock } from "../lock.ts";
 import { storeError } from "../store-error.ts";
@@ -43,8 +43,12 @@ export interface FileStore extends Store {
  */
 export function fileStore(options: FileStoreOptions): FileStore {
   const { directory, root, now } = options;
+  const place = { kind: "run", directory, root } as const;
   const taken = new Set<string>();
-  const checked = oncePerStretch(() => checkDirectory(directory, root));
+  const checked = oncePerStretch(() => {
+    checkDirectory(place);
+    return directory;
+  });
   const pathOf = (run: string) => join(checked(), `${checkRunId(run)}.jsonl`);
   const pathOfKnown = (run: string) => {
     const path = pathOf(run);
@@ -64,7 +68,7 @@ export function fileStore(options: FileStoreOptions): FileStore {
     async create(record) {
       const { run } = record;
       const path = pathOf(run);
-      prepareDirectory(directory, root);
+      makeDirectory(place, true);
       const refuse = () => {
         if (existsSync(path) && !(taken.has(run) && isUnbegun(path, run))) throw existingRun(run);
       };
@@ -101,7 +105,10 @@ export function fileStore(options: FileStoreOptions): FileStore {
   const intake = fileQueue({
     directory,
     taken,
-    prepare: () => prepareDirectory(checked(), root),
+    prepare: () => {
+      checked();
+      makeDirectory(place, true);
+    },
     isRecorded: (run) => RUN_ID.test(run) && existsSync(pathOf(run)),
     create: async (record) => (await store.create(record)).close(),
   });
@@ -253,19 +260,6 @@ function oncePerStretch<Value>(work: () => Value): () => Value {
   };
 }
 
-/** Throws if the directory leads outside the project: a link would make us write and delete files there. */
-function checkDirectory(directory: string, root: string | undefined): string {
-  try {
-    realFolder(directory, root);
-    return directory;
-  } catch (error) {
-    throw new SkillflowError("store.failed", `the run directory ${messageOf(error)}`, {
-      hint: ["name the directory itself with ", { option: "store" }],
-      cause: error,
-    });
-  }
-}
-
 function readDirectory(directory: string): string[] {
   try {
     // Skip folders: a run's id can make its plan folder look like another run's file.
@@ -281,16 +275,6 @@ export function checkRunId(run: string): string {
   throw new SkillflowError("usage.invalid", `"${run}" is not a run id`, {
     hint: "use up to 128 letters, digits, dots, hyphens and underscores, beginning with a letter or digit",
   });
-}
-
-function prepareDirectory(directory: string, root: string | undefined): void {
-  try {
-    makeFolder(directory, { root });
-    writeFileSync(join(directory, ".gitignore"), "*\n", { flag: "wx", mode: 0o600 });
-  } catch (error) {
-    if (hasCode(error, "EEXIST")) return;
-    throw storeError(error, `the run directory ${directory} cannot be created`);
-  }
 }
 
 /** Checks for a run without events. Replacing a run that was only recorded loses nothing. */
