@@ -1,5 +1,5 @@
-import type { Diagnostic } from "../diagnostic.ts";
-import { isObject, nearest } from "../values.ts";
+import { type Diagnostic, errorAt } from "../diagnostic.ts";
+import { didYouMean, isObject } from "../values.ts";
 
 const TYPES = ["string", "number", "integer", "boolean", "object", "array", "null"];
 const SCHEMA_MAPS = ["properties", "patternProperties", "$defs", "definitions", "dependentSchemas"];
@@ -34,21 +34,15 @@ export function checkJsonSchema(schema: unknown, path: Path): Diagnostic[] {
 }
 
 function finding(path: Path, message: string, hint?: string): Diagnostic {
-  return {
-    severity: "error",
-    code: "INVALID_OUTPUT_SCHEMA",
-    path,
-    message: `${path.join(".")} ${message}`,
-    ...(hint ? { hint } : {}),
-  };
+  return errorAt("INVALID_OUTPUT_SCHEMA", path, `${path.join(".")} ${message}`, hint);
 }
 
 function checkType(type: unknown, path: Path): Diagnostic[] {
   const types: readonly unknown[] = Array.isArray(type) ? type : [type];
   return types.flatMap((name) => {
     if (typeof name === "string" && TYPES.includes(name)) return [];
-    const near = typeof name === "string" ? nearest(name, TYPES) : undefined;
-    return [finding(path, `must be one of ${TYPES.join(", ")}`, near && `did you mean "${near}"?`)];
+    const hint = typeof name === "string" ? didYouMean(name, TYPES, '"') : undefined;
+    return [finding(path, `must be one of ${TYPES.join(", ")}`, hint)];
   });
 }
 
