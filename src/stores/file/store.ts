@@ -3,12 +3,12 @@ import { dirname, join } from "node:path";
 import { SkillflowError } from "../../core/base/errors.ts";
 import { RUN_ID } from "../../core/engine/event/record.ts";
 import type { Intake, Journal, Store } from "../../core/engine/ports.ts";
+import { digestOf } from "../../files/files.ts";
 import { fileBlobs } from "../blobs.ts";
-import { digestOf } from "../chain.ts";
 import { checkDirectory, makeDirectory } from "../directory.ts";
 import { createJournal, newestFirst } from "../journal.ts";
 import { type LockOptions, lock } from "../lock.ts";
-import { storeError } from "../store-error.ts";
+import { orStoreError, storeError } from "../store-error.ts";
 import { fileQueue, markOf } from "./queue.ts";
 import { appendWhole, createFile, cutBack, openFile } from "./run-file.ts";
 import {
@@ -210,16 +210,14 @@ function runsIn(directory: string): { readonly run: string; readonly at: string 
 
 /** Removes the run's file last, so that removal can be repeated after a crash. */
 function removeRun(path: string, directory: string, run: string): void {
-  try {
+  orStoreError(`run ${run} cannot be removed`, () => {
     if (!beginningOf(path)) throw noRun(path, run);
     rmSync(blobsOfRun(directory, run), { recursive: true, force: true });
     rmSync(copyOfRun(directory, run), { recursive: true, force: true });
     removePlan(planOfRun(directory, run));
     rmSync(markOf(directory, run), { force: true });
     rmSync(path, { force: true });
-  } catch (error) {
-    throw storeError(error, `run ${run} cannot be removed`);
-  }
+  });
 }
 
 /** Returns the paths of a run's file and of the lock that its driver holds. */
@@ -261,13 +259,10 @@ function oncePerStretch<Value>(work: () => Value): () => Value {
 }
 
 function readDirectory(directory: string): string[] {
-  try {
-    // Skip folders: a run's id can make its plan folder look like another run's file.
-    const entries = readdirSync(directory, { withFileTypes: true });
-    return entries.flatMap((entry) => (entry.isDirectory() ? [] : entry.name));
-  } catch (error) {
-    throw storeError(error, `the run directory ${directory} cannot be read`);
-  }
+  const what = `the run directory ${directory} cannot be read`;
+  const entries = orStoreError(what, () => readdirSync(directory, { withFileTypes: true }));
+  // Skip folders: a run's id can make its plan folder look like another run's file.
+  return entries.flatMap((entry) => (entry.isDirectory() ? [] : entry.name));
 }
 
 export function checkRunId(run: string): string {
