@@ -13,10 +13,11 @@ interface StoreDirectory {
 
 const OPTIONS = { run: "store", state: "state" } as const;
 
-/** Throws if the directory leads outside the project: a link would make us read, write and delete files there. */
-export function checkDirectory({ kind, directory, root }: StoreDirectory): void {
+/** Returns the directory. Throws if it leads outside the project: a link would make us read, write and delete there. */
+export function checkDirectory({ kind, directory, root }: StoreDirectory): string {
   try {
     realFolder(directory, root);
+    return directory;
   } catch (error) {
     throw new SkillflowError("store.failed", `the ${kind} directory ${messageOf(error)}`, {
       hint: ["name the directory itself with ", { option: OPTIONS[kind] }],

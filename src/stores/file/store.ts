@@ -45,10 +45,7 @@ export function fileStore(options: FileStoreOptions): FileStore {
   const { directory, root, now } = options;
   const place = { kind: "run", directory, root } as const;
   const taken = new Set<string>();
-  const checked = oncePerStretch(() => {
-    checkDirectory(place);
-    return directory;
-  });
+  const checked = oncePerStretch(() => checkDirectory(place));
   const pathOf = (run: string) => join(checked(), `${checkRunId(run)}.jsonl`);
   const pathOfKnown = (run: string) => {
     const path = pathOf(run);
