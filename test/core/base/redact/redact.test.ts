@@ -507,7 +507,7 @@ test.each([
   ["numbers", "115, ", (bytes: Buffer) => [...bytes].join(", ")],
   ["pairs of digits", "73 ", (bytes: Buffer) => bytes.toString("hex").replace(/..(?=.)/g, "$& ")],
 ])("a list of %s is searched to its end, however long", (_, item, write) => {
-  const text = item.repeat(LONG ? 9_000_000 : 300_000);
+  const text = item.repeat(LONG ? 5_000_000 : 300_000);
   expect(redactor.text(text + write(Buffer.from(TOKEN.value))).slice(text.length)).toBe("[redacted:TOKEN]");
 });
 
