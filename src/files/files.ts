@@ -1,4 +1,4 @@
-import { createHash, randomUUID } from "node:crypto";
+import { hash, randomUUID } from "node:crypto";
 import {
   accessSync,
   closeSync,
@@ -7,6 +7,7 @@ import {
   lstatSync,
   mkdirSync,
   openSync,
+  readdirSync,
   readFileSync,
   readSync,
   realpathSync,
@@ -15,7 +16,7 @@ import {
 } from "node:fs";
 import { type FileHandle, open, rename, rm, writeFile } from "node:fs/promises";
 import { basename, dirname, join, resolve, sep } from "node:path";
-import { attempt } from "../core/base/errors.ts";
+import { attempt, hasCode } from "../core/base/errors.ts";
 
 /** Safe opening of files that others may have replaced, and safe writing of our own. */
 
@@ -188,9 +189,19 @@ export function foldersUp(folder: string): string[] {
   return [folder, ...(above === folder ? [] : foldersUp(above))];
 }
 
+/** Returns the names in a folder, or none if it does not exist. */
+export function namesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder);
+  } catch (error) {
+    if (hasCode(error, "ENOENT")) return [];
+    throw error;
+  }
+}
+
 /** Returns the sha256 of a content in hexadecimal. */
 export function digestOf(content: string | Uint8Array): string {
-  return createHash("sha256").update(content).digest("hex");
+  return hash("sha256", content);
 }
 
 /** Checks whether a path is a root or below it. Compares whole segments, so `/a-b` is not in `/a`. */

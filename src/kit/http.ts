@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from "node:async_hooks";
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { NothingDone, refusalOf } from "../core/base/errors.ts";
 import type { Json, JsonObject, JsonSchema } from "../core/base/values.ts";
@@ -314,5 +314,5 @@ export function withoutMarkers(text: string): string {
 }
 
 function digest(value: unknown, length: number): string {
-  return createHash("sha256").update(JSON.stringify(value)).digest("hex").slice(0, length);
+  return hash("sha256", JSON.stringify(value)).slice(0, length);
 }

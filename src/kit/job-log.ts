@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { SkillflowError } from "../core/base/errors.ts";
+import { groupBy } from "../core/base/values.ts";
 import type { ToolContext } from "../core/skill/skill.ts";
 import { clip } from "./http.ts";
 
@@ -167,15 +168,9 @@ export function reducedLog(lines: readonly string[], most: number): readonly num
   const ends = lines.flatMap((line, index) => (STEP_FAILED.test(line) ? [index] : []));
   const steps = ends.slice(0, MOST_STEPS);
   for (const at of steps) room.fill(at, -1, (most * STEP_SHARE) / steps.length);
-  const shapes = new Map<string, number[]>();
-  for (const [index, line] of lines.entries()) {
-    const seen = line.slice(0, LONGEST_LINE);
-    if (!ERROR_SHAPE.test(seen)) continue;
-    const shape = seen.replace(/[0-9a-f]{7,64}|\d+/gi, "#").trim();
-    const same = shapes.get(shape);
-    if (same) same.push(index);
-    else shapes.set(shape, [index]);
-  }
+  const seen = lines.map((line) => line.slice(0, LONGEST_LINE));
+  const errors = [...seen.keys()].filter((index) => ERROR_SHAPE.test(seen[index] ?? ""));
+  const shapes = groupBy(errors, (index) => seen[index]?.replace(/[0-9a-f]{7,64}|\d+/gi, "#").trim());
   // Equally rare shapes keep the order of the log, because later errors often follow from the first one.
   const rare = [...shapes.values()].sort((a, b) => a.length - b.length || (a[0] ?? 0) - (b[0] ?? 0));
   const wanted = rare.flatMap((same) => same.slice(0, SAME_SHAPE));

@@ -1,3 +1,4 @@
+import { groupBy } from "../core/base/values.ts";
 import { clip } from "./http.ts";
 
 /** Traces for skills that read them: where the time went, and what failed first. */
@@ -66,15 +67,10 @@ interface Placed {
  */
 function treeOf(spans: readonly TraceSpan[]): readonly Placed[] {
   const known = new Set(spans.map(({ id }) => id));
-  const children = new Map<string, TraceSpan[]>();
-  const roots: TraceSpan[] = [];
-  for (const span of [...spans].sort((a, b) => a.start - b.start)) {
-    const hasParent = span.parent && span.parent !== span.id && known.has(span.parent);
-    const siblings = hasParent ? children.get(span.parent) : roots;
-    if (siblings) siblings.push(span);
-    else children.set(span.parent ?? "", [span]);
-  }
+  const sorted = spans.toSorted((a, b) => a.start - b.start);
+  const children = groupBy(sorted, ({ id, parent }) => (parent !== id && known.has(parent ?? "") ? parent : undefined));
   const placed: Placed[] = [];
+  const roots = children.get(undefined) ?? [];
   const waiting = roots.toReversed().map((span) => ({ span, above: undefined as Placed | undefined }));
   for (let next = waiting.pop(); next; next = waiting.pop()) {
     const { span, above } = next;

@@ -1,6 +1,6 @@
 import type Anthropic from "@anthropic-ai/sdk";
 import type { BaseAnthropic } from "@anthropic-ai/sdk";
-import { checkedAs, isObject, type Json } from "../core/base/values.ts";
+import { checkedAs, isObject, type Json, LONGEST_TIMER_MS } from "../core/base/values.ts";
 import {
   answerText,
   imagesIn,
@@ -23,12 +23,12 @@ import {
   concede,
   countOf,
   DONE,
+  type Events,
   exchange,
   type Fields,
   fieldsOf,
   type Line,
   listOf,
-  NO_SDK_TIMEOUT,
   stringOf,
   writtenToCache,
 } from "./wire.ts";
@@ -75,9 +75,9 @@ export function claudeModel(provider: ClaudeProvider, service: Service, open: Op
   };
 }
 
-/** Returns the client options of all Claude services. The SDK itself neither retries, logs nor times out. */
+/** Returns the client options of all Claude services. The SDK neither retries, logs nor times out: `idleMs` applies. */
 export function plainOptions({ baseURL }: Service, { fetch }: Line) {
-  return { baseURL, fetch, maxRetries: 0, timeout: NO_SDK_TIMEOUT, logLevel: "off" } as const;
+  return { baseURL, fetch, maxRetries: 0, timeout: LONGEST_TIMER_MS, logLevel: "off" } as const;
 }
 
 function wishesOf({ output, turns }: Prompt): readonly Wish[] {
@@ -93,16 +93,13 @@ async function ask(
   call: ModelCall,
   wishes: readonly Wish[],
 ): Promise<Reply> {
-  return exchange(service, call, async (line) => {
+  const send = async (line: Line) => {
     const client = await open(service, line);
     const body = await requestOf(prompt, call, wishes);
     // messages.create would print deprecation warnings to the console.
-    const response = await client.post("/v1/messages", { body, stream: true, signal: line.signal }).asResponse();
-    const answer = await line.open(response);
-    return answer.kind === "stream"
-      ? readStream(answer, answer.events, call.onDelta)
-      : readWhole(answer, answer.body, call.onDelta);
-  });
+    return client.post("/v1/messages", { body, stream: true, signal: line.signal }).asResponse();
+  };
+  return exchange(service, call, { send, readStream, readWhole });
 }
 
 /** Builds the request. Marks the prefix for the cache if further requests will share it. */
@@ -233,11 +230,7 @@ function blocksOfPart(part: Part): Anthropic.ContentBlockParam[] {
 
 type Usages = Partial<Record<`${"" | "cache_read_" | "cache_creation_"}input_tokens` | "output_tokens", unknown>>;
 
-async function readStream(
-  answer: Answer,
-  events: AsyncIterable<Fields | typeof DONE>,
-  onDelta: ModelCall["onDelta"],
-): Promise<Reply> {
+async function readStream(answer: Answer, events: Events, { onDelta }: ModelCall): Promise<Reply> {
   const blocks = new Map<number, Block>();
   const usage: Usages = {};
   let stop = "";
@@ -294,7 +287,7 @@ function tally(usage: Usages, counts: unknown): void {
   }
 }
 
-function readWhole(answer: Answer, message: Fields, onDelta: ModelCall["onDelta"]): Reply {
+function readWhole(answer: Answer, message: Fields, { onDelta }: ModelCall): Reply {
   if (!Array.isArray(message["content"])) throw answer.garbled("a message without content");
   const blocks: readonly Block[] = listOf(message["content"]).map((block) => ({ ...block, arguments: "" }));
   for (const block of blocks) if (block["type"] === "text") onDelta?.(stringOf(block["text"]));

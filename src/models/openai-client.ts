@@ -1,6 +1,7 @@
 import type OpenAI from "openai";
+import { LONGEST_TIMER_MS } from "../core/base/values.ts";
 import type { Service } from "./faults.ts";
-import { type Line, NO_SDK_TIMEOUT } from "./wire.ts";
+import type { Line } from "./wire.ts";
 
 /** Creates the SDK's client for one exchange. */
 export async function openaiClient(service: Service, line: Line): Promise<OpenAI> {
@@ -19,7 +20,7 @@ export function plainClient({ apiKey, baseURL }: Service, line: Line) {
     baseURL,
     fetch: line.fetch,
     maxRetries: 0,
-    timeout: NO_SDK_TIMEOUT,
+    timeout: LONGEST_TIMER_MS,
     logLevel: "off",
     ...(apiKey === undefined ? { defaultHeaders: { authorization: null } } : {}),
   } as const;

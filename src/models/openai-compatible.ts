@@ -8,7 +8,6 @@ import {
   type Prompt,
   type Reply,
   type Turn,
-  type Usage,
 } from "../core/engine/event/prompt.ts";
 import type { Model, ModelCall } from "../core/engine/ports.ts";
 import { type Service, type ServiceOptions, serviceOf } from "./faults.ts";
@@ -18,15 +17,16 @@ import {
   type Answer,
   callPart,
   concede,
-  countOf,
   DONE,
+  type Events,
   exchange,
   type Fields,
   fieldsOf,
+  type Line,
   listOf,
   markedText,
   stringOf,
-  writtenToCache,
+  usageFrom,
 } from "./wire.ts";
 
 /**
@@ -91,12 +91,11 @@ function ask(
   request: OpenAI.ChatCompletionCreateParamsStreaming,
   call: ModelCall,
 ): Promise<Reply> {
-  return exchange(service, call, async (line) => {
+  const send = async (line: Line) => {
     const client = await open(service, line);
-    const response = await client.chat.completions.create(request, { signal: line.signal }).asResponse();
-    const answer = await line.open(response);
-    return answer.kind === "stream" ? readStream(answer, answer.events, call) : readWhole(answer, answer.body, call);
-  });
+    return client.chat.completions.create(request, { signal: line.signal }).asResponse();
+  };
+  return exchange(service, call, { send, readStream, readWhole });
 }
 
 function requestOf(
@@ -186,11 +185,7 @@ function emptyMessage() {
   return { text: "", refusal: "", calls, reasoning: "", details, finish: "", usage };
 }
 
-async function readStream(
-  answer: Answer,
-  events: AsyncIterable<Fields | typeof DONE>,
-  call: ModelCall,
-): Promise<Reply> {
+async function readStream(answer: Answer, events: Events, call: ModelCall): Promise<Reply> {
   const message = emptyMessage();
   let begun = false;
   let done = false;
@@ -263,7 +258,7 @@ function replyOf(message: Message, call: ModelCall): Reply {
       ...message.calls.map((one, index) => callPart(idOf(message.calls, index, call), one.tool, one.text)),
     ],
     stop: message.refusal === "" ? stopOf(message.finish) : "refusal",
-    usage: usageOf(message.usage),
+    usage: usageFrom(message.usage, "prompt", "completion"),
   };
 }
 
@@ -285,15 +280,4 @@ function idOf(calls: readonly Call[], index: number, call: ModelCall): string {
 function stopOf(finish: string): Reply["stop"] {
   if (finish === "content_filter") return "refusal";
   return finish === "length" ? "length" : "end";
-}
-
-function usageOf(usage: Fields): Usage | null {
-  if (typeof usage["prompt_tokens"] !== "number") return null;
-  const { cached_tokens, cache_write_tokens } = fieldsOf(usage["prompt_tokens_details"]);
-  return {
-    inputTokens: usage["prompt_tokens"],
-    cachedTokens: countOf(cached_tokens),
-    ...writtenToCache(cache_write_tokens),
-    outputTokens: countOf(usage["completion_tokens"]),
-  };
 }

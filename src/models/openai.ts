@@ -1,15 +1,7 @@
 import type OpenAI from "openai";
 import type { Json, JsonSchema } from "../core/base/values.ts";
 import { checkedAs } from "../core/base/values.ts";
-import {
-  imagesIn,
-  openingOf,
-  type Part,
-  type Prompt,
-  type Reply,
-  type Turn,
-  type Usage,
-} from "../core/engine/event/prompt.ts";
+import { imagesIn, openingOf, type Part, type Prompt, type Reply, type Turn } from "../core/engine/event/prompt.ts";
 import type { Model, ModelCall } from "../core/engine/ports.ts";
 import { keyed, type Service, type ServiceOptions, serviceOf } from "./faults.ts";
 import { lookAt, NOTHING_SEEN, REFUSES_IMAGES, type Sight, type Sights, seenOf } from "./images.ts";
@@ -21,13 +13,15 @@ import {
   concede,
   countOf,
   DONE,
+  type Events,
   exchange,
   type Fields,
   fieldsOf,
+  type Line,
   listOf,
   markedText,
   stringOf,
-  writtenToCache,
+  usageFrom,
 } from "./wire.ts";
 
 const PROVIDER = "openai";
@@ -73,14 +67,11 @@ function ask(
   request: OpenAI.Responses.ResponseCreateParamsStreaming,
   call: ModelCall,
 ): Promise<Reply> {
-  return exchange(service, call, async (line) => {
+  const send = async (line: Line) => {
     const client = await openaiClient(service, line);
-    const response = await client.responses.create(request, { signal: line.signal }).asResponse();
-    const answer = await line.open(response);
-    return answer.kind === "stream"
-      ? readStream(answer, answer.events, call.onDelta)
-      : readWhole(answer, answer.body, call.onDelta);
-  });
+    return client.responses.create(request, { signal: line.signal }).asResponse();
+  };
+  return exchange(service, call, { send, readStream, readWhole });
 }
 
 interface Asking {
@@ -162,11 +153,7 @@ function callItem(id: string, tool: string, text: string): OpenAI.Responses.Resp
   return { type: "function_call", call_id: id, name: tool, arguments: text };
 }
 
-async function readStream(
-  answer: Answer,
-  events: AsyncIterable<Fields | typeof DONE>,
-  onDelta: ModelCall["onDelta"],
-): Promise<Reply> {
+async function readStream(answer: Answer, events: Events, { onDelta }: ModelCall): Promise<Reply> {
   const items: Fields[] = [];
   for await (const event of events) {
     if (event === DONE) break;
@@ -190,7 +177,7 @@ async function readStream(
   throw answer.garbled("a stream without response.completed");
 }
 
-function readWhole(answer: Answer, response: Fields, onDelta: ModelCall["onDelta"]): Reply {
+function readWhole(answer: Answer, response: Fields, { onDelta }: ModelCall): Reply {
   if (!Array.isArray(response["output"])) throw answer.garbled("a response without output");
   const reply = replyOf(response);
   for (const part of reply.parts) if (part.type === "text") onDelta?.(part.text);
@@ -203,7 +190,7 @@ function replyOf(response: Fields): Reply {
   return {
     parts: items.flatMap(partsOf),
     stop: refused ? "refusal" : stopOf(response),
-    usage: usageOf(fieldsOf(response["usage"])),
+    usage: usageFrom(fieldsOf(response["usage"]), "input", "output"),
   };
 }
 
@@ -234,15 +221,4 @@ function reasoningPart(item: Fields): Part[] {
 function stopOf(response: Fields): Reply["stop"] {
   if (response["status"] !== "incomplete") return "end";
   return fieldsOf(response["incomplete_details"])["reason"] === "content_filter" ? "refusal" : "length";
-}
-
-function usageOf(usage: Fields): Usage | null {
-  if (typeof usage["input_tokens"] !== "number") return null;
-  const { cached_tokens, cache_write_tokens } = fieldsOf(usage["input_tokens_details"]);
-  return {
-    inputTokens: usage["input_tokens"],
-    cachedTokens: countOf(cached_tokens),
-    ...writtenToCache(cache_write_tokens),
-    outputTokens: countOf(usage["output_tokens"]),
-  };
 }

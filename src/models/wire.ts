@@ -1,11 +1,15 @@
 import { SkillflowError } from "../core/base/errors.ts";
 import { defined, isObject, parseJson } from "../core/base/values.ts";
-import { answerText, type Part, resultText, type ToolAnswer, type Usage } from "../core/engine/event/prompt.ts";
+import {
+  answerText,
+  type Part,
+  type Reply,
+  resultText,
+  type ToolAnswer,
+  type Usage,
+} from "../core/engine/event/prompt.ts";
 import type { ModelCall } from "../core/engine/ports.ts";
 import { failureOf, faultOfBody, type Received, type Service, silence, unreachable, withoutKey } from "./faults.ts";
-
-/** Disables the SDK's own timeout. `idleMs` applies instead. */
-export const NO_SDK_TIMEOUT = 2_147_483_647;
 
 const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
 
@@ -16,31 +20,39 @@ export interface Line {
   readonly fetch: typeof fetch;
   /** Signal for the SDK. Aborts with the call and when the service is silent for too long. */
   readonly signal: AbortSignal;
-  /** Reads the response, whether it is a stream or a single body. */
-  open(response: Received): Promise<Answer>;
 }
 
-export type Answer = (
-  | { readonly kind: "stream"; readonly events: AsyncIterable<Fields | typeof DONE> }
-  | { readonly kind: "whole"; readonly body: Fields }
-) & {
+/** An API: how a request is sent, and how each form of its answer is read. */
+interface Talk {
+  /** Sends the request with the SDK. */
+  readonly send: (line: Line) => Promise<Received>;
+  readonly readStream: (answer: Answer, events: Events, call: ModelCall) => Promise<Reply>;
+  readonly readWhole: (answer: Answer, body: Fields, call: ModelCall) => Reply;
+}
+
+export type Events = AsyncIterable<Fields | typeof DONE>;
+
+export interface Answer {
   readonly garbled: (what: string) => SkillflowError;
   /** Returns the error that a body reports despite a successful status. */
   readonly failureIn: (body: Fields) => SkillflowError | undefined;
-};
+}
 
 /** Marker for `data: [DONE]`, which ends some streams. */
 export const DONE = Symbol("done");
 
 /** Sends one request and reads the response. Rejects with the signal's reason or a `model.*` error. */
-export async function exchange<T>(service: Service, call: ModelCall, talk: (line: Line) => Promise<T>): Promise<T> {
+export async function exchange(service: Service, call: ModelCall, talk: Talk): Promise<Reply> {
   call.signal.throwIfAborted();
   checkAddress(service);
   const watch = startWatch(service, call.signal);
   const checked = checkedFetch(service, call.model);
-  const open = (response: Received) => openAnswer(service, call.model, response, watch.touch);
+  const replying = async () => {
+    const response = await talk.send({ fetch: checked.fetch, signal: watch.signal });
+    return readAnswer(service, call, { response, talk, touch: watch.touch });
+  };
   try {
-    return await Promise.race([watch.stopped, talk({ fetch: checked.fetch, signal: watch.signal, open })]);
+    return await Promise.race([watch.stopped, replying()]);
   } catch (error) {
     const reason = watch.signal.aborted
       ? watch.signal.reason
@@ -70,6 +82,19 @@ export async function concede<Wish extends string, T>(
     const left = wishes.filter((wish) => wish !== refused);
     return concede(left, refusals, ask);
   }
+}
+
+/** Returns the usage that OpenAI's APIs report, under the names of one of them. Null if the service reports none. */
+export function usageFrom(usage: Fields, input: "input" | "prompt", output: "output" | "completion"): Usage | null {
+  const inputTokens = usage[`${input}_tokens`];
+  if (typeof inputTokens !== "number") return null;
+  const { cached_tokens, cache_write_tokens } = fieldsOf(usage[`${input}_tokens_details`]);
+  return {
+    inputTokens,
+    cachedTokens: countOf(cached_tokens),
+    ...writtenToCache(cache_write_tokens),
+    outputTokens: countOf(usage[`${output}_tokens`]),
+  };
 }
 
 /** Returns the tokens written to the provider's cache, if any. */
@@ -171,27 +196,34 @@ async function faultOfResponse(service: Service, response: Received) {
   return { ...fault, status: response.status, headers: response.headers };
 }
 
-async function openAnswer(service: Service, model: string, response: Received, touch: () => void): Promise<Answer> {
+interface Arrived {
+  readonly response: Received;
+  readonly talk: Talk;
+  readonly touch: () => void;
+}
+
+/** Reads the response, whether it is a stream or a single body. */
+async function readAnswer(service: Service, call: ModelCall, { response, talk, touch }: Arrived): Promise<Reply> {
   touch();
   const garbled = (what: string) =>
     new SkillflowError("model.garbled", `${service.name} sent an invalid response: ${what}`, { repeatable: {} });
-  const told = { garbled, failureIn: (body: Fields) => failureIn(service, model, body) };
+  const answer: Answer = { garbled, failureIn: (body) => failureIn(service, call.model, body) };
   const chunks = textsOf(service, response, touch);
   if (response.headers.get("content-type")?.includes("text/event-stream")) {
-    return { kind: "stream", events: checkedEvents(dataOf(chunks)), ...told };
+    return talk.readStream(answer, checkedEvents(dataOf(chunks)), call);
   }
   const text = await joined(chunks);
-  if (/^(data|event):/.test(text)) return { kind: "stream", events: checkedEvents(dataOf([text])), ...told };
-  return { kind: "whole", body: checked(text), ...told };
+  if (/^(data|event):/.test(text)) return talk.readStream(answer, checkedEvents(dataOf([text])), call);
+  return talk.readWhole(answer, checked(text), call);
 
-  async function* checkedEvents(events: AsyncIterable<string>): AsyncGenerator<Fields | typeof DONE> {
+  async function* checkedEvents(events: AsyncIterable<string>): Events {
     for await (const data of events) yield data.trim() === "[DONE]" ? DONE : checked(data);
   }
 
   function checked(text: string): Fields {
     const body = parseJson(text);
     if (!isObject(body)) throw garbled(text.trim() === "" ? "an empty body" : withoutKey(service, text));
-    const failure = failureIn(service, model, body);
+    const failure = answer.failureIn(body);
     if (failure) throw failure;
     return body;
   }

@@ -34,17 +34,19 @@ export async function runJavaScript({ module, name, input, limits, signal }: Jav
 
 function endOf(worker: Worker, wallMs: number, signal: AbortSignal): Promise<JavaScriptEnd> {
   return new Promise((resolve, reject) => {
-    const finish = (end: JavaScriptEnd) => {
+    const stopWatching = () => {
       clearTimeout(timer);
       signal.removeEventListener("abort", onAbort);
+    };
+    const finish = (end: JavaScriptEnd) => {
+      stopWatching();
       resolve(end);
     };
     const onAbort = () => finish({ ended: "aborted" });
     const timer = setTimeout(() => finish({ ended: "time" }), Math.min(wallMs, LONGEST_TIMER_MS));
     signal.addEventListener("abort", onAbort);
     const refuse = (cause: Error) => {
-      clearTimeout(timer);
-      signal.removeEventListener("abort", onAbort);
+      stopWatching();
       reject(new SkillflowError("sandbox.failed", `the JavaScript interpreter failed: ${cause.message}`, { cause }));
     };
     worker.once("message", (told: JavaScriptEnd | { readonly ended: "returned"; readonly text: string }) => {

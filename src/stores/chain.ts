@@ -8,10 +8,6 @@ import type { RunRecord } from "../core/engine/event/record.ts";
  * its field `record` is the sha256 of that whole line. In format 1, each event is sealed like a record.
  */
 
-export function digestOf(line: string | Uint8Array): string {
-  return hash("sha256", line);
-}
-
 /** Writes whole records as lines, each with its line end. Adds seals after the given digest, or none without one. */
 export function linesOf(
   events: readonly RunEvent[],

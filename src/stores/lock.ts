@@ -1,9 +1,10 @@
 import { randomUUID } from "node:crypto";
-import { existsSync, mkdirSync, readdirSync, renameSync, rmdirSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, renameSync, rmdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { hasCode, SkillflowError } from "../core/base/errors.ts";
 import type { ProcessMark } from "../core/engine/ports.ts";
-import { storeError } from "./store-error.ts";
+import { namesIn } from "../files/files.ts";
+import { orStoreError, storeError } from "./store-error.ts";
 
 export interface LockOptions {
   readonly self: ProcessMark;
@@ -30,7 +31,7 @@ export function lock(path: string, run: string, { self, isAlive }: LockOptions):
 
 /** Checks whether a live process holds the lock. A lock of another host always counts as held. */
 export function isHeld(path: string, { self, isAlive }: LockOptions): boolean {
-  const [name = ""] = namesIn(path);
+  const [name = ""] = ownersIn(path);
   const mark = parseName(name);
   return mark !== undefined && (mark.host !== self.host || isAlive(mark));
 }
@@ -60,20 +61,15 @@ function moveIn(path: string, mine: string): boolean {
 }
 
 function readOwner(path: string): { readonly name: string; readonly mark: ProcessMark } | undefined {
-  const [name] = existsSync(path) ? namesIn(path) : [];
+  const [name] = ownersIn(path);
   if (name === undefined) return undefined;
   const mark = parseName(name);
   if (mark) return { name, mark };
   throw new SkillflowError("store.locked", `the lock ${path} cannot be read`, { hint: "if no run uses it, delete it" });
 }
 
-function namesIn(path: string): string[] {
-  try {
-    return readdirSync(path);
-  } catch (error) {
-    if (hasCode(error, "ENOENT")) return [];
-    throw storeError(error, `the lock ${path} cannot be read`);
-  }
+function ownersIn(path: string): string[] {
+  return orStoreError(`the lock ${path} cannot be read`, () => namesIn(path));
 }
 
 function takeOver(path: string, stale: string, mine: string): boolean {

@@ -4,8 +4,9 @@ import type { RunEvent } from "../core/engine/event/event.ts";
 import type { RunRecord } from "../core/engine/event/record.ts";
 import { skimEvent } from "../core/engine/event/skim.ts";
 import type { Journal, Store } from "../core/engine/ports.ts";
+import { digestOf } from "../files/files.ts";
 import { memoryBlobs } from "./blobs.ts";
-import { digestOf, linesOf } from "./chain.ts";
+import { linesOf } from "./chain.ts";
 import { createJournal, newestFirst } from "./journal.ts";
 import { checkRecord } from "./record-check.ts";
 

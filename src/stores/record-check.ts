@@ -4,7 +4,8 @@ import type { RunEvent } from "../core/engine/event/event.ts";
 import { isRunLine, type RunRecord } from "../core/engine/event/record.ts";
 import type { RecordCheck, RecordProblem } from "../core/engine/ports.ts";
 import { faultOfRecording } from "../core/engine/record/recording.ts";
-import { digestOf, sealFor, sealOf } from "./chain.ts";
+import { digestOf } from "../files/files.ts";
+import { sealFor, sealOf } from "./chain.ts";
 
 export interface CheckedRecord extends RecordCheck {
   /** True if the record has a chain and the chain is broken. */

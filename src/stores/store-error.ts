@@ -11,3 +11,12 @@ export function storeError(error: unknown, what: string): SkillflowError {
   }
   return new SkillflowError("store.failed", `${what}: ${message}`, { cause: error });
 }
+
+/** Runs the work. Throws its errors as errors of the store. */
+export function orStoreError<Value>(what: string, work: () => Value): Value {
+  try {
+    return work();
+  } catch (error) {
+    throw storeError(error, what);
+  }
+}

@@ -5,7 +5,8 @@ import { dirname, join } from "node:path";
 import { inject } from "vitest";
 import type { RunEvent } from "../../src/core/engine/event/event.ts";
 import type { RunResult } from "../../src/core/engine/result/result.ts";
-import { digestOf, linesOf as sealedLines } from "../../src/stores/chain.ts";
+import { digestOf } from "../../src/files/files.ts";
+import { linesOf as sealedLines } from "../../src/stores/chain.ts";
 
 /** Runs the built program as a process, in a separate project. */
 

@@ -22,6 +22,19 @@ export interface Diagnostic {
   readonly column?: number;
 }
 
+export function errorAt(
+  code: DiagnosticCode,
+  path: Diagnostic["path"],
+  message: string,
+  hint?: Hint | undefined,
+): Diagnostic {
+  return { severity: "error", code, path, message, ...(hint === undefined ? {} : { hint }) };
+}
+
+export function warningAt(...about: Parameters<typeof errorAt>): Diagnostic {
+  return { ...errorAt(...about), severity: "warning" };
+}
+
 /** A diagnostic or a note. Notes are only displayed: they never fail a command, not even with `--strict`. */
 export interface Finding extends Omit<Diagnostic, "severity"> {
   readonly severity: Diagnostic["severity"] | "note";

@@ -63,6 +63,13 @@ export function followPath(text: string, root: Json): readonly Json[] | { readon
   return resolved.values.flatMap((found) => ("missing" in found ? [] : [found.value as Json]));
 }
 
+/** Returns the value at a path, or the list of several. Undefined if there is none. */
+export function valueAtPath(text: string, root: Json): Json | undefined {
+  const found = followPath(text, root);
+  if ("missing" in found) return undefined;
+  return found.length === 1 ? found[0] : [...found];
+}
+
 /** Checks that all values at a path pass a test, or at least one with `any:`. Returns the reason if they do not. */
 export function checkPath(
   text: string,

@@ -207,10 +207,10 @@ export function nearest(word: string, candidates: Iterable<string>): string | un
   return best;
 }
 
-/** Suggests the nearest known name. Undefined if none is near. */
-export function didYouMean(given: string, known: Iterable<string>): string | undefined {
+/** Suggests the nearest known name, in the given quotation marks. Undefined if none is near. */
+export function didYouMean(given: string, known: Iterable<string>, quote: '"' | "" = ""): string | undefined {
   const near = nearest(given, known);
-  return near && `did you mean ${near}?`;
+  return near && `did you mean ${quote}${near}${quote}?`;
 }
 
 /** Counts edits: letters added, removed, changed, or two neighbors swapped. */

@@ -1,5 +1,5 @@
 import { followPath } from "../base/path.ts";
-import { isObject, type Json, type JsonObject, stringsIn } from "../base/values.ts";
+import { isObject, type Json, type JsonObject, mapStrings, stringsIn } from "../base/values.ts";
 
 /** Templates in `with`: `{{path}}` in a string is replaced by the value at that path of the context. */
 
@@ -13,12 +13,11 @@ export function fillIn(
   root: JsonObject,
 ): { readonly values: JsonObject } | { readonly problem: string } {
   const problems: string[] = [];
-  const values = Object.fromEntries(
-    Object.entries(fields).map(([name, value]): [string, Json] => [
-      name,
-      fillValue(value, (path) => valueAt(path, root, (problem) => problems.push(`with.${name}: ${problem}`))),
-    ]),
-  );
+  const fill = (name: string, value: Json) => {
+    const resolve = (path: string) => valueAt(path, root, (problem) => problems.push(`with.${name}: ${problem}`));
+    return mapStrings(value, (text) => fillText(text, resolve));
+  };
+  const values = Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, fill(name, value)]));
   const [problem] = problems;
   return problem === undefined ? { values } : { problem };
 }
@@ -76,11 +75,7 @@ export function fillStep(fields: JsonObject, roots: StepRoots): FilledStep | { r
 
 /** Escapes `${` in inserted text, so that a plan reads it as text. */
 function withoutReferences(value: Json): Json {
-  if (typeof value === "string") return value.replaceAll("${", () => "$${");
-  if (Array.isArray(value)) return value.map(withoutReferences);
-  if (!isObject(value)) return value;
-  const members = Object.entries(value as JsonObject);
-  return Object.fromEntries(members.map(([name, member]) => [name, withoutReferences(member)]));
+  return mapStrings(value, (text) => text.replaceAll("${", () => "$${"));
 }
 
 /** Part of a key's template that gives the UTC day of a time. */
@@ -121,9 +116,7 @@ export function isOptionalMember(name: string, member: Json): member is string {
 
 /** Returns the paths in a value's strings, as written. */
 export function pathsIn(value: Json): string[] {
-  if (typeof value === "string") return [...value.matchAll(PART)].flatMap(([, path]) => path?.trim() ?? []);
-  if (Array.isArray(value)) return value.flatMap(pathsIn);
-  return isObject(value) ? Object.values(value as JsonObject).flatMap(pathsIn) : [];
+  return stringsIn(value).flatMap((text) => [...text.matchAll(PART)].flatMap(([, path]) => path?.trim() ?? []));
 }
 
 /** Returns the strings of a value that have a template which is not closed. They would be passed on as written. */
@@ -131,19 +124,8 @@ export function unclosedIn(value: Json): string[] {
   return stringsIn(value).filter((text) => text.replace(PART, "").includes("{{"));
 }
 
-type Refuse = (problem: string) => void;
-type Resolve = (path: string) => Json;
-
-function fillValue(value: Json, resolve: Resolve): Json {
-  if (typeof value === "string") return fillText(value, resolve);
-  if (Array.isArray(value)) return value.map((item) => fillValue(item, resolve));
-  if (!isObject(value)) return value;
-  const members = Object.entries(value as JsonObject);
-  return Object.fromEntries(members.map(([key, member]) => [key, fillValue(member, resolve)]));
-}
-
 /** Fills in a string once. Templates in inserted values are not expanded. */
-function fillText(text: string, resolve: Resolve): Json {
+function fillText(text: string, resolve: (path: string) => Json): Json {
   const lone = LONE.exec(text)?.[1];
   if (lone !== undefined) return resolve(lone.trim());
   return text.replace(PART, (whole, path: string | undefined) => {
@@ -153,7 +135,7 @@ function fillText(text: string, resolve: Resolve): Json {
   });
 }
 
-function valueAt(path: string, root: JsonObject, refuse: Refuse): Json {
+function valueAt(path: string, root: JsonObject, refuse: (problem: string) => void): Json {
   const found = followIndexed(path, root);
   if (Array.isArray(found)) return path.includes("[*]") ? found : (found[0] ?? null);
   refuse(`{{${path}}}: ${(found as Missing).missing}`);

@@ -26,7 +26,7 @@ interface ReadBlob {
 }
 
 /** Reads a part of a blob on character boundaries, and returns the offset of the next part. */
-export async function readBlob(blobs: Blobs, wanted: ReadBlob): Promise<JsonObject> {
+export async function readBlob(blobs: Readable, wanted: ReadBlob): Promise<JsonObject> {
   const info = await known(blobs, wanted.blob_id);
   const start =
     wanted.line === undefined ? startOf(info, wanted.offset ?? 0) : await lineStart(blobs, info, wanted.line);
@@ -57,7 +57,7 @@ function startOf({ size_bytes }: BlobInfo, offset: number): number {
   return offset < 0 ? Math.max(0, size_bytes + offset) : Math.min(offset, size_bytes);
 }
 
-async function lineStart(blobs: Blobs, info: BlobInfo, line: number): Promise<number> {
+async function lineStart(blobs: Readable, info: BlobInfo, line: number): Promise<number> {
   let left = line - 1;
   for (let offset = 0; left > 0 && offset < info.size_bytes; ) {
     const bytes = await blobs.read(info.blob_id, offset, CHUNK);

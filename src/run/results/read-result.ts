@@ -3,9 +3,8 @@ import { isImage } from "../../core/base/image.ts";
 import { isObject, type JsonObject } from "../../core/base/values.ts";
 import type { RecordedCall } from "../../core/engine/event/call.ts";
 import { resultText } from "../../core/engine/event/prompt.ts";
-import { wholeText } from "../../core/engine/tools/blob.ts";
 import type { ReadResult } from "../../core/engine/tools/own-tools.ts";
-import { type Readable, searchBlob } from "./blob-tools.ts";
+import { type Readable, readBlob, searchBlob } from "./blob-tools.ts";
 
 /** The `read_result` tool: returns a recorded result and its blobs, in pages or by matching lines. */
 
@@ -52,11 +51,10 @@ async function page(stretches: readonly Stretch[], offset: number): Promise<stri
   for (const { info, from } of stretches) {
     const end = start + info.size_bytes;
     if (offset < end || (offset === 0 && end === 0)) {
-      const bytes = await from.read(info.blob_id, offset - start, PAGE);
-      const whole = wholeText(bytes);
-      const next = offset + (whole.end > whole.start ? whole.end : bytes.length);
+      const part = await readBlob(from, { blob_id: info.blob_id, offset: offset - start, max_bytes: PAGE });
+      const next = part.next_offset === null ? end : start + Number(part.next_offset);
       const more = next < size ? `\n(bytes ${offset} to ${next} of ${size}: read on with offset ${next})` : "";
-      return `${whole.text}${more}`;
+      return `${part.text}${more}`;
     }
     start = end;
   }

@@ -1,8 +1,9 @@
 import { randomBytes } from "node:crypto";
-import { lstatSync, mkdirSync, readdirSync, realpathSync, rmdirSync, rmSync, type Stats, writeFileSync } from "node:fs";
+import { lstatSync, mkdirSync, realpathSync, rmdirSync, rmSync, type Stats, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { hasCode, SkillflowError } from "../../core/base/errors.ts";
 import type { ForeignCommand, Mount } from "../../core/skill/sandbox.ts";
+import { namesIn } from "../../files/files.ts";
 import { temporaryName, temporaryOwner } from "../../files/temporary-name.ts";
 import type { SandboxHost } from "../host.ts";
 import { livingProcess } from "../processes.ts";
@@ -109,13 +110,4 @@ function isLeft(name: string, { self }: SandboxHost): boolean {
   const owner = temporaryOwner(name, self);
   const living = owner && livingProcess(owner.pid);
   return owner !== undefined && (!living || (owner.started !== "" && living.started !== owner.started));
-}
-
-function namesIn(path: string): string[] {
-  try {
-    return readdirSync(path);
-  } catch (error) {
-    if (hasCode(error, "ENOENT")) return [];
-    throw error;
-  }
 }

@@ -1,5 +1,6 @@
 import { AsyncResource } from "node:async_hooks";
 import { SkillflowError } from "../../core/base/errors.ts";
+import { LONGEST_TIMER_MS } from "../../core/base/values.ts";
 import { type Database, ENGINE_SCHEMA } from "./database.ts";
 import type { Locks } from "./locks.ts";
 import { type DbosClient, loadDbos, type SegmentWork } from "./packages.ts";
@@ -40,8 +41,6 @@ export const SEGMENT = "segment";
 const MOST_RECOVERIES = 20;
 const POLL_MS = 100;
 const SWEEP_MS = 1000;
-/** Longest delay that a timer accepts. */
-const LONGEST_MS = 2 ** 31 - 1;
 
 /** Serializer that stores values as plain JSON, which other tools can read. */
 export const SERIALIZER = {
@@ -143,7 +142,7 @@ async function launch({ database, executor, locks }: EnginePlace, queue: Queue |
     },
     async drain() {
       clearInterval(sweeper);
-      await dbos.shutdown({ workflowCompletionTimeoutMS: LONGEST_MS });
+      await dbos.shutdown({ workflowCompletionTimeoutMS: LONGEST_TIMER_MS });
       working = undefined;
     },
     async close() {

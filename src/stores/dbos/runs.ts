@@ -1,5 +1,5 @@
 import { SkillflowError } from "../../core/base/errors.ts";
-import { checkedAs, parseJson } from "../../core/base/values.ts";
+import { checkedAs, groupBy, parseJson } from "../../core/base/values.ts";
 import type { RunEvent } from "../../core/engine/event/event.ts";
 import type { RunRecord } from "../../core/engine/event/record.ts";
 import { type Skimmed, type SkimmedRun, skimEvent, skimRecord } from "../../core/engine/event/skim.ts";
@@ -84,14 +84,11 @@ type Skims = ReadonlyMap<string, () => SkimmedRun>;
 async function skimKept(database: Database, runs: readonly string[]): Promise<Skims> {
   const rows = await database.rows<SkimRow>(SKIMS, runs);
   const unknown = rows.flatMap(({ run, record }) => (record === null ? [] : [run]));
-  const steps = new Map<string, StepRow[]>();
+  const found: StepRow[] = [];
   for (let at = 0; at < unknown.length; at += AT_ONCE) {
-    for (const row of await database.rows<StepRow>(STEPS, unknown.slice(at, at + AT_ONCE))) {
-      const known = steps.get(row.run);
-      if (known) known.push(row);
-      else steps.set(row.run, [row]);
-    }
+    for (const row of await database.rows<StepRow>(STEPS, unknown.slice(at, at + AT_ONCE))) found.push(row);
   }
+  const steps = groupBy(found, ({ run }) => run);
   return new Map(
     rows.map(({ run, record, skim }) => {
       if (record === null) return [run, () => checkedAs<SkimmedRun>(parseJson(skim ?? "") ?? null)];

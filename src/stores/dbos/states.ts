@@ -2,7 +2,6 @@ import type { StateEntry } from "../../core/engine/event/record.ts";
 import type { StateStore, States } from "../../core/engine/ports.ts";
 import { stateStore } from "../state/table.ts";
 import type { Database } from "./database.ts";
-import type { Session } from "./packages.ts";
 
 /** Creates a state store in the database. Writers on all machines take turns. */
 export function databaseState(database: Database, now?: () => Date): StateStore {
@@ -17,11 +16,8 @@ export function databaseState(database: Database, now?: () => Date): StateStore 
         database.transaction(async (session) => {
           await session.query("select pg_advisory_xact_lock(hashtextextended('skillflow states', 0))");
           const { rows } = await session.query(READ, [names]);
-          const known = statesOf(names, rows);
-          const changed = decide(known);
-          if (!changed) return known;
-          await write(session, changed);
-          return new Map([...known, ...changed]);
+          const changed = decide(statesOf(names, rows)) ?? [];
+          for (const [name, entries] of changed) await session.query(WRITE, [name, JSON.stringify(entries)]);
         }),
     },
     now,
@@ -41,8 +37,4 @@ const WRITE = `
 function statesOf(names: readonly string[], rows: readonly Row[]): States {
   const found = new Map(rows.map(({ name, entries }) => [name, JSON.parse(entries) as readonly StateEntry[]]));
   return new Map(names.map((name) => [name, found.get(name) ?? []]));
-}
-
-async function write(session: Session, states: States): Promise<void> {
-  for (const [name, entries] of states) await session.query(WRITE, [name, JSON.stringify(entries)]);
 }

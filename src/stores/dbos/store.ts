@@ -1,7 +1,7 @@
 import { SkillflowError } from "../../core/base/errors.ts";
 import type { RunRecord } from "../../core/engine/event/record.ts";
 import type { Journal, ProcessMark, RunQueue, Store, StoredRun } from "../../core/engine/ports.ts";
-import { digestOf } from "../chain.ts";
+import { digestOf } from "../../files/files.ts";
 import { parseRun, type Stored, storedOf, verifyBytes } from "../file/run-lines.ts";
 import { checkRunId, existingRun } from "../file/store.ts";
 import { createJournal, newestFirst } from "../journal.ts";

@@ -1,9 +1,10 @@
-import { readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { hasCode } from "../../core/base/errors.ts";
 import type { RunRecord } from "../../core/engine/event/record.ts";
 import type { Intake } from "../../core/engine/ports.ts";
-import { storeError } from "../store-error.ts";
+import { namesIn } from "../../files/files.ts";
+import { orStoreError, storeError } from "../store-error.ts";
 
 interface QueuedStore {
   readonly directory: string;
@@ -114,16 +115,8 @@ export function markOf(directory: string, run: string): string {
 /** Returns the queued runs that an earlier process left, oldest first. */
 function marked(directory: string): string[] {
   const at = (name: string) => statSync(join(directory, name), { throwIfNoEntry: false })?.mtimeMs ?? 0;
-  const names = namesIn(directory).filter((name) => name.endsWith(MARK));
-  const aged = names.map((name) => ({ run: name.slice(0, -MARK.length), at: at(name) }));
+  const names = orStoreError(`the run directory ${directory} cannot be read`, () => namesIn(directory));
+  const queued = names.filter((name) => name.endsWith(MARK));
+  const aged = queued.map((name) => ({ run: name.slice(0, -MARK.length), at: at(name) }));
   return aged.sort((a, b) => a.at - b.at || (a.run < b.run ? -1 : 1)).map(({ run }) => run);
-}
-
-function namesIn(directory: string): string[] {
-  try {
-    return readdirSync(directory);
-  } catch (error) {
-    if (hasCode(error, "ENOENT")) return [];
-    throw storeError(error, `the run directory ${directory} cannot be read`);
-  }
 }

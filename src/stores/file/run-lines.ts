@@ -1,11 +1,11 @@
 import { closeSync, existsSync, readFileSync, readSync } from "node:fs";
 import { attempt, SkillflowError } from "../../core/base/errors.ts";
-import { isObject } from "../../core/base/values.ts";
+import { isObject, lazy } from "../../core/base/values.ts";
 import { isRunLine, type RunRecord } from "../../core/engine/event/record.ts";
 import type { RecordProblem, StoredRun } from "../../core/engine/ports.ts";
 import { openPlainNow, readRegular } from "../../files/files.ts";
 import { type CheckedRecord, checkRecord } from "../record-check.ts";
-import { storeError } from "../store-error.ts";
+import { orStoreError } from "../store-error.ts";
 
 /** Parsing and verification of run files. */
 
@@ -91,27 +91,20 @@ export function readLine<Value>(
 }
 
 export function readBytes(file: number | string, path: string): Buffer {
-  try {
+  return orStoreError(`${path} cannot be read`, () => {
     return typeof file === "number" ? readFileSync(file) : readRegular(file);
-  } catch (error) {
-    throw storeError(error, `${path} cannot be read`);
-  }
+  });
 }
 
 /** Like `readBytes`, into memory that the next call uses again: a list of many runs would only fill memory with them. */
 export function readBriefly(file: number, path: string): Buffer {
-  shared ??= Buffer.allocUnsafeSlow(SHARED_BYTES);
-  try {
-    const length = readSync(file, shared, 0, SHARED_BYTES, 0);
-    if (length < SHARED_BYTES) return shared.subarray(0, length);
-  } catch (error) {
-    throw storeError(error, `${path} cannot be read`);
-  }
-  return readBytes(file, path);
+  const bytes = shared();
+  const length = orStoreError(`${path} cannot be read`, () => readSync(file, bytes, 0, SHARED_BYTES, 0));
+  return length < SHARED_BYTES ? bytes.subarray(0, length) : readBytes(file, path);
 }
 
 const SHARED_BYTES = 1024 * 1024;
-let shared: Buffer | undefined;
+const shared = lazy(() => Buffer.allocUnsafeSlow(SHARED_BYTES));
 
 /** Reads the record on a file's first line. Returns undefined for other content and for unsafe files. */
 export function beginningOf(path: string): RunRecord | undefined {
@@ -148,11 +141,8 @@ export function reading<Value>(path: string, work: (file: number) => Value): Val
 }
 
 export function openStored(path: string, access: "r" | "r+"): number {
-  try {
-    return openPlainNow(path, access).file;
-  } catch (error) {
-    throw storeError(error, `${path} cannot be ${access === "r" ? "read" : "written"}`);
-  }
+  const what = `${path} cannot be ${access === "r" ? "read" : "written"}`;
+  return orStoreError(what, () => openPlainNow(path, access).file);
 }
 
 export function noRun(path: string, run: string): SkillflowError {

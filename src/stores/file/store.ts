@@ -1,14 +1,14 @@
-import { closeSync, existsSync, fdatasync, lstatSync, readdirSync, rmdirSync, rmSync, writeFileSync } from "node:fs";
+import { closeSync, existsSync, fdatasync, lstatSync, readdirSync, rmdirSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { hasCode, messageOf, SkillflowError } from "../../core/base/errors.ts";
+import { SkillflowError } from "../../core/base/errors.ts";
 import { RUN_ID } from "../../core/engine/event/record.ts";
 import type { Intake, Journal, Store } from "../../core/engine/ports.ts";
-import { makeFolder, realFolder } from "../../files/files.ts";
+import { digestOf } from "../../files/files.ts";
 import { fileBlobs } from "../blobs.ts";
-import { digestOf } from "../chain.ts";
+import { checkDirectory, makeDirectory } from "../directory.ts";
 import { createJournal, newestFirst } from "../journal.ts";
 import { type LockOptions, lock } from "../lock.ts";
-import { storeError } from "../store-error.ts";
+import { orStoreError, storeError } from "../store-error.ts";
 import { fileQueue, markOf } from "./queue.ts";
 import { appendWhole, createFile, cutBack, openFile } from "./run-file.ts";
 import {
@@ -43,8 +43,9 @@ export interface FileStore extends Store {
  */
 export function fileStore(options: FileStoreOptions): FileStore {
   const { directory, root, now } = options;
+  const place = { kind: "run", directory, root } as const;
   const taken = new Set<string>();
-  const checked = oncePerStretch(() => checkDirectory(directory, root));
+  const checked = oncePerStretch(() => checkDirectory(place));
   const pathOf = (run: string) => join(checked(), `${checkRunId(run)}.jsonl`);
   const pathOfKnown = (run: string) => {
     const path = pathOf(run);
@@ -64,7 +65,7 @@ export function fileStore(options: FileStoreOptions): FileStore {
     async create(record) {
       const { run } = record;
       const path = pathOf(run);
-      prepareDirectory(directory, root);
+      makeDirectory(place, true);
       const refuse = () => {
         if (existsSync(path) && !(taken.has(run) && isUnbegun(path, run))) throw existingRun(run);
       };
@@ -101,7 +102,10 @@ export function fileStore(options: FileStoreOptions): FileStore {
   const intake = fileQueue({
     directory,
     taken,
-    prepare: () => prepareDirectory(checked(), root),
+    prepare: () => {
+      checked();
+      makeDirectory(place, true);
+    },
     isRecorded: (run) => RUN_ID.test(run) && existsSync(pathOf(run)),
     create: async (record) => (await store.create(record)).close(),
   });
@@ -203,16 +207,14 @@ function runsIn(directory: string): { readonly run: string; readonly at: string 
 
 /** Removes the run's file last, so that removal can be repeated after a crash. */
 function removeRun(path: string, directory: string, run: string): void {
-  try {
+  orStoreError(`run ${run} cannot be removed`, () => {
     if (!beginningOf(path)) throw noRun(path, run);
     rmSync(blobsOfRun(directory, run), { recursive: true, force: true });
     rmSync(copyOfRun(directory, run), { recursive: true, force: true });
     removePlan(planOfRun(directory, run));
     rmSync(markOf(directory, run), { force: true });
     rmSync(path, { force: true });
-  } catch (error) {
-    throw storeError(error, `run ${run} cannot be removed`);
-  }
+  });
 }
 
 /** Returns the paths of a run's file and of the lock that its driver holds. */
@@ -253,27 +255,11 @@ function oncePerStretch<Value>(work: () => Value): () => Value {
   };
 }
 
-/** Throws if the directory leads outside the project: a link would make us write and delete files there. */
-function checkDirectory(directory: string, root: string | undefined): string {
-  try {
-    realFolder(directory, root);
-    return directory;
-  } catch (error) {
-    throw new SkillflowError("store.failed", `the run directory ${messageOf(error)}`, {
-      hint: ["name the directory itself with ", { option: "store" }],
-      cause: error,
-    });
-  }
-}
-
 function readDirectory(directory: string): string[] {
-  try {
-    // Skip folders: a run's id can make its plan folder look like another run's file.
-    const entries = readdirSync(directory, { withFileTypes: true });
-    return entries.flatMap((entry) => (entry.isDirectory() ? [] : entry.name));
-  } catch (error) {
-    throw storeError(error, `the run directory ${directory} cannot be read`);
-  }
+  const what = `the run directory ${directory} cannot be read`;
+  const entries = orStoreError(what, () => readdirSync(directory, { withFileTypes: true }));
+  // Skip folders: a run's id can make its plan folder look like another run's file.
+  return entries.flatMap((entry) => (entry.isDirectory() ? [] : entry.name));
 }
 
 export function checkRunId(run: string): string {
@@ -281,16 +267,6 @@ export function checkRunId(run: string): string {
   throw new SkillflowError("usage.invalid", `"${run}" is not a run id`, {
     hint: "use up to 128 letters, digits, dots, hyphens and underscores, beginning with a letter or digit",
   });
-}
-
-function prepareDirectory(directory: string, root: string | undefined): void {
-  try {
-    makeFolder(directory, { root });
-    writeFileSync(join(directory, ".gitignore"), "*\n", { flag: "wx", mode: 0o600 });
-  } catch (error) {
-    if (hasCode(error, "EEXIST")) return;
-    throw storeError(error, `the run directory ${directory} cannot be created`);
-  }
 }
 
 /** Checks for a run without events. Replacing a run that was only recorded loses nothing. */

@@ -1,12 +1,13 @@
 import { randomInt } from "node:crypto";
-import { existsSync, writeFileSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { hasCode, messageOf, SkillflowError } from "../../core/base/errors.ts";
 import { isObject, parseJson } from "../../core/base/values.ts";
 import type { StateStore, States } from "../../core/engine/ports.ts";
-import { makeFolder, openPlain, realFolder, replaceFile } from "../../files/files.ts";
+import { openPlain, replaceFile } from "../../files/files.ts";
+import { checkDirectory, makeDirectory } from "../directory.ts";
 import { type LockOptions, lock } from "../lock.ts";
 import { storeError } from "../store-error.ts";
 import { fileOf, MOST_BYTES, readState, stateOf, tooLarge, writeState } from "./lines.ts";
@@ -28,11 +29,13 @@ interface FolderOptions extends LockOptions {
 export function folderState(options: FolderOptions): StateStore {
   const { directory, root, now } = options;
   const at = (name: string) => join(directory, name);
-  const check = () => checkDirectory(directory, root);
+  const place = { kind: "state", directory, root } as const;
+  const check = () => checkDirectory(place);
   const readStates = async (names: readonly string[]): Promise<States> =>
     new Map(await Promise.all(names.map(async (name) => [name, await readFile(name, at(fileOf(name)))] as const)));
   const locked = async <Value>(work: () => Promise<Value>): Promise<Value> => {
-    makeDirectory(options);
+    check();
+    makeDirectory(place, options.isPrivate);
     const unlock = await waitForLock(at(".lock"), options);
     try {
       await redo(directory, root);
@@ -56,13 +59,11 @@ export function folderState(options: FolderOptions): StateStore {
       },
       change: ({ names, decide }) =>
         locked(async () => {
-          const known = await readStates(names);
-          const changed = decide(known);
-          if (!changed) return known;
+          const changed = decide(await readStates(names));
+          if (!changed) return;
           const files = [...changed].map(([name, entries]) => [fileOf(name), writeState(name, entries)] as const);
           await replaceFile(at(REDO), JSON.stringify({ files: Object.fromEntries(files) }), { root });
           await writeFiles(directory, root, files);
-          return new Map([...known, ...changed]);
         }),
     },
     now,
@@ -107,29 +108,6 @@ async function readText(place: string): Promise<string> {
     return await file.readFile("utf8");
   } finally {
     await file.close();
-  }
-}
-
-/** Throws if the directory leads outside the project: a link would make us read and write there. */
-function checkDirectory(directory: string, root: string | undefined): void {
-  try {
-    realFolder(directory, root);
-  } catch (error) {
-    throw new SkillflowError("store.failed", `the state directory ${messageOf(error)}`, {
-      hint: ["name the directory itself with ", { option: "state" }],
-      cause: error,
-    });
-  }
-}
-
-function makeDirectory({ directory, root, isPrivate = false }: FolderOptions): void {
-  checkDirectory(directory, root);
-  try {
-    makeFolder(directory, { root });
-    if (isPrivate) writeFileSync(join(directory, ".gitignore"), "*\n", { flag: "wx", mode: 0o600 });
-  } catch (error) {
-    if (hasCode(error, "EEXIST")) return;
-    throw storeError(error, `the state directory ${directory} cannot be created`);
   }
 }
 

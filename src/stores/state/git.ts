@@ -46,13 +46,12 @@ export function gitState({ branch, now, ...checkout }: GitOptions): StateStore {
           for (let tries = 0; tries < MOST_TRIES; tries++) {
             if (tries > 0) await sleep(randomInt(50, 200 * 2 ** tries));
             const tip = await fetchTip(clone);
-            const known = await readStates(clone, tip, names);
-            const changed = decide(known);
-            if (!changed) return known;
+            const changed = decide(await readStates(clone, tip, names));
+            if (!changed) return;
             const made = await commit(clone, tip, { changed, why });
             const where = [...otherEnd(clone.remote, "receive-pack"), "--", clone.remote.address, `${made}:${ref}`];
             const pushed = await clone.git(["push", "--quiet", "--no-verify", ...where]);
-            if (pushed.status === 0) return new Map([...known, ...changed]);
+            if (pushed.status === 0) return;
             refusal = pushed.said;
           }
           throw unreachable(`the state could not be pushed to ${branch} of origin: ${refusal}`, NOT_PUSHED);

@@ -6,10 +6,9 @@ export interface StateTable {
   read(names: readonly string[]): Promise<States>;
   /**
    * Reads some states, calls `decide` and writes its result, atomically and without other writes in between. `decide`
-   * may run several times and returns undefined if nothing changes. Returns the states that it was given, overlaid with
-   * those it wrote.
+   * may run several times and returns undefined if nothing changes.
    */
-  change(change: TableChange): Promise<States>;
+  change(change: TableChange): Promise<void>;
 }
 
 export interface TableChange {
@@ -24,10 +23,15 @@ export function stateStore(table: StateTable, now: () => Date = () => new Date()
     read: (names) => table.read(names),
     async apply(delta) {
       const names = Object.keys(delta.states);
-      const known = await table.change({
+      let known: States = new Map();
+      await table.change({
         names: [...names, APPLIED],
         why: `Run ${delta.id}`,
-        decide: (found) => applyDelta(found, delta, now()),
+        decide(found) {
+          const changed = applyDelta(found, delta, now());
+          known = new Map([...found, ...(changed ?? [])]);
+          return changed;
+        },
       });
       return new Map(names.map((name) => [name, known.get(name) ?? []]));
     },

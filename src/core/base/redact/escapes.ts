@@ -1,85 +1,85 @@
-import { hasUnseen, unseenFrom, unseenLength } from "./unseen.ts";
+import { hasUnseen, UNSEEN_RUN } from "./unseen.ts";
+
+export interface Codes {
+  /** Matches each code, in linear time. */
+  readonly codes: RegExp;
+  /** Returns the decoded characters. Default: none. */
+  readonly decode?: (code: string) => string;
+}
 
 /** An encoding that represents a character by others, or hides it. */
-export interface Escape {
+export interface Escape extends Codes {
   /** Share of a view's depth that it uses. Rarer encodings are combined with only one other. */
   readonly depth: 0 | 1 | 2;
   /** Reports whether a text may contain this encoding. */
   isIn(text: string): boolean;
-  /** Returns the next possible start of a code, or -1. */
-  find(text: string, from: number): number;
-  /** Returns the length of the code at a position, or 0. */
-  lengthAt(text: string, at: number): number;
-  decode(code: string): string;
 }
 
-/** A non-ASCII character in percent-encoded UTF-8. */
-const CHARACTER =
-  /%(?:c[2-9a-f]|d[\da-f])%[89ab][\da-f]|%e(?:0%[ab]|[1-9a-cef]%[89ab]|d%[89])[\da-f]%[89ab][\da-f]|%f(?:0%[9ab]|[1-3]%[89ab]|4%8)[\da-f](?:%[89ab][\da-f]){2}/;
+const HEX = String.raw`[\da-fA-F]`;
+
+/** Matches a non-ASCII character in UTF-8. `byte` writes a byte, given by its hexadecimal and its octal digits. */
+function utf8(byte: (hex: string, octal: string) => string): string {
+  const more = byte(`[89abAB]${HEX}`, "2[0-7]{2}");
+  const characters = [
+    byte(`(?:[cC][2-9a-fA-F]|[dD]${HEX})`, "3(?:0[2-7]|[1-3][0-7])") + more,
+    byte("[eE]0", "340") + byte(`[abAB]${HEX}`, "2[4-7][0-7]") + more,
+    byte("[eE][1-9a-cA-CefEF]", "3(?:4[1-7]|5[0-467])") + more + more,
+    byte("[eE][dD]", "355") + byte(`[89]${HEX}`, "2[0-3][0-7]") + more,
+    byte("[fF]0", "360") + byte(`[9abAB]${HEX}`, "2[2-7][0-7]") + more + more,
+    byte("[fF][1-3]", "36[1-3]") + more + more + more,
+    byte("[fF]4", "364") + byte(`8${HEX}`, "2[01][0-7]") + more + more,
+  ];
+  return characters.join("|");
+}
+
+/** Escapes of JSON or source code: `\n`, `\x73`, `\u0073`, `\u{73}`, `\U00000073`, `\163`. */
+const BACKSLASH = String.raw`\\(?:u${HEX}{4}|u\{${HEX}{1,6}\}|x${HEX}{2}|U${HEX}{8}|[0-3][0-7]{2}|["'\\/bfnrt])`;
+/** A non-ASCII character whose bytes are escaped one by one. */
+const BACKSLASH_CHARACTER = utf8((hex, octal) => String.raw`\\(?:(?:[xX]|[uU]00)${hex}|${octal})`);
+const MAYBE_CHARACTER = /\\(?:x|u00|3)[\da-f]{2}\\(?:x|u00|2)[\da-f]{2}/i;
 
 /** Does not match assignments in a log. */
 const QUOTED_PRINTABLE = /=(?:3D|\r?\n)|(?:=[\dA-F]{2}){2}/i;
-const BACKSLASH_BYTES = /\\(?:x|u00|3)[\da-f]{2}\\(?:x|u00|2)[\da-f]{2}/i;
-const ENTITY = /&(?:#0{0,32}\d{1,7}|#x0{0,32}[\da-f]{1,6}|[a-z]{2,16}(?=;));?/iy;
+const ENTITY = /&(?:#0{0,32}\d{1,7}|#x0{0,32}[\da-f]{1,6}|[a-z]{2,16}(?=;));?/gi;
 
 export const ESCAPES: readonly Escape[] = [
-  { depth: 1, ...begunBy("\\"), lengthAt: backslashLength, decode: decodeBackslash },
+  { depth: 1, isIn: containing("\\"), codes: new RegExp(BACKSLASH, "g"), decode: decodeBackslash },
   {
     depth: 1,
-    ...begunBy("\\", BACKSLASH_BYTES),
-    lengthAt: (text, at) => backslashBytes(text, at)?.length ?? backslashLength(text, at),
-    decode: (code) => backslashBytes(code, 0)?.character ?? decodeBackslash(code),
+    isIn: containing("\\", MAYBE_CHARACTER),
+    codes: new RegExp(`${BACKSLASH_CHARACTER}|${BACKSLASH}`, "g"),
+    decode: (code) => (code.includes("\\", 2) ? decodeBytes(code) : decodeBackslash(code)),
   },
-  { depth: 1, ...begunBy("%"), ...byBytes("%") },
+  { depth: 1, isIn: containing("%"), codes: bytesAfter("%"), decode: decodeURIComponent },
+  { depth: 2, isIn: containing("&"), codes: ENTITY, decode: decodeEntity },
   {
     depth: 2,
-    ...begunBy("&"),
-    lengthAt(text, at) {
-      ENTITY.lastIndex = at;
-      return ENTITY.exec(text)?.[0].length ?? 0;
-    },
-    decode(code) {
-      const [, digits = "", hexadecimal = ""] = /^&#(?:(\d+)|x(.+?));?$/i.exec(code) ?? [];
-      if (digits + hexadecimal !== "") return characterOf(Number(digits || `0x${hexadecimal}`));
-      const name = code.slice(1, -1);
-      return ENTITIES.get(name) ?? ENTITIES.get(name.toLowerCase()) ?? code;
-    },
+    isIn: containing("=", QUOTED_PRINTABLE),
+    codes: bytesAfter("=", "=\r?\n"),
+    decode: (code) => (code.endsWith("\n") ? "" : decodeURIComponent(code.replaceAll("=", "%"))),
   },
-  { depth: 2, ...begunBy("=", QUOTED_PRINTABLE), ...quotedPrintable() },
 ];
 
-/** Invisible characters, decoded to nothing. */
-export const UNSEEN: Escape = { depth: 0, isIn: hasUnseen, find: unseenFrom, lengthAt: unseenLength, decode: () => "" };
+/** Invisible characters. */
+export const UNSEEN: Escape = { depth: 0, isIn: hasUnseen, codes: UNSEEN_RUN };
 
 /** Unicode tag characters: invisible, each encoding one ASCII character. */
 export const TAGS: Escape = {
   depth: 0,
-  ...begunBy("\udb40"),
-  lengthAt: (text, at) => (/[\udc20-\udc7e]/.test(text.charAt(at + 1)) ? 2 : 0),
+  isIn: containing("\udb40"),
+  codes: /\udb40[\udc20-\udc7e]/g,
   decode: (code) => String.fromCharCode(code.charCodeAt(1) - 0xdc00),
 };
 
-/** Searches for codes that start with a mark. `only` confirms them where the mark is common in text. */
-function begunBy(mark: string, only?: RegExp): Pick<Escape, "isIn" | "find"> {
-  return {
-    isIn: (text) => text.includes(mark) && (only === undefined || only.test(text)),
-    find: (text, from) => text.indexOf(mark, from),
-  };
+/** Detects codes that start with a mark. `only` confirms them where the mark is common in text. */
+function containing(mark: string, only?: RegExp): Escape["isIn"] {
+  return (text) => text.includes(mark) && (only === undefined || only.test(text));
 }
 
-/** Measures an escape of JSON or source code: `\n`, `\x73`, `\u0073`, `\u{73}`, `\U00000073`, `\163`. */
-function backslashLength(text: string, at: number): number {
-  const kind = text.charCodeAt(at + 1);
-  if (kind === 117) return areHex(text, at + 2, 4) ? 6 : bracedLength(text, at); // u
-  if (kind === 120) return areHex(text, at + 2, 2) ? 4 : 0; // x
-  if (kind === 85) return areHex(text, at + 2, 8) ? 10 : 0; // U
-  if (kind >= 48 && kind <= 51) return isOctal(text, at + 2) && isOctal(text, at + 3) ? 4 : 0;
-  return Object.hasOwn(LETTERS, text.charAt(at + 1)) ? 2 : 0;
-}
-
-function bracedLength(text: string, at: number): number {
-  const [braced] = /^\{[\da-f]{1,6}\}/i.exec(text.slice(at + 2, at + 10)) ?? [""];
-  return braced === "" ? 0 : 2 + braced.length;
+/** Matches UTF-8 bytes, each written as two hexadecimal digits after a mark, and other codes. */
+function bytesAfter(mark: string, ...others: readonly string[]): RegExp {
+  const bytes = [`${mark}[0-7]${HEX}`, utf8((hex) => mark + hex)];
+  return new RegExp([...others, ...bytes].join("|"), "g");
 }
 
 function decodeBackslash(code: string): string {
@@ -89,54 +89,22 @@ function decodeBackslash(code: string): string {
   return characterOf(isInOctal ? Number.parseInt(code.slice(1), 8) : Number.parseInt(code.replace(/^\\.\{?/, ""), 16));
 }
 
-const BACKSLASH_BYTE = /\\(?:(?:x|u00)([\da-f]{2})|([23][0-7]{2}))/iy;
-const WHOLE_CHARACTER = new RegExp(`^(?:${CHARACTER.source})`, "i");
+function decodeBytes(code: string): string {
+  const percent = code.replace(/\\(?:x|u00|([23][0-7]{2}))/gi, (_, octal: string | undefined) => {
+    return `%${octal === undefined ? "" : Number.parseInt(octal, 8).toString(16)}`;
+  });
+  return decodeURIComponent(percent);
+}
 
-/** Decodes a non-ASCII character whose bytes are escaped one by one. */
-function backslashBytes(text: string, at: number) {
-  let percent = "";
-  let length = 0;
-  for (let count = 0; count < 4; count++) {
-    BACKSLASH_BYTE.lastIndex = at + length;
-    const found = BACKSLASH_BYTE.exec(text);
-    if (!found) return undefined;
-    const [code, hex, octal = ""] = found;
-    length += code.length;
-    percent += `%${hex ?? Number.parseInt(octal, 8).toString(16)}`;
-    if (WHOLE_CHARACTER.test(percent)) return { length, character: decodeURIComponent(percent) };
-  }
-  return undefined;
+function decodeEntity(code: string): string {
+  const [, digits = "", hexadecimal = ""] = /^&#(?:(\d+)|x(.+?));?$/i.exec(code) ?? [];
+  if (digits + hexadecimal !== "") return characterOf(Number(digits || `0x${hexadecimal}`));
+  const name = code.slice(1, -1);
+  return ENTITIES.get(name) ?? ENTITIES.get(name.toLowerCase()) ?? code;
 }
 
 function characterOf(point: number): string {
   return point > 0x10ffff ? "\ufffd" : String.fromCodePoint(point);
-}
-
-/** Decodes UTF-8 bytes, each written as two hexadecimal digits after a mark. */
-function byBytes(mark: string): Pick<Escape, "lengthAt" | "decode"> {
-  const character = new RegExp(CHARACTER.source.replaceAll("%", mark), "iy");
-  return {
-    lengthAt(text, at) {
-      if (!areHex(text, at + 1, 2)) return 0;
-      if (text.charCodeAt(at + 1) < 56) return 3; // below 80
-      character.lastIndex = at;
-      return character.exec(text)?.[0].length ?? 0;
-    },
-    decode: (code) =>
-      code.length === 3
-        ? String.fromCharCode(Number.parseInt(code.slice(1), 16))
-        : decodeURIComponent(code.replaceAll(mark, "%")),
-  };
-}
-
-/** Decodes quoted-printable text as in email: bytes and soft line breaks. */
-function quotedPrintable(): Pick<Escape, "lengthAt" | "decode"> {
-  const { lengthAt, decode } = byBytes("=");
-  return {
-    lengthAt: (text, at) =>
-      text.startsWith("\n", at + 1) ? 2 : text.startsWith("\r\n", at + 1) ? 3 : lengthAt(text, at),
-    decode: (code) => (code.endsWith("\n") ? "" : decode(code)),
-  };
 }
 
 const LETTERS: Readonly<Record<string, string>> = {
@@ -190,17 +158,3 @@ const ENTITIES = new Map(
     "": "shy zwnj zwj lrm rlm zerowidthspace nobreak invisiblecomma invisibletimes",
   }).flatMap(([character, names]) => names.split(" ").map((name) => [name, character] as const)),
 );
-
-export function areHex(text: string, from: number, count: number): boolean {
-  for (let at = from; at < from + count; at++) {
-    const code = text.charCodeAt(at);
-    const isHex = (code >= 48 && code <= 57) || (code >= 65 && code <= 70) || (code >= 97 && code <= 102);
-    if (!isHex) return false;
-  }
-  return true;
-}
-
-function isOctal(text: string, at: number): boolean {
-  const code = text.charCodeAt(at);
-  return code >= 48 && code <= 55;
-}

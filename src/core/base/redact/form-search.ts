@@ -1,3 +1,4 @@
+import { groupBy } from "../values.ts";
 import type { Form } from "./secret-forms.ts";
 
 export interface Found {
@@ -22,16 +23,13 @@ const SLOTS = 0x10000;
 export function createFormSearch(forms: readonly Form[]): FormSearch {
   const window = forms.reduce((least, { text }) => Math.min(least, text.length), MOST_WINDOW);
   const leaps = new Uint8Array(SLOTS).fill(window - BLOCK + 1);
-  const ending = new Map<number, Form[]>();
-  for (const form of [...forms].sort((a, b) => b.text.length - a.text.length)) {
+  const longestFirst = forms.toSorted((a, b) => b.text.length - a.text.length);
+  const ending = groupBy(longestFirst, ({ text }) => slotAt(text, window - 1));
+  for (const { text } of forms) {
     for (let end = BLOCK - 1; end < window; end++) {
-      const slot = slotAt(form.text, end);
+      const slot = slotAt(text, end);
       leaps[slot] = Math.min(leaps[slot] ?? 0, window - 1 - end);
     }
-    const slot = slotAt(form.text, window - 1);
-    const sharing = ending.get(slot);
-    if (sharing) sharing.push(form);
-    else ending.set(slot, [form]);
   }
   const search = (text: string) => {
     const found: Found[] = [];

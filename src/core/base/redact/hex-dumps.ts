@@ -1,16 +1,7 @@
-import { lastUpTo } from "./text-view.ts";
+import { countWhile } from "../values.ts";
+import type { Run, View } from "./text-view.ts";
 
 /** Dumps by `xxd`, `hexdump` and `od`: groups of bytes after an offset, next to a column of characters. */
-
-/** The bytes of adjacent rows, read in one byte order. */
-export interface Dump {
-  readonly start: number;
-  readonly end: number;
-  /** Two hexadecimal digits for each byte. */
-  readonly text: string;
-  /** Returns the range of the rows that contain these digits, including the column of characters. */
-  toText(start: number, end: number): readonly [start: number, end: number];
-}
 
 interface Row {
   readonly start: number;
@@ -42,8 +33,9 @@ export function mayHoldRow(text: string): boolean {
 }
 
 /** Finds the dumps in a text, each in every possible byte order. */
-export function hexDumps(text: string): readonly Dump[] {
-  const found: Dump[] = [];
+export function hexDumps(view: View): readonly Run[] {
+  const { text } = view;
+  const found: Run[] = [];
   FIRST_ROW.lastIndex = 0;
   for (let first = FIRST_ROW.exec(text); first; first = FIRST_ROW.exec(text)) {
     const rows: Row[] = [];
@@ -63,7 +55,7 @@ export function hexDumps(text: string): readonly Dump[] {
       rows.some((row) => row[kind] !== (kind === "cells" ? "" : row.digits)),
     );
     for (const kind of ["digits", ...others] as const) {
-      const dump = dumpOf(rows, kind);
+      const dump = dumpOf(view, rows, kind);
       if (dump.text.length >= LEAST_DIGITS) found.push(dump);
     }
     const end = text.indexOf("\n", Math.max(start, first.index));
@@ -73,16 +65,17 @@ export function hexDumps(text: string): readonly Dump[] {
   return found;
 }
 
-function dumpOf(rows: readonly Row[], kind: "digits" | "reversed" | "cells"): Dump {
+/** Joins the bytes of adjacent rows, read in one byte order. A part of them maps to whole rows. */
+function dumpOf({ toSource }: View, rows: readonly Row[], kind: "digits" | "reversed" | "cells"): Run {
   const held = rows.filter((row) => row[kind] !== "");
   const ends: number[] = [];
   for (const row of held) ends.push((ends.at(-1) ?? 0) + row[kind].length);
-  const rowAt = (place: number) => held[lastUpTo(ends.length, (row) => (ends[row] ?? 0) <= place) + 1];
+  const rowAt = (place: number) => held[countWhile(ends, (end) => end <= place)];
   return {
-    start: held[0]?.start ?? 0,
-    end: held.at(-1)?.end ?? 0,
+    from: held[0]?.start ?? 0,
+    to: held.at(-1)?.end ?? 0,
     text: held.map((row) => row[kind]).join(""),
-    toText: (start, end) => [rowAt(start)?.start ?? 0, rowAt(end - 1)?.end ?? 0],
+    toSource: (start, end) => toSource(rowAt(start)?.start ?? 0, rowAt(end - 1)?.end ?? 0),
   };
 }
 

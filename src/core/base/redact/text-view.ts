@@ -1,4 +1,5 @@
-import { ESCAPES, type Escape, TAGS, UNSEEN } from "./escapes.ts";
+import { countWhile, lazy } from "../values.ts";
+import { type Codes, ESCAPES, type Escape, TAGS, UNSEEN } from "./escapes.ts";
 
 /**
  * Decoded text, without the escapes of URLs, forms, JSON, source code, HTML and email, and without invisible
@@ -8,6 +9,12 @@ export interface View {
   readonly text: string;
   /** Maps a range of the view to the range of the source that it was decoded from. */
   toSource(start: number, end: number): readonly [start: number, end: number];
+}
+
+/** A view of a part of a text. */
+export interface Run extends View {
+  readonly from: number;
+  readonly to: number;
 }
 
 /** Allows for JSON inside JSON inside a URL. */
@@ -36,30 +43,25 @@ export function viewsOf(text: string): readonly View[] {
 
 const toSource: View["toSource"] = (start, end) => [start, end];
 
-/** Number of pieces joined at once, so that only a few are alive, however long the text is. */
-const JOINED = 256;
+/** Returns a part of a view. */
+export function partOf({ text, toSource }: View, from: number, to: number): View {
+  return { text: text.slice(from, to), toSource: (start, end) => toSource(from + start, from + end) };
+}
 
-function undo(outer: View, escapes: Escape): View {
-  const { text } = outer;
-  const blocks: string[] = [];
-  let pieces: string[] = [];
-  let done = 0;
-  for (let at = escapes.find(text, 0); at !== -1; at = escapes.find(text, Math.max(at + 1, done))) {
-    const length = escapes.lengthAt(text, at);
-    if (length === 0) continue;
-    pieces.push(text.slice(done, at), escapes.decode(text.slice(at, at + length)));
-    done = at + length;
-    if (pieces.length < JOINED) continue;
-    blocks.push(pieces.join(""));
-    pieces = [];
-  }
-  let changes: readonly Change[] | undefined;
+/** Decodes the codes of a view. Where they were is computed only after a match. */
+export function undo({ text, toSource }: View, { codes, decode }: Codes): View {
+  const changes = lazy(() => {
+    const found: Change[] = [];
+    for (const { 0: code, index: from } of text.matchAll(codes)) {
+      const before = found.at(-1);
+      const start = from - (before ? before.to - before.end : 0);
+      found.push({ from, to: from + code.length, start, end: start + (decode?.(code).length ?? 0) });
+    }
+    return found;
+  });
   return {
-    text: done === 0 ? text : blocks.join("") + pieces.join("") + text.slice(done),
-    toSource(start, end) {
-      changes ??= changesOf(text, escapes);
-      return outer.toSource(placeOf(changes, start, "start"), placeOf(changes, end - 1, "end"));
-    },
+    text: decode ? text.replace(codes, (code) => decode(code)) : text.replace(codes, ""),
+    toSource: (start, end) => toSource(placeOf(changes(), start, "start"), placeOf(changes(), end - 1, "end")),
   };
 }
 
@@ -71,36 +73,9 @@ interface Change {
   readonly end: number;
 }
 
-/** Lists the decoded ranges. Computed only after a match. */
-function changesOf(text: string, escapes: Escape): readonly Change[] {
-  const changes: Change[] = [];
-  let done = 0;
-  let end = 0;
-  for (let from = escapes.find(text, 0); from !== -1; from = escapes.find(text, Math.max(from + 1, done))) {
-    const length = escapes.lengthAt(text, from);
-    if (length === 0) continue;
-    const start = end + from - done;
-    done = from + length;
-    end = start + escapes.decode(text.slice(from, done)).length;
-    changes.push({ from, to: done, start, end });
-  }
-  return changes;
-}
-
 /** Returns the start or end in the outer text of a character of the view. */
 function placeOf(changes: readonly Change[], at: number, edge: "start" | "end"): number {
-  const last = changes[lastUpTo(changes.length, (index) => (changes[index]?.start ?? 0) <= at)];
+  const last = changes[countWhile(changes, ({ start }) => start <= at) - 1];
   if (last && at < last.end) return edge === "start" ? last.from : last.to;
   return at + (last ? last.to - last.end : 0) + (edge === "start" ? 0 : 1);
-}
-
-/** Finds the last index below `count` for which a monotonic predicate holds, or -1. */
-export function lastUpTo(count: number, holds: (index: number) => boolean): number {
-  let low = 0;
-  for (let high = count; low < high; ) {
-    const middle = (low + high) >> 1;
-    if (holds(middle)) low = middle + 1;
-    else high = middle;
-  }
-  return low - 1;
 }

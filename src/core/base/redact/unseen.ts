@@ -12,8 +12,8 @@ const WIDTHLESS = String.raw`[\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\
 
 const CONTROL = new RegExp(CONTROLS);
 const WIDTHLESS_ONE = new RegExp(WIDTHLESS);
-const UNSEEN = new RegExp(`${TERMINAL_SEQUENCE}|(?:${CONTROLS}|${WIDTHLESS})+`, "g");
-const UNSEEN_HERE = new RegExp(UNSEEN.source, "y");
+/** Matches the runs of invisible characters. */
+export const UNSEEN_RUN = new RegExp(`${TERMINAL_SEQUENCE}|(?:${CONTROLS}|${WIDTHLESS})+`, "g");
 
 /** Detects invisible characters. Two tests are faster, because the second is free for one-byte strings. */
 export function hasUnseen(text: string): boolean {
@@ -21,17 +21,5 @@ export function hasUnseen(text: string): boolean {
 }
 
 export function withoutUnseen(text: string): string {
-  return text.replace(UNSEEN, "");
-}
-
-/** Returns the start of the next invisible run, or -1. */
-export function unseenFrom(text: string, from: number): number {
-  UNSEEN.lastIndex = from;
-  return UNSEEN.exec(text)?.index ?? -1;
-}
-
-/** Returns the length of the invisible run at a position, or 0. */
-export function unseenLength(text: string, at: number): number {
-  UNSEEN_HERE.lastIndex = at;
-  return UNSEEN_HERE.exec(text)?.[0].length ?? 0;
+  return text.replace(UNSEEN_RUN, "");
 }

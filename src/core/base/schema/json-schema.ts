@@ -1,5 +1,5 @@
-import type { Diagnostic } from "../diagnostic.ts";
-import { isObject, nearest } from "../values.ts";
+import { type Diagnostic, errorAt } from "../diagnostic.ts";
+import { didYouMean, isObject } from "../values.ts";
 
 const TYPES = ["string", "number", "integer", "boolean", "object", "array", "null"];
 const SCHEMA_MAPS = ["properties", "patternProperties", "$defs", "definitions", "dependentSchemas"];
@@ -14,41 +14,35 @@ type Path = Diagnostic["path"];
 export function checkJsonSchema(schema: unknown, path: Path): Diagnostic[] {
   if (typeof schema === "boolean") return [];
   if (!isObject(schema)) return [finding(path, "must be a JSON Schema")];
-  const at = (key: string) => [...path, key];
-  const has = (keys: readonly string[]) => keys.filter((key) => Object.hasOwn(schema, key));
+  const each = (keys: readonly string[], check: (value: unknown, path: Path) => Diagnostic[]) =>
+    keys.filter((key) => Object.hasOwn(schema, key)).flatMap((key) => check(schema[key], [...path, key]));
   return [
-    ...has(["type"]).flatMap(() => checkType(schema.type, at("type"))),
-    ...has(["required"]).flatMap(() => checkRequired(schema.required, at("required"))),
-    ...has(["enum"]).flatMap(() =>
-      isFilledList(schema.enum) ? [] : [finding(at("enum"), "must be a non-empty list")],
-    ),
-    ...has(["pattern"]).flatMap(() => checkPattern(schema.pattern, at("pattern"))),
-    ...has(COUNTS).flatMap((key) =>
-      isCount(schema[key]) ? [] : [finding(at(key), "must be a whole number, at least 0")],
-    ),
-    ...has(NUMBERS).flatMap((key) => (typeof schema[key] === "number" ? [] : [finding(at(key), "must be a number")])),
-    ...has(SCHEMAS).flatMap((key) => checkOneOrList(schema[key], at(key))),
-    ...has(SCHEMA_LISTS).flatMap((key) => checkList(schema[key], at(key))),
-    ...has(SCHEMA_MAPS).flatMap((key) => checkMap(schema[key], at(key))),
+    ...each(["type"], checkType),
+    ...each(["required"], checkRequired),
+    ...each(["enum"], checkThat(isFilledList, "must be a non-empty list")),
+    ...each(["pattern"], checkPattern),
+    ...each(COUNTS, checkThat(isCount, "must be a whole number, at least 0")),
+    ...each(NUMBERS, checkThat(isNumber, "must be a number")),
+    ...each(SCHEMAS, checkOneOrList),
+    ...each(SCHEMA_LISTS, checkList),
+    ...each(SCHEMA_MAPS, checkMap),
   ];
 }
 
+function checkThat(fits: (value: unknown) => boolean, wanted: string) {
+  return (value: unknown, path: Path) => (fits(value) ? [] : [finding(path, wanted)]);
+}
+
 function finding(path: Path, message: string, hint?: string): Diagnostic {
-  return {
-    severity: "error",
-    code: "INVALID_OUTPUT_SCHEMA",
-    path,
-    message: `${path.join(".")} ${message}`,
-    ...(hint ? { hint } : {}),
-  };
+  return errorAt("INVALID_OUTPUT_SCHEMA", path, `${path.join(".")} ${message}`, hint);
 }
 
 function checkType(type: unknown, path: Path): Diagnostic[] {
   const types: readonly unknown[] = Array.isArray(type) ? type : [type];
   return types.flatMap((name) => {
     if (typeof name === "string" && TYPES.includes(name)) return [];
-    const near = typeof name === "string" ? nearest(name, TYPES) : undefined;
-    return [finding(path, `must be one of ${TYPES.join(", ")}`, near && `did you mean "${near}"?`)];
+    const hint = typeof name === "string" ? didYouMean(name, TYPES, '"') : undefined;
+    return [finding(path, `must be one of ${TYPES.join(", ")}`, hint)];
   });
 }
 
@@ -62,8 +56,12 @@ function isFilledList(value: unknown): boolean {
   return Array.isArray(value) && value.length > 0;
 }
 
+function isNumber(value: unknown): value is number {
+  return typeof value === "number";
+}
+
 function isCount(value: unknown): boolean {
-  return Number.isInteger(value) && (value as number) >= 0;
+  return isNumber(value) && Number.isInteger(value) && value >= 0;
 }
 
 function checkPattern(pattern: unknown, path: Path): Diagnostic[] {

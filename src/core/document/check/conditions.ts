@@ -1,6 +1,6 @@
-import type { Diagnostic, DiagnosticCode } from "../../base/diagnostic.ts";
+import { type Diagnostic, type DiagnosticCode, errorAt, warningAt } from "../../base/diagnostic.ts";
 import { parsePath } from "../../base/path.ts";
-import { deepEqual, isObject, type JsonSchema, nearest, typeOf } from "../../base/values.ts";
+import { deepEqual, didYouMean, isObject, type JsonSchema, typeOf } from "../../base/values.ts";
 import { showCondition } from "../condition.ts";
 import { matchComplaint } from "../value-rule.ts";
 import type { Edge } from "../workflow/node.ts";
@@ -42,8 +42,7 @@ interface Found {
 }
 
 function found(code: DiagnosticCode, index: number, { message, hint }: Found): Diagnostic {
-  const severity = code === "SCHEMA" ? "error" : "warning";
-  return { severity, code, path: ["edges", index, "if"], message, ...(hint ? { hint } : {}) };
+  return (code === "SCHEMA" ? errorAt : warningAt)(code, ["edges", index, "if"], message, hint);
 }
 
 /** Finds the first comparison that no value of the data can satisfy, or that every value does. */
@@ -94,8 +93,7 @@ function hintFor(match: OutputMatch, shape: JsonSchema): string | undefined {
   if (!listed || !named || named.includes(null) || named.some((value) => listed.some((each) => deepEqual(each, value))))
     return undefined;
   const words = listed.map((value) => (typeof value === "string" ? value : JSON.stringify(value)));
-  const near = nearest(String(named[0]), words);
-  return near === undefined ? `the values are ${words.slice(0, MOST_WORDS).join(", ")}` : `did you mean "${near}"?`;
+  return didYouMean(String(named[0]), words, '"') ?? `the values are ${words.slice(0, MOST_WORDS).join(", ")}`;
 }
 
 const MOST_WORDS = 12;
@@ -130,7 +128,7 @@ function canHold(match: OutputMatch, shape: JsonSchema): boolean {
   const listed = valuesOf(shape, types);
   if (listed) return listed.some((value) => matchComplaint(match, value) === undefined);
   if (match.not) return isExistence(match) ? types === undefined || types.some((type) => type !== "null") : true;
-  const named = finite(match);
+  const named = namedBy(match);
   if (named) {
     return named.some((value) => {
       const isInBounds = typeof value !== "number" || meetsBounds(shape, value, value);
@@ -175,11 +173,7 @@ function isOfType(value: unknown, type: string): boolean {
   return type === "integer" ? Number.isInteger(value) : typeOf(value) === type;
 }
 
-/** Returns the values that a comparison accepts, if it lists them. */
-function finite(match: OutputMatch): readonly unknown[] | undefined {
-  return match.not ? undefined : namedBy(match);
-}
-
+/** Returns the values that a comparison names. */
 function namedBy({ equals, in: list }: OutputMatch): readonly unknown[] | undefined {
   return equals === undefined ? (Array.isArray(list) ? list : undefined) : [equals];
 }
@@ -202,13 +196,13 @@ function isShadowed({ rule, index }: Ruled, before: readonly Ruled[]): Diagnosti
 function covers(wider: OutputMatch, match: OutputMatch): boolean {
   if (wider.path !== match.path) return false;
   if (deepEqual(wider, match)) return true;
-  const named = finite(match);
-  if (named) return named.every((value) => matchComplaint(wider, value) === undefined);
+  const named = namedBy(match);
   if (match.not) {
-    const [out, also] = [wider.not && namedBy(wider), namedBy(match)];
+    const out = wider.not && namedBy(wider);
     // The rule with fewer excluded values is wider.
-    return Boolean(out && also && out.every((value) => also.some((each) => deepEqual(each, value))));
+    return Boolean(out && named && out.every((value) => named.some((each) => deepEqual(each, value))));
   }
+  if (named) return named.every((value) => matchComplaint(wider, value) === undefined);
   const isNumber = match.at_least !== undefined || match.at_most !== undefined;
   if (isNumber && isExistence(wider)) return true;
   if (wider.not) return false;

@@ -1,4 +1,4 @@
-import type { Diagnostic } from "../../base/diagnostic.ts";
+import { type Diagnostic, warningAt } from "../../base/diagnostic.ts";
 import { inlineWorkflow } from "../inner/inline.ts";
 import { mostItems } from "../inner/items.ts";
 import type { InnerWorkflows } from "../inner/place.ts";
@@ -12,7 +12,7 @@ export function checkJudgeBudget(workflow: Workflow, inner: InnerWorkflows = new
   const expected = expectedIn(workflow, inner, "");
   if (expected <= judge_budget) return [];
   const message = `up to ${expected} judge calls are expected, more than the judge_budget of ${judge_budget}`;
-  return [{ severity: "warning", code: "JUDGE_BUDGET", path: ["judge_budget"], message }];
+  return [warningAt("JUDGE_BUDGET", ["judge_budget"], message)];
 }
 
 function expectedIn(workflow: Workflow, inner: InnerWorkflows, path: string): number {

@@ -93,10 +93,10 @@ function withMarks(schema: JsonSchema, [key, ...rest]: readonly string[]): JsonS
 
 type Properties = Readonly<Record<string, JsonSchema>>;
 
-const TEXT: JsonSchema = { type: "string" };
+export const TEXT: JsonSchema = { type: "string" };
 const LIST_OF_TEXT: JsonSchema = { type: "array", items: TEXT };
 
-function closed(properties: Properties): JsonSchema {
+export function closed(properties: Properties): JsonSchema {
   return { type: "object", properties };
 }
 

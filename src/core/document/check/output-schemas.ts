@@ -1,6 +1,7 @@
-import type { Diagnostic } from "../../base/diagnostic.ts";
+import { type Diagnostic, errorAt } from "../../base/diagnostic.ts";
 import { messageOf } from "../../base/errors.ts";
 import { compileSchema } from "../../base/schema/schema.ts";
+import { defined } from "../../base/values.ts";
 import type { Workflow } from "../workflow/workflow.ts";
 
 /** Checks that each node's `output` is a valid JSON Schema before any model is called. */
@@ -11,15 +12,7 @@ export function checkOutputSchemas(workflow: Workflow, file?: string): Diagnosti
       return [];
     } catch (error) {
       const message = `the output of node "${id}" is not a JSON Schema: ${messageOf(error)}`;
-      return [
-        {
-          severity: "error",
-          code: "INVALID_OUTPUT_SCHEMA",
-          path: ["nodes", id, "output"],
-          message,
-          ...(file ? { file } : {}),
-        },
-      ];
+      return [{ ...errorAt("INVALID_OUTPUT_SCHEMA", ["nodes", id, "output"], message), ...defined("file", file) }];
     }
   });
 }

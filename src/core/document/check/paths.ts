@@ -9,7 +9,7 @@ import type { WorkflowNode } from "../workflow/node.ts";
 import { callsOf } from "../workflow/step.ts";
 import type { Workflow } from "../workflow/workflow.ts";
 import { typesOf } from "./conditions.ts";
-import type { DataShapes } from "./node-data.ts";
+import { closed, type DataShapes, TEXT } from "./node-data.ts";
 import { STEP_ROOTS, WITH_ROOTS } from "./steps.ts";
 
 /** Finds paths that never lead anywhere: their root is unknown, or the data never has the field. */
@@ -102,8 +102,6 @@ function pathsOfSteps(
   });
 }
 
-const TEXT: JsonSchema = { type: "string" };
-
 /** Shapes of the roots that describe the run. */
 const RUN_SHAPES: Readonly<Record<string, JsonSchema>> = {
   run: closed({ id: TEXT, report_url: TEXT }),
@@ -113,10 +111,6 @@ const RUN_SHAPES: Readonly<Record<string, JsonSchema>> = {
 /** Leaves out the shapes of roots that nodes hide. */
 function without(shapes: Readonly<Record<string, JsonSchema>>, known: ReadonlySet<string>) {
   return Object.fromEntries(Object.entries(shapes).filter(([root]) => !known.has(root)));
-}
-
-function closed(properties: Readonly<Record<string, JsonSchema>>): JsonSchema {
-  return { type: "object", properties };
 }
 
 function pathsInEdges({ edges }: Workflow, roots: ReadonlySet<string>): WrittenPath[] {

@@ -1,4 +1,4 @@
-import type { Diagnostic } from "../../base/diagnostic.ts";
+import { type Diagnostic, errorAt, warningAt } from "../../base/diagnostic.ts";
 import { shortText } from "../../base/preview.ts";
 import type { JsonObject } from "../../base/values.ts";
 import { unclosedIn } from "../fill.ts";
@@ -22,13 +22,12 @@ export function checkSteps({ nodes }: Pick<Workflow, "nodes">): Diagnostic[] {
       if (condition === undefined) return [];
       const rule = readCondition(condition, roots);
       if (!("message" in rule)) return [];
-      const path = ["nodes", id, "steps", index, "if"];
-      return [{ ...rule, severity: "error", code: "SCHEMA", path, message: `the condition ${rule.message}` }];
+      return [errorAt("SCHEMA", ["nodes", id, "steps", index, "if"], `the condition ${rule.message}`, rule.hint)];
     }),
   );
 }
 
 function unclosed(path: Diagnostic["path"], text: string): Diagnostic {
   const message = `the template in "${shortText(text, 80)}" is not closed, so the tool gets it as written`;
-  return { severity: "warning", code: "UNKNOWN_PATH", path, message, hint: "end it with }}, or write {{{{ for {{" };
+  return warningAt("UNKNOWN_PATH", path, message, "end it with }}, or write {{{{ for {{");
 }

@@ -1,6 +1,6 @@
-import type { Diagnostic, DiagnosticCode } from "../../base/diagnostic.ts";
+import { type Diagnostic, errorAt, warningAt } from "../../base/diagnostic.ts";
 import { checkJsonSchema } from "../../base/schema/json-schema.ts";
-import { deepEqual, groupBy, isObject, type JsonSchema, nearest } from "../../base/values.ts";
+import { deepEqual, didYouMean, groupBy, isObject, type JsonSchema, nearest } from "../../base/values.ts";
 import { instanceOf, type KnownSkills, parseRemote } from "../../skill/skill-reference.ts";
 import { inlineWorkflow } from "../inner/inline.ts";
 import { RUN_FIELDS } from "../inputs.ts";
@@ -64,31 +64,18 @@ function checkInline([id, node]: NodeEntry, workflow: Workflow, knownSkills: Kno
     }));
 }
 
-function error(code: DiagnosticCode, path: Diagnostic["path"], message: string, hint?: string): Diagnostic {
-  return { severity: "error", code, path, message, ...(hint ? { hint } : {}) };
-}
-
-function warning(code: DiagnosticCode, path: Diagnostic["path"], message: string, hint?: string): Diagnostic {
-  return { severity: "warning", code, path, message, ...(hint ? { hint } : {}) };
-}
-
-function didYouMean(word: string, candidates: Iterable<string>): string | undefined {
-  const near = nearest(word, candidates);
-  return near === undefined ? undefined : `did you mean "${near}"?`;
-}
-
 function checkInputDefaults({ inputs = {} }: Workflow): Diagnostic[] {
   return Object.entries(inputs).flatMap(([name, field]) => {
     const complaint = field.default === undefined ? undefined : enumComplaint(field.enum, field.default);
     return complaint
-      ? [error("INPUT_INVALID", ["inputs", name, "default"], `the default of input "${name}" ${complaint}`)]
+      ? [errorAt("INPUT_INVALID", ["inputs", name, "default"], `the default of input "${name}" ${complaint}`)]
       : [];
   });
 }
 
 function checkEntry(entry: string, nodes: ReadonlyMap<string, WorkflowNode>): Diagnostic[] {
   if (nodes.has(entry)) return [];
-  return [error("MISSING_ENTRY", ["entry"], `entry "${entry}" is not a node`, didYouMean(entry, nodes.keys()))];
+  return [errorAt("MISSING_ENTRY", ["entry"], `entry "${entry}" is not a node`, didYouMean(entry, nodes.keys(), '"'))];
 }
 
 interface IndexedEdge extends Edge {
@@ -110,12 +97,12 @@ function checkEdgeEnds(edges: readonly Edge[], nodes: ReadonlyMap<string, Workfl
       const isEnd = end === "to" && /^(?:end|stop|exit|done|finish)$/i.test(edge.to);
       const leave = "remove the edge: a run ends after a node without an edge to follow";
       const isSuggested = diagnostics.length < MOST_SUGGESTIONS;
-      const near = isEnd ? leave : isSuggested ? didYouMean(edge[end], nodes.keys()) : undefined;
-      diagnostics.push(error(code, ["edges", index, end], message, near));
+      const near = isEnd ? leave : isSuggested ? didYouMean(edge[end], nodes.keys(), '"') : undefined;
+      diagnostics.push(errorAt(code, ["edges", index, end], message, near));
     }
     if (edge.from === edge.to && edge.max_iterations === undefined) {
       const message = `node "${edge.from}" leads to itself without a bound`;
-      diagnostics.push(error("SELF_LOOP", ["edges", index], message, "add max_iterations to the edge"));
+      diagnostics.push(errorAt("SELF_LOOP", ["edges", index], message, "add max_iterations to the edge"));
     }
     if (nodes.has(edge.from) && nodes.has(edge.to)) sound.push({ ...edge, index });
     const [from, to] = [edge.from, edge.to].map((end) =>
@@ -152,7 +139,7 @@ function checkReach(
     reach(id);
   }
   return first.map((id) =>
-    error(
+    errorAt(
       "UNREACHABLE_NODE",
       ["nodes", id],
       `no path leads from "${entry}" to node "${id}"`,
@@ -195,7 +182,7 @@ function cycle(stack: readonly { readonly id: string }[], closing: IndexedEdge):
   const round = [...stack.map(({ id }) => id), closing.to];
   const shown = round.length > 12 ? [...round.slice(0, 6), "…", ...round.slice(-5)] : round;
   const message = `the cycle ${shown.join(" -> ")} has no bound`;
-  return error("UNBOUNDED_CYCLE", ["edges", closing.index], message, "add max_iterations to one of its edges");
+  return errorAt("UNBOUNDED_CYCLE", ["edges", closing.index], message, "add max_iterations to one of its edges");
 }
 
 /** Finds nodes with more than one unconditional edge. */
@@ -209,7 +196,7 @@ function checkDefaults(edges: readonly Edge[]): Diagnostic[] {
       return [];
     }
     const message = `node "${edge.from}" has two unconditional edges (${other} and ${index})`;
-    return [error("AMBIGUOUS_EDGES", ["edges", index], message, "give all but one of them an if or a when")];
+    return [errorAt("AMBIGUOUS_EDGES", ["edges", index], message, "give all but one of them an if or a when")];
   });
 }
 
@@ -217,7 +204,7 @@ function checkDefaults(edges: readonly Edge[]): Diagnostic[] {
 function checkInlineSkills({ skills = {} }: Workflow): Diagnostic[] {
   return Object.entries(skills).flatMap(([id, skill]) => {
     if (skill.instruction?.trim() || skill.mcp) return [];
-    return [error("INVALID_INLINE_SKILL", ["skills", id], `skill "${id}" needs an instruction or an mcp server`)];
+    return [errorAt("INVALID_INLINE_SKILL", ["skills", id], `skill "${id}" needs an instruction or an mcp server`)];
   });
 }
 
@@ -225,31 +212,31 @@ function checkNode([id, node]: NodeEntry, workflow: Workflow, knownSkills: Known
   const path = ["nodes", id];
   const found: Diagnostic[] = [];
   if (id === "input")
-    found.push(error("RESERVED_NODE_ID", path, 'a node cannot be called "input": it names the run\'s input'));
+    found.push(errorAt("RESERVED_NODE_ID", path, 'a node cannot be called "input": it names the run\'s input'));
   if (id === "skills") {
     const message = 'a node called "skills" hides skills.available and skills.missing from paths';
-    found.push(warning("RESERVED_NODE_ID", path, message, "rename it"));
+    found.push(warningAt("RESERVED_NODE_ID", path, message, "rename it"));
   }
   const isHidden = (each: WorkflowNode) => each.steps || (each.with && WITH_ROOTS.includes(id));
   if (STEP_ROOTS.includes(id) && Object.values(workflow.nodes).some(isHidden)) {
     const message = `a node called "${id}" hides the root of that name from templates`;
-    found.push(warning("RESERVED_NODE_ID", path, message, "rename it"));
+    found.push(warningAt("RESERVED_NODE_ID", path, message, "rename it"));
   }
   if (node.eval_policy === "any_pass" || node.eval_policy === "weighted") {
     const message = `eval_policy "${node.eval_policy}" is reserved`;
-    found.push(error("UNSUPPORTED_EVAL_POLICY", [...path, "eval_policy"], message, "use all_pass"));
+    found.push(errorAt("UNSUPPORTED_EVAL_POLICY", [...path, "eval_policy"], message, "use all_pass"));
   }
   const inline = workflow.skills ?? {};
   for (const [index, skill] of (node.skills ?? []).entries()) {
     const server = parseRemote(skill)?.server ?? skill;
     if (knownSkills.has(skill) || Object.hasOwn(inline, skill) || Object.hasOwn(inline, server)) continue;
-    const near = didYouMean(skill, [...knownSkills, ...Object.keys(inline)]);
+    const near = didYouMean(skill, [...knownSkills, ...Object.keys(inline)], '"');
     const instance = instanceOf(skill);
     const isUndeclared = instance !== undefined && knownSkills.has(instance.skill);
     const why = isUndeclared ? `: the skill ${instance.skill} has no instance ${instance.name}` : "";
     const message = `node "${id}" lists an unknown skill "${skill}"${why}`;
     const hint = near ?? (isUndeclared ? "declare it in skills.instances of .skillflow.yml" : undefined);
-    found.push(warning("UNKNOWN_SKILL", [...path, "skills", index], message, hint));
+    found.push(warningAt("UNKNOWN_SKILL", [...path, "skills", index], message, hint));
   }
   const unseen = node.map?.unseen;
   const named: [string, Diagnostic["path"]][] = [
@@ -260,8 +247,8 @@ function checkNode([id, node]: NodeEntry, workflow: Workflow, knownSkills: Known
     const declared = Object.keys(workflow.state ?? {});
     if (declared.includes(state)) continue;
     const message = `node "${id}" names a state "${state}" that the workflow does not declare`;
-    const hint = didYouMean(state, declared) ?? `declare it at the top: state: { ${state}: {} }`;
-    found.push(error("UNKNOWN_STATE", place, message, hint));
+    const hint = didYouMean(state, declared, '"') ?? `declare it at the top: state: { ${state}: {} }`;
+    found.push(errorAt("UNKNOWN_STATE", place, message, hint));
   }
   const shape = node.output ? checkJsonSchema(node.output, [...path, "output"]) : [];
   return [...found, ...shape, ...checkEvaluatorNames(path, node), ...checkInnerEval(path, node)];
@@ -287,7 +274,7 @@ function checkProviders({ model, judge_model, nodes }: Workflow): Diagnostic[] {
       if (near === undefined) return [];
       const place = typeof choice === "string" ? path : [...path, index];
       const message = `"${name}" has no provider, so it is sent unchanged to the run's provider`;
-      return [warning("UNKNOWN_PROVIDER", place, message, `did you mean "${near}"?`)];
+      return [warningAt("UNKNOWN_PROVIDER", place, message, `did you mean "${near}"?`)];
     }),
   );
 }
@@ -301,7 +288,7 @@ function checkInnerEval(path: Diagnostic["path"], node: WorkflowNode): Diagnosti
       ? "a steps node accepts only value"
       : "a node that runs workflows accepts only value and evidence";
     const message = `evaluator "${name}" is a ${kind}: ${taken}`;
-    return [error("SCHEMA", [...path, "eval", index, "kind"], message)];
+    return [errorAt("SCHEMA", [...path, "eval", index, "kind"], message)];
   });
 }
 
@@ -311,7 +298,7 @@ function checkEvaluatorNames(path: Diagnostic["path"], node: WorkflowNode): Diag
     const again = seen.has(name);
     seen.add(name);
     const message = `two evaluators are named "${name}"; paths see the last one`;
-    return again ? [warning("DUPLICATE_EVALUATOR", [...path, "eval", index, "name"], message)] : [];
+    return again ? [warningAt("DUPLICATE_EVALUATOR", [...path, "eval", index, "name"], message)] : [];
   });
 }
 
@@ -321,7 +308,7 @@ export function checkInput(
   input: unknown,
 ): { readonly input: InputValues; readonly diagnostics: Diagnostic[] } {
   if (typeof input !== "object" || input === null || Array.isArray(input)) {
-    return { input: {}, diagnostics: [error("INPUT_TYPE", [], "the input must be a JSON object")] };
+    return { input: {}, diagnostics: [errorAt("INPUT_TYPE", [], "the input must be a JSON object")] };
   }
   const given = new Map(Object.entries(input));
   const diagnostics = unknownFields(workflow, given.keys());
@@ -334,7 +321,7 @@ export function checkInput(
       const isSpared = field.unless !== undefined && (given.get(field.unless) ?? null) !== null;
       if (field.required && !isSpared) {
         const other = field.unless === undefined ? "" : `, and so is "${field.unless}"`;
-        diagnostics.push(error("INPUT_MISSING", [name], `input "${name}" is missing${other}${about}`));
+        diagnostics.push(errorAt("INPUT_MISSING", [name], `input "${name}" is missing${other}${about}`));
       }
       if (field.default !== undefined) given.set(name, field.default);
       continue;
@@ -342,7 +329,7 @@ export function checkInput(
     // An earlier run, which no declared type describes.
     if (name === "run" && isObject(value)) continue;
     const complaint = inputComplaint(field.type, value) ?? enumComplaint(field.enum, value);
-    if (complaint) diagnostics.push(error("INPUT_INVALID", [name], `input "${name}" ${complaint}${about}`));
+    if (complaint) diagnostics.push(errorAt("INPUT_INVALID", [name], `input "${name}" ${complaint}${about}`));
   }
   return { input: Object.fromEntries(given), diagnostics };
 }
@@ -352,9 +339,8 @@ function unknownFields({ inputs }: Workflow, given: Iterable<string>): Diagnosti
   const known = new Set([...Object.keys(inputs), ...RUN_FIELDS]);
   return [...given].flatMap((name) => {
     if (known.has(name)) return [];
-    const near = nearest(name, known) ?? "";
-    const meant = near === "" ? `; declared are ${Object.keys(inputs).join(", ")}` : `; did you mean "${near}"?`;
-    return [warning("INPUT_UNKNOWN", [name], `the workflow declares no input "${name}"${meant}`)];
+    const meant = didYouMean(name, known, '"') ?? `declared are ${Object.keys(inputs).join(", ")}`;
+    return [warningAt("INPUT_UNKNOWN", [name], `the workflow declares no input "${name}"; ${meant}`)];
   });
 }
 

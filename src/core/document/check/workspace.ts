@@ -1,4 +1,4 @@
-import type { Diagnostic } from "../../base/diagnostic.ts";
+import { type Diagnostic, errorAt, warningAt } from "../../base/diagnostic.ts";
 import { parseSkillReference } from "../../skill/skill-reference.ts";
 import { pathsIn } from "../fill.ts";
 import type { WorkflowNode } from "../workflow/node.ts";
@@ -26,9 +26,7 @@ export function checkWorkspace({ nodes, inputs = {} }: Pick<Workflow, "nodes" | 
       ? "add workspace to its skills, or remove the field"
       : "name a node of this workflow, or an input that is required or has a default, as {{input.NAME}}";
     return [
-      ...faults.map((message): Diagnostic => {
-        return { severity: "error", code: "WORKSPACE_FIELD", path: [...path, "workspace"], message, hint };
-      }),
+      ...faults.map((message) => errorAt("WORKSPACE_FIELD", [...path, "workspace"], message, hint)),
       ...(isListed ? [] : fileTools(node, path)),
     ];
   });
@@ -76,5 +74,5 @@ function fileTools({ instruction, disallowed_tools = [] }: WorkflowNode, path: s
   const message = `the instruction ${said}, but the node has no tools for files`;
   const added = { option: "add-skill", value: `${path[1]}=${SKILL}` } as const;
   const hint = ["add workspace to its skills, or run it with ", added];
-  return [{ severity: "warning", code: "FILE_TOOLS_MISSING", path: [...path, "instruction"], message, hint }];
+  return [warningAt("FILE_TOOLS_MISSING", [...path, "instruction"], message, hint)];
 }

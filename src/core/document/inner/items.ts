@@ -1,4 +1,4 @@
-import { followPath } from "../../base/path.ts";
+import { followPath, valueAtPath } from "../../base/path.ts";
 import type { Json, JsonObject } from "../../base/values.ts";
 import type { MapSettings } from "../workflow/node.ts";
 import { encodeKey } from "./place.ts";
@@ -78,13 +78,7 @@ function keyOf({ key, as }: MapSettings, item: Json, index: number): { key: stri
 /** Returns the values that decide whether an item has changed, by path. */
 export function valuesOf({ as, unseen }: MapSettings, item: Json): JsonObject {
   const paths = unseen?.unless_changed ?? [];
-  return Object.fromEntries(
-    paths.map((path): [string, Json] => {
-      const found = followPath(path, { [as]: item });
-      if ("missing" in found) return [path, null];
-      return [path, found.length === 1 ? (found[0] ?? null) : [...found]];
-    }),
-  );
+  return Object.fromEntries(paths.map((path) => [path, valueAtPath(path, { [as]: item }) ?? null]));
 }
 
 /** Returns the list at a path of the context, or undefined if it is not a list. */
@@ -94,8 +88,4 @@ export function listAt(path: string, root: JsonObject): readonly Json[] | undefi
   if (path.includes("[*]")) return [...found];
   const [value] = found;
   return Array.isArray(value) ? value : undefined;
-}
-
-export function inputOf(filled: JsonObject, as: string, item: Json): JsonObject {
-  return { ...filled, [as]: item };
 }

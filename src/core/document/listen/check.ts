@@ -1,6 +1,6 @@
-import type { Diagnostic } from "../../base/diagnostic.ts";
+import { type Diagnostic, errorAt } from "../../base/diagnostic.ts";
 import { parsePath } from "../../base/path.ts";
-import { nearest } from "../../base/values.ts";
+import { didYouMean } from "../../base/values.ts";
 import { readCondition } from "../check/condition-mistakes.ts";
 import { pathsOf } from "../value-rule.ts";
 import type { Workflow } from "../workflow/workflow.ts";
@@ -10,7 +10,7 @@ import { ROOTS, templatePaths } from "./mapping.ts";
 /** Finds errors in a `listen.yml` that its schema cannot express. */
 
 export function checkListenFile({ sources = {}, slack }: ListenFile): Diagnostic[] {
-  if (Object.keys(sources).length === 0 && !slack) return [wrong("SCHEMA", [], "sources and slack are both missing")];
+  if (Object.keys(sources).length === 0 && !slack) return [errorAt("SCHEMA", [], "sources and slack are both missing")];
   return Object.entries(sources).flatMap(([name, source]) => checkSource(source, ["sources", name]));
 }
 
@@ -27,19 +27,19 @@ function checkSource(source: ListenSource, at: Diagnostic["path"]): Diagnostic[]
 function checkWhen({ when }: ListenSource, at: Diagnostic["path"]): Diagnostic[] {
   if (when === undefined) return [];
   const rule = readCondition(when, ROOTS);
-  if ("message" in rule) return [{ ...rule, ...wrong("SCHEMA", at, `when ${rule.message}`) }];
+  if ("message" in rule) return [errorAt("SCHEMA", at, `when ${rule.message}`, rule.hint)];
   return pathsOf(rule).flatMap((path) => checkRoot(path, ROOTS, at));
 }
 
 /** Checks the root of a path. `[n]` is removed first, because only templates support it. */
 function checkRoot(path: string, roots: ReadonlySet<string>, at: Diagnostic["path"]): Diagnostic[] {
   const parsed = parsePath(path.replaceAll(/\[\d+\](?=\.|$)/g, ""));
-  if (!parsed) return [wrong("SCHEMA", at, `"${path}" is not a path: write body.key.key, where a key can end in [*]`)];
+  if (!parsed)
+    return [errorAt("SCHEMA", at, `"${path}" is not a path: write body.key.key, where a key can end in [*]`)];
   const root = parsed.segments[0]?.key ?? "";
   if (roots.has(root)) return [];
-  const near = nearest(root, roots);
-  const hint = near === undefined ? `write body.${path}` : `did you mean ${near}?`;
-  return [{ ...wrong("UNKNOWN_PATH_ROOT", at, `"${path}" does not begin with any of ${[...roots].join(", ")}`), hint }];
+  const hint = didYouMean(root, roots) ?? `write body.${path}`;
+  return [errorAt("UNKNOWN_PATH_ROOT", at, `"${path}" does not begin with any of ${[...roots].join(", ")}`, hint)];
 }
 
 /** Returns the input fields that a mention in Slack passes to a workflow. */
@@ -55,23 +55,18 @@ export function checkFields(source: Starting, workflow: Workflow, at: readonly s
   const given = Object.keys(source.input ?? {});
   const unknown = given.flatMap((field) => {
     if (!inputs || Object.hasOwn(inputs, field)) return [];
-    const near = nearest(field, Object.keys(inputs));
-    const declared = Object.keys(inputs).join(", ");
-    const hint = near === undefined ? `declared are ${declared}` : `did you mean "${near}"?`;
+    const declared = Object.keys(inputs);
+    const hint = didYouMean(field, declared, '"') ?? `declared are ${declared.join(", ")}`;
     const message = `the workflow ${source.workflow} declares no input "${field}"`;
-    return [{ ...wrong("INPUT_UNKNOWN", [...at, "input", field], message), hint }];
+    return [errorAt("INPUT_UNKNOWN", [...at, "input", field], message, hint)];
   });
   const missing = Object.entries(inputs ?? {}).flatMap(([field, { required, default: usual }]) => {
     if (!required || usual !== undefined || given.includes(field)) return [];
-    return [wrong("INPUT_MISSING", [...at, "input"], `the workflow ${source.workflow} needs the input "${field}"`)];
+    return [errorAt("INPUT_MISSING", [...at, "input"], `the workflow ${source.workflow} needs the input "${field}"`)];
   });
   const isKeyless = source.cool_down !== undefined && source.fingerprint === undefined && cool_down === undefined;
-  const keyless = isKeyless ? [wrong("SCHEMA", [...at, "cool_down"], KEYLESS)] : [];
+  const keyless = isKeyless ? [errorAt("SCHEMA", [...at, "cool_down"], KEYLESS)] : [];
   return [...unknown, ...missing, ...keyless];
 }
 
 const KEYLESS = "cool_down needs a fingerprint: the key that alerts of one cause share";
-
-function wrong(code: Diagnostic["code"], path: Diagnostic["path"], message: string): Diagnostic {
-  return { severity: "error", code, path, message };
-}

@@ -1,4 +1,4 @@
-import { followPath } from "../../base/path.ts";
+import { valueAtPath } from "../../base/path.ts";
 import type { Json, JsonObject } from "../../base/values.ts";
 import { parseCondition } from "../condition.ts";
 import { fillIn, pathsIn } from "../fill.ts";
@@ -34,10 +34,7 @@ export function mapEvent(source: ListenSource, event: WebhookEvent): Mapped {
 
 /** Returns the fingerprint, or undefined if its path leads to nothing or to an empty value. */
 function fingerprintOf({ fingerprint }: ListenSource, root: JsonObject): Json | undefined {
-  if (fingerprint === undefined) return undefined;
-  const found = followPath(fingerprint, root);
-  if ("missing" in found) return undefined;
-  const [value] = found.length === 1 ? found : [[...found]];
+  const value = fingerprint === undefined ? undefined : valueAtPath(fingerprint, root);
   return value === null || value === "" ? undefined : value;
 }
 

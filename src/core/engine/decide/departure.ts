@@ -1,5 +1,5 @@
 import type { Hint, OptionName } from "../../base/options.ts";
-import { followPath } from "../../base/path.ts";
+import { valueAtPath } from "../../base/path.ts";
 import { defined, type Json, type JsonObject } from "../../base/values.ts";
 import { showCondition } from "../../document/condition.ts";
 import { valuesOf } from "../../document/inner/items.ts";
@@ -308,8 +308,8 @@ function verdictOf({ record, workflow: { verdict = [] } }: Program, state: State
   const recheck = answerRecheck(record, state);
   if (recheck) return recheck.answer;
   for (const path of [verdict].flat()) {
-    const found = followPath(path, contextFor({ output_required: [path] }, state));
-    if (!("missing" in found)) return found.length === 1 ? found[0] : [...found];
+    const found = valueAtPath(path, contextFor({ output_required: [path] }, state));
+    if (found !== undefined) return found;
   }
   return undefined;
 }

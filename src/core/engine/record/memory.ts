@@ -1,4 +1,4 @@
-import { followPath } from "../../base/path.ts";
+import { valueAtPath } from "../../base/path.ts";
 import { sha256 } from "../../base/sha256.ts";
 import { defined, isObject, type Json, type JsonObject, parseDuration } from "../../base/values.ts";
 import type { StateDeclaration, Workflow } from "../../document/workflow/workflow.ts";
@@ -52,9 +52,7 @@ export function foundIn(
 export function coolDownKey({ id, cool_down }: Workflow, input: JsonObject, fingerprint?: Json): string | undefined {
   if (!cool_down) return undefined;
   if (fingerprint !== undefined) return keyOf(id, fingerprint);
-  const found = followPath(cool_down.key, { input });
-  if ("missing" in found) return undefined;
-  const [value] = found.length === 1 ? found : [[...found]];
+  const value = valueAtPath(cool_down.key, { input });
   return value === null || value === undefined || value === "" ? undefined : keyOf(id, value);
 }
 

@@ -506,6 +506,20 @@ test("a text of many megabytes is searched to its end", () => {
   expect(redactor.text(`${text}${TOKEN.value}`).slice(text.length)).toBe("[redacted:TOKEN]");
 });
 
+test.each([
+  ["numbers", "115, ", (bytes: Buffer) => [...bytes].join(", ")],
+  ["pairs of digits", "73 ", (bytes: Buffer) => bytes.toString("hex").replace(/..(?=.)/g, "$& ")],
+])("a list of %s is searched to its end, however long", (_, item, write) => {
+  const text = item.repeat(LONG ? 5_000_000 : 300_000);
+  expect(redactor.text(text + write(Buffer.from(TOKEN.value))).slice(text.length)).toBe("[redacted:TOKEN]");
+});
+
+test.each(["0x9z ", "0x 1e3 ff", "key_0x", "0xfff, 997"])("bytes are found after %j", (before) => {
+  const list = [...Buffer.from(TOKEN.value)].join(", ");
+  expect(redactor.text(`${before}\n${list}`)).toBe(`${before}\n[redacted:TOKEN]`);
+  expect(redactor.text(`0x1 ${before}a${list}`)).toContain("[redacted:TOKEN]");
+});
+
 test("without secrets everything is returned unchanged", () => {
   const none = createRedactor([]);
   const value = { a: ["b"] };

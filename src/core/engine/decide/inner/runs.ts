@@ -2,7 +2,7 @@ import { compileSchema } from "../../../base/schema/schema.ts";
 import { defined, type Json, type JsonObject, parseDuration } from "../../../base/values.ts";
 import { checkInput } from "../../../document/check/workflow.ts";
 import { fillIn, pathsIn } from "../../../document/fill.ts";
-import { type Choice, chooseItems, inputOf, listAt, type Seen, valuesOf } from "../../../document/inner/items.ts";
+import { type Choice, chooseItems, listAt, type Seen, valuesOf } from "../../../document/inner/items.ts";
 import { placeOf } from "../../../document/inner/place.ts";
 import type { MapSettings } from "../../../document/workflow/node.ts";
 import type { EventBody } from "../../event/event.ts";
@@ -106,7 +106,7 @@ function innerInput(scene: Scene, { index }: Item): { input: JsonObject; problem
   const { program, visit, node } = scene;
   const filled = fill(scene);
   const given = "problem" in filled ? {} : filled.values;
-  const wanted = node.map ? inputOf(given, node.map.as, itemAt(scene, node.map, index)) : given;
+  const wanted = node.map ? { ...given, [node.map.as]: itemAt(scene, node.map, index) } : given;
   const { input, diagnostics } = checkInput(program.inner(visit.node).workflow, wanted);
   const wrong = diagnostics.filter(({ severity }) => severity === "error").map(({ message }) => message);
   if (wrong.length === 0) return { input: input as JsonObject };
