@@ -18,7 +18,7 @@ import { WORKSPACE } from "../../core/engine/tools/workspace.ts";
 import { EXECUTOR, type Logger } from "../../core/skill/skill.ts";
 import type { SkillEntry } from "../../loaders/registry/skill-set.ts";
 import { connectServers, type Person } from "../adapters/mcp-connections.ts";
-import { isDriven } from "../adapters/stores.ts";
+import { refuseDriven } from "../adapters/stores.ts";
 import { findTarget, type Target } from "../calls/patches/target.ts";
 import { recordedSkills } from "../documents.ts";
 import { type Host, hintText, type Workspace } from "../host.ts";
@@ -61,12 +61,7 @@ export interface ReviewedPlan {
 
 /** Reviews the plan of a run. Throws `store.locked` if a process drives the run, because its plan may still change. */
 export async function reviewRun(workspace: Workspace, stored: StoredRun, copy?: Plan): Promise<ReviewedPlan> {
-  const { run } = stored.record;
-  if (!endOf(stored.events) && (await isDriven(workspace, run))) {
-    throw new SkillflowError("store.locked", `run ${run} is being driven by another process`, {
-      hint: "wait for it to end",
-    });
-  }
+  if (!endOf(stored.events)) await refuseDriven(workspace, stored.record.run);
   return reviewPlan(stored, copy);
 }
 

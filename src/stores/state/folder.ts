@@ -139,16 +139,10 @@ async function waitForLock(path: string, options: LockOptions): Promise<() => vo
   const until = performance.now() + MOST_WAIT_MS;
   for (;;) {
     try {
-      return lock(path, "state", options);
+      return lock(path, "the states are being written", options);
     } catch (error) {
       const isHeld = error instanceof SkillflowError && error.code === "store.locked";
-      if (!isHeld) throw error;
-      if (performance.now() > until) {
-        const who = messageOf(error).replace(/^.* driven by /, "");
-        throw new SkillflowError("store.locked", `the states are being written by ${who}`, {
-          hint: `wait for it to end; if that machine is gone, delete ${path}`,
-        });
-      }
+      if (!isHeld || performance.now() > until) throw error;
       await sleep(randomInt(5, 40));
     }
   }
