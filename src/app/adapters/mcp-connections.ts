@@ -13,7 +13,7 @@ import { holdSkillsToLock, holdToLock, type Lock, readLock } from "../../loaders
 import { loginFolder, type Person } from "../../loaders/mcp/login/logins.ts";
 import { type Links, READ_PROMPT, READ_RESOURCE } from "../../loaders/mcp/offer/links.ts";
 import { documentsOf, type Host, processesOf } from "../host.ts";
-import type { SkillEntries } from "../skills/entries.ts";
+import { mapEntries, type SkillEntries } from "../skills/entries.ts";
 import type { SkillEntry } from "../workspace.ts";
 import { openFetch } from "./fetch.ts";
 import { describeFault, namedEntry, offeredEntries, type RemoteSkills } from "./mcp-skills.ts";
@@ -47,14 +47,10 @@ export interface Connecting {
 
 /** Returns the skills of a dry run, which does not connect their servers. */
 export function withoutServers(entries: SkillEntries): SkillEntries {
-  const left = [...entries].map(([id, entry]) => {
-    const isServed = (entry?.skill.mcp ?? entry?.remote) !== undefined && entry?.unavailable === undefined;
-    return [
-      id,
-      entry && isServed ? withoutServer(entry, { kind: "unconnected", reason: UNCONNECTED }) : entry,
-    ] as const;
+  return mapEntries(entries, (entry) => {
+    const isServed = (entry.skill.mcp ?? entry.remote) !== undefined && entry.unavailable === undefined;
+    return isServed ? withoutServer(entry, { kind: "unconnected", reason: UNCONNECTED }) : entry;
   });
-  return new Map(left);
 }
 
 /** Connects the servers of all available skills in parallel. Leaves out tools and skills that differ from the lock. */
