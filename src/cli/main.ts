@@ -25,7 +25,7 @@ interface Begun {
 }
 
 export async function main(argv: readonly string[], terminal: Terminal): Promise<number> {
-  const guarded = guard(terminal, await inertFor(terminal));
+  const guarded = await guard(terminal);
   const course: Course = { begun: { command: "none", env: terminal.host.env }, code: 0, given: undefined };
   const words = argv.map((word) => (word === "--help-all" ? "--help" : word));
   const program = buildProgram(guarded.io, course, argv);
@@ -33,7 +33,9 @@ export async function main(argv: readonly string[], terminal: Terminal): Promise
     terminal.onFault((error) => {
       if (!guarded.takeStray(error)) reject(error);
     });
-    terminal.onIdle(() => reject(waitsForNothing()));
+    const idle =
+      "the command waits for something that cannot happen, such as a module whose top-level await never ends";
+    terminal.onIdle(() => reject(new SkillflowError("internal.fault", idle)));
   });
   try {
     refuseEnvFile(argv);
@@ -44,21 +46,16 @@ export async function main(argv: readonly string[], terminal: Terminal): Promise
     if (error instanceof CommanderError) {
       if (error.exitCode === 0) return 0;
       // Commander has already printed the message.
-      await tellEarly(guarded, usageError(error.message.replace(/^error: /, "")), { argv });
+      await tellEarly(guarded, usageError(error.message.replace(/^error: /, "")), argv);
       return 2;
     }
-    if (course.begun.command === "none") await tellEarly(guarded, error, { argv, of: course.given });
+    if (course.begun.command === "none") await tellEarly(guarded, error, argv, course.given);
     else if (error instanceof SkillflowError) await tellUntold(guarded, error, argv);
     await tellFailure(guarded.io, error, argv);
     if (error instanceof SkillflowError) return exitCodeOf(error.code);
     await reportToSentry(guarded, error, { ...course.begun, ...terminal.runtime, argv });
     return exitCodeOf("internal.fault");
   }
-}
-
-function waitsForNothing(): SkillflowError {
-  const what = "the command waits for something that cannot happen, such as a module whose top-level await never ends";
-  return new SkillflowError("internal.fault", what);
 }
 
 /** Rejects `--env-file`. Without an earlier `--`, Node itself loads that file, including Node's own variables. */
@@ -70,21 +67,19 @@ function refuseEnvFile(argv: readonly string[]): void {
   throw usageError(`${flag.split("=")[0]} is not supported`, hint);
 }
 
-type Guarded = ReturnType<typeof guard>;
+type Guarded = Awaited<ReturnType<typeof guard>>;
 
 /**
- * Returns the filters for printed text: first for the terminal and then, after redaction, for a log. In GitHub Actions,
- * untrusted text must not become a workflow command.
+ * Filters all printed text: first for the terminal and then, after redaction, for a log. In GitHub Actions, untrusted
+ * text must not become a workflow command.
  */
-async function inertFor({ host }: Terminal) {
+async function guard(terminal: Terminal) {
   const { logText, terminalText } = await import("../core/base/inert.ts");
-  return { forPeople: terminalText, forLog: host.env.GITHUB_ACTIONS === "true" ? logText : (text: string) => text };
-}
-
-function guard(terminal: Terminal, { forPeople, forLog }: Awaited<ReturnType<typeof inertFor>>) {
+  const forLog = terminal.host.env.GITHUB_ACTIONS === "true" ? logText : (text: string) => text;
   let clean = (text: string) => text;
-  const shown = (text: string) => forLog(clean(forPeople(text)));
+  const shown = (text: string) => forLog(clean(terminalText(text)));
   let isHalted = false;
+  const unlessHalted = async (write: () => Promise<void>) => (isHalted ? undefined : write());
   let hasAnswered = false;
   let alive = "";
   /** Erases the live text. A terminal that became narrower wraps its lines. */
@@ -107,22 +102,21 @@ function guard(terminal: Terminal, { forPeople, forLog }: Awaited<ReturnType<typ
     host: { ...terminal.host, note: (line) => void io.err(`${line}\n`) },
     out: async (text) => {
       hasAnswered = true;
-      return isHalted
-        ? undefined
-        : terminal.out(text).catch((error) => {
-            throw unwritten("cannot write the output", error);
-          });
+      await unlessHalted(() => terminal.out(text)).catch((error) => {
+        throw unwritten("cannot write the output", error);
+      });
     },
     outText: (text) => io.out(wrapLines(shown(text), terminal.outColumns)),
-    err: async (text) =>
-      isHalted
-        ? undefined
-        : terminal.err(wipe("") + wrapLines(shown(text), terminal.isTerminal ? terminal.columns : undefined)),
-    redraw: async (lines) => {
-      const text = shown(lines);
-      return isHalted ? undefined : terminal.err(wipe(text) + text);
-    },
-    command: async (line) => (isHalted ? undefined : terminal.err(`${clean(line)}\n`)),
+    err: (text) =>
+      unlessHalted(() =>
+        terminal.err(wipe("") + wrapLines(shown(text), terminal.isTerminal ? terminal.columns : undefined)),
+      ),
+    redraw: (lines) =>
+      unlessHalted(() => {
+        const text = shown(lines);
+        return terminal.err(wipe(text) + text);
+      }),
+    command: (line) => unlessHalted(() => terminal.err(`${clean(line)}\n`)),
     ask: terminal.ask && ((question) => terminal.ask?.(shown(question)) ?? Promise.resolve("")),
     protect(redactor) {
       clean = redactor.text;
@@ -262,13 +256,8 @@ function nameOf(command: Command): string {
   return parent?.parent ? `${nameOf(parent)} ${command.name()}` : command.name();
 }
 
-interface Early {
-  readonly argv: readonly string[];
-  readonly of?: string | undefined;
-}
-
 /** Reports an error that occurred before the command began. For `run` and similar, the document is a refusal. */
-async function tellEarly(guarded: Guarded, error: unknown, { argv, of }: Early): Promise<void> {
+async function tellEarly(guarded: Guarded, error: unknown, argv: readonly string[], of?: string): Promise<void> {
   const [name] = argv;
   const answer = name === "ask" || name === "recheck" ? ({ name, of } as const) : undefined;
   if (!answer && !STARTING.has(name ?? "")) return tellUntold(guarded, error, argv);

@@ -119,12 +119,21 @@ function isJsonLike(text: string): boolean {
 const MARKS: Readonly<Record<ApplyStatus, readonly [sign: string, format: Format, words: string]>> = {
   applied: ["✔", "green", "applied"],
   already_applied: ["✔", "green", "already applied"],
-  skipped: ["○", "yellow", "skipped"],
-  refused: ["✘", "red", "refused"],
   failed: ["✘", "red", "failed"],
+  refused: ["✘", "red", "refused"],
+  skipped: ["○", "yellow", "skipped"],
   in_doubt: ["?", "yellow", "in doubt"],
   not_approved: ["○", "dim", "not approved"],
 };
+
+/** Counts outcomes, such as `2 applied, 1 failed`. */
+export function countOutcomes(outcomes: readonly AppliedOperation[]): string {
+  const counts = Object.entries(MARKS).flatMap(([known, [, , words]]) => {
+    const { length } = outcomes.filter(({ status }) => status === known);
+    return length === 0 ? [] : [`${length} ${words}`];
+  });
+  return counts.join(", ");
+}
 
 export function describeOutcome(
   { id, status, error, result, existing }: AppliedOperation,

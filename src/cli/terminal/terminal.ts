@@ -28,6 +28,12 @@ export function jsonText(value: unknown): string {
   return `${logJson(JSON.stringify(value, undefined, 2))}\n`;
 }
 
+/** Prints a document and returns the exit code of success. */
+export async function printJson(io: Pick<Io, "out">, value: unknown): Promise<0> {
+  await io.out(jsonText(value));
+  return 0;
+}
+
 export function jsonLine(value: unknown): string {
   return `${logJson(JSON.stringify(value))}\n`;
 }
