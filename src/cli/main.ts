@@ -204,7 +204,7 @@ function addCommand(parent: Command, spec: CommandSpec, surroundings: Surroundin
     const { withEnvFrom } = await import("./env-from.ts");
     const seen = withEnvFrom(io, flags);
     // An error before `begin` is also reported as a document.
-    const { documents, continued } = await groundOf(seen, { spec, flags, given: args[0] });
+    const { documents, continued } = await groundOf(seen, flags, spec, args[0]);
     course.begun = { command: nameOf(command), env: seen.host.env };
     try {
       const action = await spec.load?.();
@@ -234,20 +234,14 @@ function addOptions(command: Command, spec: CommandSpec, showsAll: boolean): voi
     command.addHelpText("after", `\n${rare} more options: skillflow ${nameOf(command)} --help-all`);
 }
 
-interface Called {
-  readonly spec: CommandSpec;
-  readonly flags: Flags;
-  readonly given: string | undefined;
-}
-
 /** Opens the commit that decides the command's documents, if there can be one. */
-async function groundOf(io: Io, { spec, flags, given }: Called): Promise<Partial<Ground>> {
+async function groundOf(io: Io, flags: Flags, spec: CommandSpec, given = ""): Promise<Partial<Ground>> {
   const { GITHUB_ACTIONS, GITLAB_CI } = io.host.env;
   const isCiJob = GITHUB_ACTIONS === "true" || GITLAB_CI === "true";
   const mayDecide = typeof flags.fromRef === "string" || isCiJob || spec.continues !== undefined;
   if (!spec.options?.includes("from-ref") || !mayDecide) return {};
   const { openGround } = await import("./reference.ts");
-  return openGround(io, flags, spec.continues && { by: spec.continues, given: given ?? "" });
+  return openGround(io, flags, spec.continues && { by: spec.continues, given });
 }
 
 /** Returns the name of a command without the program, such as `runs show`. */

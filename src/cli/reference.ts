@@ -25,7 +25,7 @@ export interface Ground {
 export async function openGround(io: Io, flags: Flags, named: Continued | undefined): Promise<Ground> {
   const continued = named && (await readContinued(io, flags, named));
   const recorded = continued?.record.commit;
-  const documents = openReference(io.host, { given: text(flags, "fromRef"), recorded });
+  const documents = openReference(io.host, text(flags, "fromRef"), recorded);
   if (documents && flags.quiet !== true) {
     const { commit, by } = documents;
     const line = `workflow, config and skills come from commit ${commit.slice(0, 12)} (${by}), not from the checkout`;

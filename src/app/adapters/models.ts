@@ -106,10 +106,7 @@ function forget(used: ReadonlySet<string>, reply: Reply): Reply {
   return { ...reply, parts };
 }
 
-interface Opening extends ModelSetup {
-  readonly env: Environment;
-  readonly keys: ShortLivedKeys;
-}
+type Opening = ModelSetup & { readonly env: Environment; readonly keys: ShortLivedKeys };
 
 const ADAPTERS: Readonly<Record<Provider, (opening: Opening) => Promise<Model>>> = {
   async anthropic({ env, keys, fetch }) {

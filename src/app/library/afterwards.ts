@@ -88,7 +88,7 @@ export async function testPlaces(workspace: Workspace, paths: readonly string[])
 export async function recheckRun(workspace: Workspace, given: string): Promise<Recheck> {
   const { signal } = new AbortController();
   const of = await readEnded(workspace, given);
-  const plan = await planRecheck(workspace, of, { now: Date.now(), window: undefined });
+  const plan = await planRecheck(workspace, of);
   const prepared = await prepareRecheck(workspace, plan, { choices: {}, connect: { signal } });
   try {
     return recheckOf(await startRun(workspace, prepared, silentWatch(signal)));

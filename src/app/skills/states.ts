@@ -32,7 +32,7 @@ interface ToolState {
 
 /** Returns the state of all skills without contacting any service. */
 export async function skillStates(workspace: Workspace): Promise<SkillState[]> {
-  return (await allSkills(workspace)).map((entry) => examineSkill({ skill: entry.skill.id, entry }, workspace.host));
+  return (await allSkills(workspace)).map((entry) => examineSkill(entry.skill.id, entry, workspace.host));
 }
 
 export async function allSkills({ skills }: Workspace): Promise<SkillEntry[]> {
@@ -47,14 +47,13 @@ export function faultOf({ unavailable, withheld }: SkillEntry): string | undefin
 
 export const HELD_SCRIPTS = "its scripts are not trusted";
 
-interface Examined {
-  readonly skill: string;
-  readonly entry: SkillEntry | undefined;
-  readonly nodes?: readonly string[];
-}
-
 /** Describes whether a skill can be used, and how to fix it otherwise. */
-export function examineSkill({ skill: id, entry, nodes = [] }: Examined, host: Pick<Host, "writeOption">): SkillState {
+export function examineSkill(
+  id: string,
+  entry: SkillEntry | undefined,
+  host: Pick<Host, "writeOption">,
+  nodes: readonly string[] = [],
+): SkillState {
   if (!entry) {
     const reason = "no skill has this id";
     return { id, state: "unavailable", cause: "unknown", reason, fix: "skillflow skills list", nodes };

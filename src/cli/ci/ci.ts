@@ -28,12 +28,6 @@ const CI_VARIABLES =
     " ",
   );
 
-/** Files that a run leaves for CI. */
-interface Left {
-  readonly written: readonly WrittenFile[];
-  readonly plan: Plan | undefined;
-}
-
 /** Reports to GitHub Actions. Commands go to stderr, because stdout holds the requested output. Undefined elsewhere. */
 export function githubActions({
   host: { env },
@@ -48,7 +42,7 @@ export function githubActions({
   return {
     /** Masks secrets. Must be called before anything else is printed. */
     mask: (secrets: readonly string[]) => say(maskCommands(secrets)),
-    async report(report: Report, { written, plan }: Left) {
+    async report(report: Report, written: readonly WrittenFile[], plan: Plan | undefined) {
       await say(annotationsOfRun(report));
       append(env.GITHUB_STEP_SUMMARY, stepSummary(report));
       const { result, events } = report;

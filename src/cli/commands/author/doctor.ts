@@ -34,7 +34,8 @@ export const doctor: Action = async (io, [file], flags) => {
     : new Map((await allSkills(workspace)).map((entry) => [entry.skill.id, entry]));
   const examined = [...entries].map(([skill, entry]) => {
     const listing = Object.entries(workflow?.nodes ?? {}).filter(([, node]) => node.skills?.includes(skill));
-    return examineSkill({ skill, entry, nodes: listing.map(([id]) => id) }, io.host);
+    const nodes = listing.map(([id]) => id);
+    return examineSkill(skill, entry, io.host, nodes);
   });
   const skills = flags.live === true ? await probeAll(workspace, entries, examined) : examined;
   const named = text(flags, "model");

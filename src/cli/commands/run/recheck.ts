@@ -26,7 +26,7 @@ export const recheck = tellingRefusal(async (io, _, flags) => {
   const workspace = await openRecorded(io, flags);
   io.protect(environmentRedactor(workspace));
   const of = await readEnded(workspace, continuedRun(io).record.run);
-  const plan = await planRecheck(workspace, of, { now: Date.now(), window });
+  const plan = await planRecheck(workspace, of, window);
   const signal = interruptSignal(io);
   const connect = { signal, person: personAt(io) };
   const prepared = await prepareRecheck(workspace, plan, { choices: flags, connect });

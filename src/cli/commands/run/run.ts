@@ -257,7 +257,7 @@ async function watchPrepared(io: Starting, flags: Flags, watched: Watched): Prom
   const place = github ? planPlace(workspace, finished.record.run) : undefined;
   const report = completeReport(io.host, finished);
   await writeOutputs(io, outputs, { report, planned: plan && { plan, place }, written }).catch(lose);
-  await github?.report(report, { written, plan }).catch(lose);
+  await github?.report(report, written, plan).catch(lose);
   if (flags.json === true) await io.out(jsonText(finished.result)).catch(lose);
   const verdict = {
     paint,

@@ -78,7 +78,7 @@ export const listen: Action = async (io, _args, flags) => {
     stop.abort();
   });
   try {
-    await listener.work(stop.signal, () => void tellAddress(io, flags, { url: server.url, setting }));
+    await listener.work(stop.signal, () => void tellAddress(io, flags, server.url, setting));
   } finally {
     await server.close(GRACE_MS);
     release?.();
@@ -86,12 +86,7 @@ export const listen: Action = async (io, _args, flags) => {
   return 0;
 };
 
-interface Opened {
-  readonly url: string;
-  readonly setting: Setting;
-}
-
-async function tellAddress(io: Io, flags: Flags, { url, setting }: Opened): Promise<void> {
+async function tellAddress(io: Io, flags: Flags, url: string, setting: Setting): Promise<void> {
   const sources = [...setting.sources.keys()];
   await io.out(flags.json === true ? jsonText({ url, sources }) : `listening on ${url}\n`);
   if (flags.quiet === true) return;

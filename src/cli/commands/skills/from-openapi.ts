@@ -14,15 +14,8 @@ import { type ApiSkill, apiSkillFiles, apiSkillVariables, sentVariables } from "
 const MOST_UNCHOSEN = 20;
 const MOST_LISTED = 80;
 
-interface Wanted {
-  /** Defaults to the description's title. */
-  readonly id: string | undefined;
-  readonly file: string;
-  /** Operation names, ids, paths or `GET /path`. `*` matches anything. */
-  readonly chosen: readonly string[];
-}
-
-export function skillFromOpenapi({ host }: Io, { id: given, file, chosen }: Wanted): Begun {
+/** Names the skill after the description's title, unless `given`. In names of operations, `*` matches anything. */
+export function skillFromOpenapi({ host }: Io, file: string, chosen: readonly string[], given?: string): Begun {
   const api = readApiDescription(resolve(host.cwd, file), file);
   const id = given ?? slugOf(api.title, 40);
   const prefix = choosePrefix(id, api, host.env);

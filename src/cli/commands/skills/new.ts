@@ -94,7 +94,7 @@ async function fromDescription(io: Io, args: readonly string[], flags: Flags): P
   if (flags.format !== undefined && flags.format !== "module")
     throw usageError("--from openapi supports only --format module");
   const { skillFromOpenapi } = await import("./from-openapi.ts");
-  return skillFromOpenapi(io, { id: args.length > 1 ? args[0] : undefined, file, chosen: list(flags, "operation") });
+  return skillFromOpenapi(io, file, list(flags, "operation"), args.length > 1 ? args[0] : undefined);
 }
 
 /** Throws if a built-in skill has this id, because the tools of the new skill would never be offered. */
