@@ -174,14 +174,10 @@ function notServing(provider: Provider): SkillflowError {
   });
 }
 
-function isFile(path: string): boolean {
-  return statSync(path, { throwIfNoEntry: false })?.isFile() === true;
-}
-
 /** Reads a script. Quotes no content of a file outside the project, because a checkout could name any file. */
 async function readScript(path: string, root: string) {
   const { parseScript } = await import("../../loaders/documents/test-file.ts");
-  if (!isFile(path)) throw new SkillflowError("recording.invalid", `there is no script ${path}`);
+  if (!statSync(path).isFile()) throw new SkillflowError("recording.invalid", `there is no script ${path}`);
   const read = parseScript(readFileSync(path, "utf8"), path);
   if ("script" in read) return read.script;
   const isOwn = isWithin(realpathSync(root), realpathSync(path));

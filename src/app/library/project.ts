@@ -55,7 +55,8 @@ import type {
 import { beginRun, type Course, cleanTold, type Run, refuseIn, type Watching, withResult } from "./run.ts";
 
 export async function createProject(host: Host, options: ProjectOptions): Promise<Project> {
-  const place = inFolder({ ...host, writeOption: asLibraryOption });
+  if (!statSync(host.cwd, { throwIfNoEntry: false })?.isDirectory()) throw usageError(`there is no folder ${host.cwd}`);
+  const place = { ...host, writeOption: asLibraryOption };
   const settings = {
     overrides: new Map(textsOf("config", options.config)),
     skillDirs: [],
@@ -106,11 +107,6 @@ async function reportOf(workspace: Workspace, given: string, kind: ReportKind): 
 }
 
 // ---- project options
-
-function inFolder(host: Host): Host {
-  if (statSync(host.cwd, { throwIfNoEntry: false })?.isDirectory()) return host;
-  throw usageError(`there is no folder ${host.cwd}`);
-}
 
 function placeOf<Place>(name: string, place: Place): Place {
   if (place === undefined || typeof place === "string" || isObject(place)) return place;

@@ -133,7 +133,7 @@ function givenAt(events: readonly RunEvent[], path: string) {
 async function prepareCase(workspace: Workspace, { ready, model, which, signal }: Playing): Promise<PreparedRun> {
   const { test, document } = ready;
   const { serving } = model;
-  const isLive = hasLiveTools(ready, which);
+  const isLive = (which.fixtures ?? test.fixtures) === "live";
   const props: Props = {
     fixtures: test.tools ?? {},
     named: namesIn(test, serving),
@@ -158,10 +158,6 @@ async function prepareCase(workspace: Workspace, { ready, model, which, signal }
     record: { ...prepared.record, ...(recorded ? recalledIn(recorded) : {}), kind: "test", skills },
     replay: { recall, afterwards: [], ...(isLive ? {} : { change: shownChange(props) }) },
   };
-}
-
-function hasLiveTools({ test }: Pick<ReadyTest, "test">, which: TestCase): boolean {
-  return (which.fixtures ?? test.fixtures) === "live";
 }
 
 /** Returns the change that a test proposes: the fixture of the tool that shows it. */

@@ -59,12 +59,10 @@ export const doctor: Action = async (io, [file], flags) => {
     const policy = policies.length === 0 ? {} : { policies };
     await io.out(jsonText({ skills, models, ok, ...policy, ...sandbox, ...defined("database", database) }));
   } else {
-    await io.outText(
-      `${[paint("bold", "Skills"), ...skills.map((finding) => describeFinding(finding, paint))].join("\n")}\n`,
-    );
-    await io.outText(
-      `${["", paint("bold", "Models"), ...models.map((finding) => describeFinding(finding, paint))].join("\n")}\n`,
-    );
+    const listed = (title: string, found: readonly SkillState[]) =>
+      `${[paint("bold", title), ...found.map((each) => describeFinding(each, paint))].join("\n")}\n`;
+    await io.outText(listed("Skills", skills));
+    await io.outText(`\n${listed("Models", models)}`);
     for (const each of workspace.host.policies ?? []) await io.outText(`${describePolicy(each, paint)}\n`);
     if (sandbox.sandbox !== undefined) await io.outText(`${describeSandbox(sandbox.sandbox, paint)}\n`);
     if (database) await io.outText(`${describeDatabase(database, paint)}\n`);
