@@ -21,7 +21,6 @@ export function list(flags: Flags, name: string): readonly string[] {
   return Array.isArray(flags[name]) ? (flags[name] as string[]) : [];
 }
 
-/** Reads the options that all commands of a project share. */
 export function projectOptions(flags: Flags): WorkspaceOptions {
   const given: OptionValues = flags;
   const { set = [], skills = [], discover = true, state, offline, writableWorkdir } = given;

@@ -11,7 +11,6 @@ import { COMMANDS } from "./table/commands.ts";
 import { type CommandSpec, optionsOf, readerOf } from "./table/options.ts";
 import { rowsOf, wrapLines } from "./terminal/wrap.ts";
 
-/** Process as passed to the program. */
 export interface Terminal extends Omit<Io, "protect" | "clean" | "outText" | "command" | "redraw" | "onStray"> {
   readonly runtime: { readonly node: string; readonly platform: string };
   /** Registers a handler of errors that no caller awaits, such as those of a library. */
@@ -267,7 +266,6 @@ async function tellUntold({ io, hasAnswered }: Guarded, error: unknown, argv: re
   await tellError(io, error).catch(leaveUnsaid);
 }
 
-/** Commands that start or continue a run. */
 const STARTING: ReadonlySet<string> = new Set(["run", "resume", "signal", "replay", "apply"]);
 
 async function tellFailure(io: Io, error: unknown, argv: readonly string[]): Promise<void> {

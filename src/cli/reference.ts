@@ -7,13 +7,11 @@ import { projectOptions, text } from "./flags.ts";
 import type { Flags, Io } from "./io.ts";
 import { painter } from "./terminal/terminal.ts";
 
-/** Run or plan that a command continues. */
 interface Continued {
   readonly by: "run" | "plan";
   readonly given: string;
 }
 
-/** Origin of a command's documents. */
 export interface Ground {
   /** Documents at the deciding commit. Undefined if the checkout decides. */
   readonly documents: DocumentsAt | undefined;

@@ -45,7 +45,6 @@ export interface BacktestOptions {
 
 const ignore = () => undefined;
 
-/** Checks an option's list of strings. */
 export function listOf(name: string, value: readonly string[]): readonly string[] {
   if (Array.isArray(value) && value.every((item) => typeof item === "string")) return value;
   throw usageError(`${name}: must be a list of strings`);

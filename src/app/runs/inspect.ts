@@ -21,7 +21,6 @@ export function reportOf({ record, events }: StoredRun): Report {
   return { record, events, result: describeResult(record, stateOf({ record, events })) };
 }
 
-/** Returns the full report and the plan of a recorded run from the store or a file. */
 export async function recordedReport(
   workspace: Workspace,
   given: string,

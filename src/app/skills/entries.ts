@@ -7,7 +7,6 @@ import type { InlineSkills, SkillEntry, SkillSet } from "../../loaders/registry/
 
 export type SkillEntries = ReadonlyMap<string, SkillEntry | undefined>;
 
-/** Changes each entry. */
 export function mapEntries(entries: SkillEntries, change: (entry: SkillEntry) => SkillEntry): SkillEntries {
   return new Map([...entries].map(([id, entry]) => [id, entry && change(entry)]));
 }

@@ -40,7 +40,6 @@ export async function allSkills({ skills }: Workspace): Promise<SkillEntry[]> {
   return found.filter((entry) => entry !== undefined);
 }
 
-/** Returns why a skill, or its untrusted part, cannot be used. */
 export function faultOf({ unavailable, withheld }: SkillEntry): string | undefined {
   return unavailable?.reason ?? withheld;
 }

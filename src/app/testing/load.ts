@@ -42,7 +42,6 @@ export interface ReadyTest {
   readonly files: readonly string[];
 }
 
-/** Document that a test's workflow consists of. */
 export interface TestedDocument extends Covered {
   /** Adds file and places to findings in the document. */
   readonly place: (findings: readonly Diagnostic[]) => Diagnostic[];

@@ -51,7 +51,6 @@ export function openSite(workspace: Workspace) {
   const drawn = new Map<string, { readonly length: number; readonly underWay: boolean; readonly html: string }>();
   // Custom stores cannot answer this.
   const isUnderWay = async (id: string) => (await isDriven(workspace, id)) ?? true;
-  /** Cache of headlines by run and end. */
   const headlines = new Map<string, string | undefined>();
   const headlineOf = async ({ id, endedAt }: RunSummary): Promise<string | undefined> => {
     const key = `${id} ${endedAt}`;

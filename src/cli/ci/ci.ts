@@ -18,7 +18,6 @@ import {
   stepSummary,
 } from "./github.ts";
 
-/** Checks for the environment variables of known CI systems. */
 export function isCi(env: Io["host"]["env"]): boolean {
   return CI_VARIABLES.some((name) => env[name] && env[name] !== "false" && env[name] !== "0");
 }
@@ -66,7 +65,6 @@ export function githubActions({
       append(env.GITHUB_STEP_SUMMARY, summary);
       output(outputs);
     },
-    /** Reports that nothing ran. */
     async refused(error: unknown) {
       await say(annotationsOfRefusal(error));
       append(env.GITHUB_STEP_SUMMARY, clean(refusalSummary(error)));

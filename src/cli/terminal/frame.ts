@@ -8,7 +8,6 @@ import { memo } from "../../core/base/values.ts";
 import { readRegular } from "../../files/files.ts";
 import type { Flags, Io, Paint } from "../io.ts";
 
-/** Function that returns the source lines of a finding, or none. */
 export type Frame = (found: Finding) => readonly string[];
 
 /** Maximum number of frames. A longer list is easier to read without them. */

@@ -63,7 +63,6 @@ export function colourDiff(line: string, paint: Paint): string {
 
 const COLOURS = { error: "red", warning: "yellow", note: "blue" } as const;
 
-/** Describes a finding, followed by the lines that show its place. */
 export function describeDiagnostic(found: Finding, paint: Paint, frame: readonly string[] = []): string {
   const place = [found.file, found.line, found.column].filter((part) => part !== undefined).join(":");
   const word = paint(COLOURS[found.severity], found.severity);

@@ -15,7 +15,6 @@ import { projectOptions } from "../flags.ts";
 import { confirms, continuedRun, type Flags, type Io } from "../io.ts";
 import { painter } from "./terminal.ts";
 
-/** Workflow to run, with its inline skills. */
 type Read = Pick<ReadWorkflow, "workflow" | "inline">;
 
 /** Opens the project. Asks the user to trust the skills that the workflow uses. */

@@ -201,7 +201,6 @@ function workflowOf(
 
 const MOST_CALLS = 500;
 
-/** Describes how the run went, and lists its calls. */
 function describeRun(record: RunRecord, state: State): string {
   const { status, verdict, error, degraded, unrouted, waiting, trace, plan, usage } = describeResult(record, state);
   const { run, at: started, workflow } = record;

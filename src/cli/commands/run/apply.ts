@@ -152,7 +152,6 @@ async function carryOut(io: Starting, flags: Flags, { workspace, reviewed, given
   }
 }
 
-/** Shows which operation is running, in a live line. */
 function applyProgress(io: Io, paint: Paint, operations: readonly Operation[]) {
   let done = 0;
   const started = Date.now();

@@ -77,7 +77,6 @@ function queueOf({ queue }: Workspace, flags: Flags): RunQueue {
   return queue;
 }
 
-/** Records the run for a worker and prints its id. */
 async function recordOnly(io: Io, flags: Flags, { queue, prepared }: { queue: RunQueue; prepared: PreparedRun }) {
   const { record, redactor } = prepared;
   await prepared.close();
@@ -125,7 +124,6 @@ async function continueRun(io: Starting, flags: Flags, { outputs, at, how }: Con
   });
 }
 
-/** Records the resume request and queues the run for a worker. */
 async function leaveToWorker(io: Io, flags: Flags, { run, from }: { run: string; from: string | undefined }) {
   const workspace = openProject(io, flags);
   const queue = queueOf(workspace, flags);

@@ -54,7 +54,6 @@ export const worker: Action = async (io, _args, flags) => {
   return 0;
 };
 
-/** Serves the metrics on this machine, if a port is given. */
 async function serveMetrics(io: Io, flags: Flags, metrics: Metrics) {
   const port = number(flags, "metricsPort");
   if (port === undefined) return undefined;

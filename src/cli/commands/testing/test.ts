@@ -116,7 +116,6 @@ function checkFlags(io: Io, flags: Flags): void {
   if (flags.watch === true && !io.isTerminal) throw usageError("--watch requires a terminal");
 }
 
-/** Returns the kind and path of each `--report KIND=PATH`. */
 function reportPlaces(flags: Flags) {
   return list(flags, "report").map((report) => {
     const [, kind, path] = /^(junit|md)=(.+)$/s.exec(report) ?? [];
@@ -147,7 +146,6 @@ async function accept(io: Io, workspace: Workspace, tested: readonly TestedCase[
   return files.map(({ path }) => path);
 }
 
-/** Checks whether accepting resolved all failures of a case. */
 function isAccepted({ runs, ready, model }: TestedCase, accepted: readonly string[]): boolean {
   return runs.every(({ failures }) =>
     failures.every(({ accept: change, path }) =>
