@@ -162,7 +162,7 @@ function recordOf(
       ...(choices.detach ? [] : warningsOf(workspace, run)),
       ...(choices.detach ? [] : [...skillWarnings(skills), ...plannableWarnings(entries)]),
       ...limitWarnings(settings, workflow),
-      ...(choices.detach ? [] : fallbackWarnings(workspace, workflow, settings)),
+      ...(choices.detach ? [] : fallbackWarnings(workspace, workflow, settings.model, settings.judge_model)),
       ...(choices.inputSources ? [] : describeLikeSources(input, workspace.host)),
       ...describeUnsearched(redactor),
       ...checkDocument(run.secrets, workflow).map(({ message, path }) => `${fieldPath(path)}: ${message}`),

@@ -1,3 +1,4 @@
+import { sumCosts } from "../../core/base/preview.ts";
 import { defined } from "../../core/base/values.ts";
 import { documentOf, nodePath } from "../../core/document/inner/place.ts";
 import type { Entry, EventBody, RunEvent } from "../../core/engine/event/event.ts";
@@ -251,6 +252,6 @@ function recordedCost(recorded: readonly RunEvent[], events: readonly RunEvent[]
   const costs = recorded.flatMap((event) =>
     event.type === "model:reply" && taken.has(event.key) ? [event.usage?.costUsd ?? null] : [],
   );
-  const known = costs.filter((cost) => cost !== null);
-  return costOf({ costUsd: known.reduce((sum, cost) => sum + cost, 0), unpriced: costs.length - known.length });
+  const sum = sumCosts(costs);
+  return sum === null ? null : costOf({ costUsd: sum, unpriced: 0 });
 }

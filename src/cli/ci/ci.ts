@@ -46,29 +46,31 @@ export function githubActions({
       append(env.GITHUB_STEP_SUMMARY, stepSummary(report));
       const { result, events } = report;
       const { costUsd, inputTokens, outputTokens } = result.usage;
-      const pathOf = (kind: string) => written.find((file) => file.kind === kind)?.path ?? "";
+      const pathOf = (kind: string) => written.find((file) => file.kind === kind)?.path;
       output({
-        ...{ costUsd, inputTokens, outputTokens },
-        run: result.run,
+        "run-id": result.run,
         status: result.status,
         verdict: result.verdict,
-        degraded: [...new Set(result.degraded.map(({ node }) => node))],
-        resultFile: pathOf("json"),
-        reportFile: pathOf("html"),
-        planFile: pathOf("plan"),
-        planCount: result.plan.length,
-        planDigest: plan?.digest,
-        recordDigest: events.at(-1)?.seal,
+        degraded: [...new Set(result.degraded.map(({ node }) => node))].join(","),
+        "result-file": pathOf("json"),
+        "report-file": pathOf("html"),
+        "plan-file": pathOf("plan"),
+        "plan-count": result.plan.length,
+        "plan-digest": plan?.digest,
+        "record-digest": events.at(-1)?.seal,
+        "cost-usd": costUsd,
+        "input-tokens": inputTokens,
+        "output-tokens": outputTokens,
       });
     },
-    async applied({ summary, ...outputs }: Outputs & { readonly summary: string }) {
+    async applied(summary: string, outputs: Outputs) {
       append(env.GITHUB_STEP_SUMMARY, summary);
       output(outputs);
     },
     async refused(error: unknown) {
       await say(annotationsOfRefusal(error));
       append(env.GITHUB_STEP_SUMMARY, clean(refusalSummary(error)));
-      output({ run: "", status: "refused", planCount: 0 });
+      output({ status: "refused", "plan-count": 0 });
     },
   };
 }

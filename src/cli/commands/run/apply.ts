@@ -137,14 +137,13 @@ async function carryOut(io: Starting, flags: Flags, { workspace, reviewed, given
     const { events } = await workspace.store.read(run);
     const after = viewPlan({ ...stored, operations, events, outcomes });
     await writeReports(io, reports, after);
-    await githubActions(io)?.applied({
-      run,
+    await githubActions(io)?.applied(await renderPlan("md", after), {
+      "run-id": run,
       status: exitCode === 130 ? "interrupted" : exitCode === 0 ? "succeeded" : "failed",
-      planFile: planAt(io.host.cwd, given) ? given : "",
-      planCount: operations.length,
-      planDigest: after.digest,
-      recordDigest: events.at(-1)?.seal,
-      summary: await renderPlan("md", after),
+      "plan-file": planAt(io.host.cwd, given) ? given : "",
+      "plan-count": operations.length,
+      "plan-digest": after.digest,
+      "record-digest": events.at(-1)?.seal,
     });
     return exitCode;
   } finally {

@@ -63,7 +63,7 @@ interface Round {
 export async function runOnce(io: Io, flags: Flags, { workspace, places, signal, onTested }: Round): Promise<number> {
   const paint = painter(io, flags);
   const models = list(flags, "model");
-  const view = { paint, isCompared: models.length > 1, columns: io.columns };
+  const view = { paint, isCompared: models.length > 1 };
   const isQuiet = flags.quiet === true;
   const tested = await runTests(workspace, {
     paths: places,
