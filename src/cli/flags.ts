@@ -82,7 +82,8 @@ async function readInputFlag(io: Io, given: string | undefined): Promise<unknown
   return readJson(readText(path, given.slice(1)), given.slice(1));
 }
 
-function readText(path: string, given: string): string {
+/** Reads a file that the user named. */
+export function readText(path: string, given: string): string {
   try {
     return readRegular(path).toString("utf8");
   } catch (error) {

@@ -294,15 +294,8 @@ function warningsOf(workspace: Workspace, run: Read & Connected): string[] {
   ];
 }
 
-interface Opening {
-  readonly workflow: Workflow;
-  readonly input: JsonObject;
-  readonly sources: RunRecord["sources"];
-  readonly gathered: SkillEntries;
-  readonly redactor: Redactor;
-  readonly limitMs: number | undefined;
-  readonly stored?: StoredRun;
-}
+type Opening = Pick<RunRecord, "workflow" | "input" | "sources"> &
+  Pick<Reach, "gathered" | "redactor"> & { readonly limitMs: number | undefined; readonly stored?: StoredRun };
 
 /** Returns the usable skills with the tools of their MCP servers, which run until `close`. A dry run connects none. */
 export async function openServers(

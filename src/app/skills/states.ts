@@ -61,30 +61,15 @@ export function examineSkill(
   if (plannable) return { id, state: "plannable", reason: plannable.reason, fix: plannable.fix ?? null, nodes };
   const reason = faultOf(entry) ?? (holdsScripts ? HELD_SCRIPTS : null);
   const trust = withheld !== undefined || holdsScripts ? hintText(host, [{ option: "trust-skill", value: id }]) : null;
-  if (unavailable === undefined) {
-    return {
-      id,
-      state: entry.skill.mcp || fields.some((field) => field.field.required) ? "configured" : "available",
-      reason,
-      fix: trust,
-      nodes,
-      tools: entry.skill.tools.map((tool) => {
-        const lack = missingForTool(tool, fields) ?? null;
-        return {
-          name: exposedName(id, tool.name),
-          state: lack === null ? "configured" : "not_configured",
-          reason: lack,
-        };
-      }),
-    };
+  if (unavailable) {
+    const { kind, fix = withheld === undefined ? null : trust } = unavailable;
+    const isUnset = kind === "config_missing" || kind === "config_form";
+    return { id, state: isUnset ? "not_configured" : "unavailable", cause: kind, reason, fix, nodes };
   }
-  const { kind } = unavailable;
-  return {
-    id,
-    state: kind === "config_missing" || kind === "config_form" ? "not_configured" : "unavailable",
-    cause: kind,
-    reason,
-    fix: unavailable.fix ?? (withheld === undefined ? null : trust),
-    nodes,
-  };
+  const tools = entry.skill.tools.map((tool): ToolState => {
+    const lack = missingForTool(tool, fields) ?? null;
+    return { name: exposedName(id, tool.name), state: lack === null ? "configured" : "not_configured", reason: lack };
+  });
+  const isSet = entry.skill.mcp !== undefined || fields.some(({ field }) => field.required);
+  return { id, state: isSet ? "configured" : "available", reason, fix: trust, nodes, tools };
 }
