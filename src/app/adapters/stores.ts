@@ -101,10 +101,10 @@ export async function checkRun({ host, store }: Workspace, given: string): Promi
   return existsSync(file) ? verifyRecording(file) : store.verify(await findRun(store, given));
 }
 
-/** Checks whether a process drives the run. Returns undefined if the store cannot answer this. */
-export async function isDriven(workspace: Workspace, run: string): Promise<boolean | undefined> {
-  const canAnswer = workspace.queue !== undefined || workspace.storeDirectory !== undefined;
-  return canAnswer ? (await driverOf(workspace, run)).driver !== undefined : undefined;
+/** Checks whether a process drives the run. Custom stores cannot answer this, and then one may. */
+export async function isDriven(workspace: Workspace, run: string): Promise<boolean> {
+  const isCustom = workspace.queue === undefined && workspace.storeDirectory === undefined;
+  return isCustom || (await driverOf(workspace, run)).driver !== undefined;
 }
 
 /** Throws `store.locked` if a process drives the run. */

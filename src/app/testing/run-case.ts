@@ -12,7 +12,7 @@ import { strictest, type Writes } from "../../core/engine/settings/bounds.ts";
 import type { RunChoices } from "../../core/engine/settings/settings.ts";
 import { WORKSPACE } from "../../core/engine/tools/workspace.ts";
 import { reachedIn } from "../../core/outward/testing/coverage.ts";
-import { type CaseFailure, checkExpectations } from "../../core/outward/testing/expectations.ts";
+import { checkExpectations } from "../../core/outward/testing/expectations.ts";
 import { actedIn, findFixture } from "../../core/outward/testing/fixtures.ts";
 import { outcomeOf } from "../../core/outward/testing/outcome.ts";
 import type { TestCase, TestFile } from "../../core/outward/testing/test-file.ts";
@@ -27,16 +27,7 @@ import { type PreparedRun, prepareRun } from "../runs/prepare.ts";
 import type { ReadyTest, TestModel } from "./load.ts";
 import { type Props, stageSkills } from "./stage.ts";
 
-export interface CaseRun {
-  readonly failures: readonly CaseFailure[];
-  readonly changed: readonly ChangedPrompt[];
-  readonly durationMs: number;
-  readonly costUsd: number | null;
-  readonly tokens: number;
-  /** Source files of the run, which the result depends on in addition to the test's files. */
-  readonly files: readonly string[];
-  readonly reached: ReadonlySet<string>;
-}
+export type CaseRun = Awaited<ReturnType<typeof runCase>>;
 
 export interface Playing {
   readonly ready: ReadyTest;
@@ -46,7 +37,7 @@ export interface Playing {
 }
 
 /** Runs a test case once. Throws if it cannot start. */
-export async function runCase(workspace: Workspace, playing: Playing): Promise<CaseRun> {
+export async function runCase(workspace: Workspace, playing: Playing) {
   const began = performance.now();
   const prepared = await prepareCase(workspace, playing);
   const changed: ChangedPrompt[] = [];
@@ -68,6 +59,7 @@ export async function runCase(workspace: Workspace, playing: Playing): Promise<C
       durationMs: performance.now() - began,
       costUsd,
       tokens: outcome.tokens,
+      // Sources, on which the result depends in addition to the test's files.
       files: Object.values(finished.record.sources).flatMap(({ sourcePath }) => sourcePath ?? []),
       reached: reachedIn(finished.events),
     };
