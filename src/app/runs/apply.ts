@@ -1,5 +1,5 @@
 import { SkillflowError, usageError } from "../../core/base/errors.ts";
-import type { Redactor, Secret } from "../../core/base/redact/redact.ts";
+import type { Redactor } from "../../core/base/redact/redact.ts";
 import { isObject, type Json } from "../../core/base/values.ts";
 import { missingForTool } from "../../core/document/config.ts";
 import { isOpen } from "../../core/engine/decide/admit.ts";
@@ -108,7 +108,6 @@ export interface PreparedApply {
   readonly entries: SkillEntries;
   readonly target: Target | undefined;
   readonly redactor: Redactor;
-  readonly secrets: readonly Secret[];
   close(): Promise<void>;
 }
 
@@ -126,8 +125,7 @@ export async function prepareApply(
   const { host, skills } = workspace;
   const target = targetOf(workspace, wanted);
   const found = await skillsFor(workspace, { stored, target }, wanted);
-  const secrets = secretsOf(workspace, await reachedSkills(skills, found));
-  const redactor = runRedactor(secrets, stored.record.workflow);
+  const redactor = runRedactor(secretsOf(workspace, await reachedSkills(skills, found)), stored.record.workflow);
   refuseMissing(workspace, { entries: found, target }, wanted);
   const servers = await connectServers(found, {
     host,
@@ -136,7 +134,7 @@ export async function prepareApply(
     signal: request.signal,
     person: request.person,
   });
-  const prepared = { reviewed, approved, entries: servers.entries, target, redactor, secrets, close: servers.close };
+  const prepared = { reviewed, approved, entries: servers.entries, target, redactor, close: servers.close };
   try {
     refuseUnreached(servers.entries);
     return prepared;

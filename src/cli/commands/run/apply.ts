@@ -130,9 +130,7 @@ async function carryOut(io: Starting, flags: Flags, { workspace, reviewed, given
     const outcomes = await applyPlan(workspace, prepared, request).finally(progress?.close);
     const exitCode = signal.aborted ? 130 : exitCodeOf(outcomes);
     if (flags.json === true) await io.out(jsonText(applyDocument(run, exitCode, outcomes)));
-    await io.err(
-      concluding({ command: applyCommand(io, flags, stored), outcomes, isInterrupted: signal.aborted }, paint),
-    );
+    await io.err(concluding(applyCommand(io, flags, stored), outcomes, signal.aborted, paint));
     io.beginning.isTold = true;
     const { events } = await workspace.store.read(run);
     const after = viewPlan({ ...stored, operations, events, outcomes });
@@ -292,16 +290,15 @@ function unapproved(operations: readonly Operation[]): AppliedOperation[] {
   return operations.map(({ id, digest }) => ({ id, digest, status: "not_approved" }));
 }
 
-interface Concluded {
-  /** Command that applies the rest. */
-  readonly command: string;
-  readonly outcomes: readonly AppliedOperation[];
-  readonly isInterrupted: boolean;
-}
-
 const AGAIN: ReadonlySet<AppliedOperation["status"]> = new Set(["failed", "refused", "skipped"]);
 
-function concluding({ command, outcomes, isInterrupted }: Concluded, paint: Paint): string {
+/** Summarizes the outcomes. The command applies the rest. */
+function concluding(
+  command: string,
+  outcomes: readonly AppliedOperation[],
+  isInterrupted: boolean,
+  paint: Paint,
+): string {
   if (outcomes.length === 0) return "nothing to apply: the run planned no writes\n";
   const mark = exitCodeOf(outcomes) === 0 ? paint("green", "●") : paint("red", "✘");
   const doubted = outcomes.filter(({ status }) => status === "in_doubt").map(({ id }) => id);
