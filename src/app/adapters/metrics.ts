@@ -14,18 +14,12 @@ import type { PreparedRun } from "../runs/prepare.ts";
 
 export type Metrics = Awaited<ReturnType<typeof openMetrics>>;
 
-interface MetricsOptions {
-  readonly workspace: Workspace;
-  readonly choices: RunChoices;
-  readonly queued: () => Promise<number>;
-}
-
 const BUCKETS = [1, 5, 15, 30, 60, 120, 300, 600, 1800, 3600, 14_400];
 
 /** Label of whatever an outsider could have named: models of other people, tools of servers, made-up names. */
 const OTHER = "other";
 
-export async function openMetrics({ workspace, choices, queued }: MetricsOptions) {
+export async function openMetrics(workspace: Workspace, choices: RunChoices, queued: () => Promise<number>) {
   const { Counter, Gauge, Histogram, Registry } = await import("prom-client");
   const registry = new Registry();
   const counter = <Label extends string>(name: string, help: string, labelNames: readonly Label[]) =>

@@ -135,13 +135,11 @@ async function givenSkills(definitions: readonly SkillDefinition[]): Promise<rea
   return skills;
 }
 
-/** Prefixes of files that answer all calls of a run. */
-const FILES: ReadonlySet<string> = new Set(["replay", "script"]);
-
 function givenModels(models: Readonly<Record<string, Model>>): ReadonlyMap<string, Model> {
   const entries = Object.entries(models);
   for (const [prefix, model] of entries) {
-    if (FILES.has(prefix)) throw usageError(`models: the prefix ${prefix} is reserved for files`);
+    if (prefix === "replay" || prefix === "script")
+      throw usageError(`models: the prefix ${prefix} is reserved for files`);
     if (!/^[A-Za-z0-9][A-Za-z0-9._-]*$/.test(prefix)) {
       throw usageError(`models: "${prefix}" is not a prefix`, "use letters, digits, dots, hyphens and underscores");
     }

@@ -59,7 +59,7 @@ export const apply = tellingRefusal(async (io, [given = ""], flags) => {
   if (digest !== undefined) checkDigest(digest, isWhole);
   const reports = chooseReports(flags, PLAN_REPORTS);
   checkPlaces(io, { out: undefined, reports });
-  if (reports.length > 0 && said === undefined) return reportPlan(io, flags, { given, reports });
+  if (reports.length > 0 && said === undefined) return reportPlan(io, flags, given, reports);
   const paint = painter(io, flags);
   const resolved = parseResolutions(list(flags, "resolve"));
   let reviewed: ReviewedPlan | undefined;
@@ -164,11 +164,7 @@ function applyProgress(io: Io, paint: Paint, operations: readonly Operation[]) {
 }
 
 /** Writes the reports of a plan. Applies nothing. */
-async function reportPlan(
-  io: Io,
-  flags: Flags,
-  { given, reports }: { readonly given: string; readonly reports: PlanReports },
-): Promise<number> {
+async function reportPlan(io: Io, flags: Flags, given: string, reports: PlanReports): Promise<number> {
   openGuarded(io, flags);
   const { stored, operations } = reviewPlan(continuedRun(io), planAt(io.host.cwd, given));
   const { run } = stored.record;

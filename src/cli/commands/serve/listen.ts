@@ -27,7 +27,7 @@ export const listen: Action = async (io, _args, flags) => {
   const host = text(flags, "host") ?? file.host ?? "127.0.0.1";
   const port = portOf(flags, String(file.port ?? USUAL_PORT));
   const queued = async () => (await workspace.intake?.waiting()) ?? 0;
-  const metrics = await openMetrics({ workspace: setting.workspace, choices: flags, queued });
+  const metrics = await openMetrics(setting.workspace, flags, queued);
   let address = "";
   const listener = openListener(setting, {
     choices: flags,

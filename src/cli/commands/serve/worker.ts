@@ -29,7 +29,7 @@ export const worker: Action = async (io, _args, flags) => {
     teller.note("stopping: takes no more runs, and exits when the current runs end");
     stop.abort();
   });
-  const metrics = await openMetrics({ workspace, choices: flags, queued: async () => (await queue.examine()).queued });
+  const metrics = await openMetrics(workspace, flags, async () => (await queue.examine()).queued);
   const server = await serveMetrics(io, flags, metrics);
   const connect = { signal: new AbortController().signal };
   const drive = async (run: string) => {
