@@ -43,7 +43,8 @@ export function readWorkflow(workspace: Workspace, document: WorkflowDocument): 
   const trusted = path !== undefined && isUsersOwn(path, host.cwd, ownFolders(host));
   const inline = { skills: loaded.workflow?.skills, trusted };
   const held = loaded.workflow ? withheldSkills(skills, loaded.workflow, inline) : [];
-  const about = loaded.workflow ? skillFindings(skills, loaded.workflow, inline) : [];
+  const listed = new Set(Object.values(loaded.workflow?.nodes ?? {}).flatMap((node) => node.skills ?? []));
+  const about = [...listed].flatMap((id) => skills.about(id, inline));
   const placed = loaded.place([...held, ...about.filter((found) => found.file === undefined)]);
   const elsewhere = about.filter((found) => found.file !== undefined);
   return { ...loaded, inline, diagnostics: [...loaded.diagnostics, ...placed, ...elsewhere] };
@@ -125,12 +126,6 @@ export function sourcePlaces(host: Host, document: WorkflowDocument, { fileRoot,
 }
 
 export type SourceChoices = Pick<RunChoices, "fileRoot" | "inputSources">;
-
-/** Returns findings about the folders that are searched for the workflow's skills. */
-function skillFindings(set: SkillSet, { nodes }: Workflow, inline: InlineSkills): Diagnostic[] {
-  const ids = new Set(Object.values(nodes).flatMap(({ skills = [] }) => skills));
-  return [...ids].flatMap((id) => set.about(id, inline));
-}
 
 /** Reports each untrusted skill where the workflow first lists it. */
 function withheldSkills(set: SkillSet, workflow: Workflow, inline: InlineSkills): Diagnostic[] {

@@ -12,14 +12,11 @@ import { type DocumentsAt, type Host, hintText } from "./host.ts";
 
 /** Loads workflow, config, skills and instructions from a trusted commit instead of the checkout. */
 
-/** Commits that the flag and the continued run's record name. A CI event may name another one. */
-interface Named {
-  readonly given: string | undefined;
-  readonly recorded: string | undefined;
-}
-
-/** Opens the documents of the trusted commit. Returns undefined if the checkout itself is used. */
-export function openReference(host: Host, { given, recorded }: Named): DocumentsAt | undefined {
+/**
+ * Opens the documents of the trusted commit, which the flag, the continued run's record or a CI event names. Returns
+ * undefined if the checkout itself is used.
+ */
+export function openReference(host: Host, given?: string, recorded?: string): DocumentsAt | undefined {
   const named = given ?? recorded;
   const event = baseOfEvent(host.env);
   const by = given === undefined ? "as the run recorded" : hintText(host, [{ option: "from-ref", value: given }]);

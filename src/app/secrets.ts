@@ -120,7 +120,6 @@ function addressSecrets(name: string, value: string): Secret[] {
   return parts.length === 0 ? [] : [value, ...parts].map((part) => ({ name, value: part }));
 }
 
-/** Returns a skill's secret fields and the variables that its MCP server receives. */
 function skillSecrets(env: Environment, { skill, fields }: SkillEntry): readonly Secret[] {
   const { env: declared = {}, auth } = skill.mcp ?? {};
   const handed = [...Object.keys(declared).filter((name) => !BASE_VARIABLES.includes(name)), ...variablesOf(auth)];

@@ -16,7 +16,6 @@ export interface Fault {
   readonly platform: string;
 }
 
-/** Inputs for the redaction of a report. */
 export interface Withheld {
   /** Applies the same cleaning as printed output. */
   readonly clean: (text: string) => string;

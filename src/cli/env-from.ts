@@ -1,9 +1,9 @@
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { parseEnv } from "node:util";
-import { messageOf, usageError } from "../core/base/errors.ts";
+import { usageError } from "../core/base/errors.ts";
 import type { Environment } from "../core/document/config.ts";
-import { readRegular } from "../files/files.ts";
+import { readText } from "./flags.ts";
 import type { Flags, Io } from "./io.ts";
 
 /** Adds the variables of the `--env-from` file to the environment. Variables that are already set win. */
@@ -14,7 +14,9 @@ export function withEnvFrom(io: Io, flags: Flags): Io {
 }
 
 function readVariables(cwd: string, file: string): Environment {
-  const variables = parseFile(resolve(cwd, file), file);
+  const path = resolve(cwd, file);
+  if (!existsSync(path)) throw usageError(`there is no file ${file}`);
+  const variables = parseEnv(readText(path, file));
   const refused = Object.keys(variables).filter((name) => REFUSED.test(name));
   if (refused.length === 0) return variables;
   throw usageError(
@@ -26,12 +28,3 @@ function readVariables(cwd: string, file: string): Environment {
 /** Variables that decide which programs run and which files may change, where skillflow stores files, whom it trusts and which proxy it uses. */
 const REFUSED =
   /^(?:NODE_.*|LD_.*|DYLD_.*|SKILLFLOW_.*|WORKSPACE_(?:COMMANDS|SETUP|MOUNTS|PATHS|UNPROTECT)|PATH|HOME|XDG_.*|GIT_.*|.*_PROXY)$/i;
-
-function parseFile(path: string, file: string): Environment {
-  if (!existsSync(path)) throw usageError(`there is no file ${file}`);
-  try {
-    return parseEnv(readRegular(path).toString("utf8"));
-  } catch (error) {
-    throw usageError(`${file} cannot be read: ${messageOf(error)}`);
-  }
-}

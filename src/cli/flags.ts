@@ -8,7 +8,6 @@ import { messageOf, SkillflowError, usageError } from "../core/base/errors.ts";
 import { isObject, parseJson } from "../core/base/values.ts";
 import type { InputField } from "../core/document/workflow/input.ts";
 import type { Workflow } from "../core/document/workflow/workflow.ts";
-import type { RunChoices } from "../core/engine/settings/settings.ts";
 import { readRegular } from "../files/files.ts";
 import type { Flags, Io } from "./io.ts";
 
@@ -22,7 +21,6 @@ export function list(flags: Flags, name: string): readonly string[] {
   return Array.isArray(flags[name]) ? (flags[name] as string[]) : [];
 }
 
-/** Reads the options that all commands of a project share. */
 export function projectOptions(flags: Flags): WorkspaceOptions {
   const given: OptionValues = flags;
   const { set = [], skills = [], discover = true, state, offline, writableWorkdir } = given;
@@ -52,11 +50,6 @@ export function placeOf({ store, engine, databaseUrl: url }: PlaceOptions): stri
 
 type PlaceOptions = { readonly [Key in "store" | "engine" | "databaseUrl"]?: string | undefined };
 
-/** Returns the options that limit where Sources may come from. */
-export function sourceChoices({ fileRoot, inputSources }: OptionValues): Pick<RunChoices, "fileRoot" | "inputSources"> {
-  return { fileRoot, inputSources };
-}
-
 export function number(flags: Flags, name: string): number | undefined {
   return typeof flags[name] === "number" ? flags[name] : undefined;
 }
@@ -67,7 +60,10 @@ export async function readInput(io: Io, flags: Flags): Promise<(workflow: Workfl
   return (workflow) => {
     if (!isObject(base)) return base;
     const fields = new Map<string, unknown>(Object.entries(base));
-    for (const [key, value] of pairs) fields.set(key, fieldValue(value, fieldOf(workflow, key), fields.get(key)));
+    for (const [key, value] of pairs) {
+      const field = workflow.inputs && Object.hasOwn(workflow.inputs, key) ? workflow.inputs[key] : undefined;
+      fields.set(key, fieldValue(value, field, fields.get(key)));
+    }
     if (flags.dryRun === true) fields.set("dryRun", true);
     return Object.fromEntries(fields);
   };
@@ -86,7 +82,8 @@ async function readInputFlag(io: Io, given: string | undefined): Promise<unknown
   return readJson(readText(path, given.slice(1)), given.slice(1));
 }
 
-function readText(path: string, given: string): string {
+/** Reads a file that the user named. */
+export function readText(path: string, given: string): string {
   try {
     return readRegular(path).toString("utf8");
   } catch (error) {
@@ -110,10 +107,6 @@ async function whyNoJson(text: string): Promise<string> {
     const { message, line, column } = parseJsonText(text).problem ?? {};
     return `is not valid JSON: line ${line}, column ${column}: ${message}`;
   }
-}
-
-function fieldOf(workflow: Workflow, key: string): InputField | undefined {
-  return workflow.inputs && Object.hasOwn(workflow.inputs, key) ? workflow.inputs[key] : undefined;
 }
 
 /** Converts a value to the type of its field. A value that does not fit stays text, and the input check reports it. */

@@ -42,7 +42,6 @@ export interface Io {
 }
 
 export type Format = Parameters<typeof styleText>[0];
-/** Function that colors a text if colors are enabled. */
 export type Paint = (format: Format, text: string) => string;
 
 /** Parsed options of a command: the shared ones, and its own. */
@@ -56,7 +55,6 @@ export function continuedRun({ continued }: Io): StoredRun {
 /** Implementation of a command. Takes positional arguments and flags, and returns the exit code. */
 export type Action = (io: Io, args: readonly string[], flags: Flags) => Promise<number>;
 
-/** Returns a signal that aborts with the reason of an interrupt. */
 export function interruptSignal(io: Pick<Io, "onInterrupt">): AbortSignal {
   const interrupt = new AbortController();
   io.onInterrupt((reason) => interrupt.abort(reason));

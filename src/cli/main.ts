@@ -11,7 +11,6 @@ import { COMMANDS } from "./table/commands.ts";
 import { type CommandSpec, optionsOf, readerOf } from "./table/options.ts";
 import { rowsOf, wrapLines } from "./terminal/wrap.ts";
 
-/** Process as passed to the program. */
 export interface Terminal extends Omit<Io, "protect" | "clean" | "outText" | "command" | "redraw" | "onStray"> {
   readonly runtime: { readonly node: string; readonly platform: string };
   /** Registers a handler of errors that no caller awaits, such as those of a library. */
@@ -25,7 +24,7 @@ interface Begun {
 }
 
 export async function main(argv: readonly string[], terminal: Terminal): Promise<number> {
-  const guarded = guard(terminal, await inertFor(terminal));
+  const guarded = await guard(terminal);
   const course: Course = { begun: { command: "none", env: terminal.host.env }, code: 0, given: undefined };
   const words = argv.map((word) => (word === "--help-all" ? "--help" : word));
   const program = buildProgram(guarded.io, course, argv);
@@ -33,7 +32,9 @@ export async function main(argv: readonly string[], terminal: Terminal): Promise
     terminal.onFault((error) => {
       if (!guarded.takeStray(error)) reject(error);
     });
-    terminal.onIdle(() => reject(waitsForNothing()));
+    const idle =
+      "the command waits for something that cannot happen, such as a module whose top-level await never ends";
+    terminal.onIdle(() => reject(new SkillflowError("internal.fault", idle)));
   });
   try {
     refuseEnvFile(argv);
@@ -44,21 +45,16 @@ export async function main(argv: readonly string[], terminal: Terminal): Promise
     if (error instanceof CommanderError) {
       if (error.exitCode === 0) return 0;
       // Commander has already printed the message.
-      await tellEarly(guarded, usageError(error.message.replace(/^error: /, "")), { argv });
+      await tellEarly(guarded, usageError(error.message.replace(/^error: /, "")), argv);
       return 2;
     }
-    if (course.begun.command === "none") await tellEarly(guarded, error, { argv, of: course.given });
+    if (course.begun.command === "none") await tellEarly(guarded, error, argv, course.given);
     else if (error instanceof SkillflowError) await tellUntold(guarded, error, argv);
     await tellFailure(guarded.io, error, argv);
     if (error instanceof SkillflowError) return exitCodeOf(error.code);
     await reportToSentry(guarded, error, { ...course.begun, ...terminal.runtime, argv });
     return exitCodeOf("internal.fault");
   }
-}
-
-function waitsForNothing(): SkillflowError {
-  const what = "the command waits for something that cannot happen, such as a module whose top-level await never ends";
-  return new SkillflowError("internal.fault", what);
 }
 
 /** Rejects `--env-file`. Without an earlier `--`, Node itself loads that file, including Node's own variables. */
@@ -70,21 +66,19 @@ function refuseEnvFile(argv: readonly string[]): void {
   throw usageError(`${flag.split("=")[0]} is not supported`, hint);
 }
 
-type Guarded = ReturnType<typeof guard>;
+type Guarded = Awaited<ReturnType<typeof guard>>;
 
 /**
- * Returns the filters for printed text: first for the terminal and then, after redaction, for a log. In GitHub Actions,
- * untrusted text must not become a workflow command.
+ * Filters all printed text: first for the terminal and then, after redaction, for a log. In GitHub Actions, untrusted
+ * text must not become a workflow command.
  */
-async function inertFor({ host }: Terminal) {
+async function guard(terminal: Terminal) {
   const { logText, terminalText } = await import("../core/base/inert.ts");
-  return { forPeople: terminalText, forLog: host.env.GITHUB_ACTIONS === "true" ? logText : (text: string) => text };
-}
-
-function guard(terminal: Terminal, { forPeople, forLog }: Awaited<ReturnType<typeof inertFor>>) {
+  const forLog = terminal.host.env.GITHUB_ACTIONS === "true" ? logText : (text: string) => text;
   let clean = (text: string) => text;
-  const shown = (text: string) => forLog(clean(forPeople(text)));
+  const shown = (text: string) => forLog(clean(terminalText(text)));
   let isHalted = false;
+  const unlessHalted = async (write: () => Promise<void>) => (isHalted ? undefined : write());
   let hasAnswered = false;
   let alive = "";
   /** Erases the live text. A terminal that became narrower wraps its lines. */
@@ -107,22 +101,21 @@ function guard(terminal: Terminal, { forPeople, forLog }: Awaited<ReturnType<typ
     host: { ...terminal.host, note: (line) => void io.err(`${line}\n`) },
     out: async (text) => {
       hasAnswered = true;
-      return isHalted
-        ? undefined
-        : terminal.out(text).catch((error) => {
-            throw unwritten("cannot write the output", error);
-          });
+      await unlessHalted(() => terminal.out(text)).catch((error) => {
+        throw unwritten("cannot write the output", error);
+      });
     },
     outText: (text) => io.out(wrapLines(shown(text), terminal.outColumns)),
-    err: async (text) =>
-      isHalted
-        ? undefined
-        : terminal.err(wipe("") + wrapLines(shown(text), terminal.isTerminal ? terminal.columns : undefined)),
-    redraw: async (lines) => {
-      const text = shown(lines);
-      return isHalted ? undefined : terminal.err(wipe(text) + text);
-    },
-    command: async (line) => (isHalted ? undefined : terminal.err(`${clean(line)}\n`)),
+    err: (text) =>
+      unlessHalted(() =>
+        terminal.err(wipe("") + wrapLines(shown(text), terminal.isTerminal ? terminal.columns : undefined)),
+      ),
+    redraw: (lines) =>
+      unlessHalted(() => {
+        const text = shown(lines);
+        return terminal.err(wipe(text) + text);
+      }),
+    command: (line) => unlessHalted(() => terminal.err(`${clean(line)}\n`)),
     ask: terminal.ask && ((question) => terminal.ask?.(shown(question)) ?? Promise.resolve("")),
     protect(redactor) {
       clean = redactor.text;
@@ -210,7 +203,7 @@ function addCommand(parent: Command, spec: CommandSpec, surroundings: Surroundin
     const { withEnvFrom } = await import("./env-from.ts");
     const seen = withEnvFrom(io, flags);
     // An error before `begin` is also reported as a document.
-    const { documents, continued } = await groundOf(seen, { spec, flags, given: args[0] });
+    const { documents, continued } = await groundOf(seen, flags, spec, args[0]);
     course.begun = { command: nameOf(command), env: seen.host.env };
     try {
       const action = await spec.load?.();
@@ -240,20 +233,14 @@ function addOptions(command: Command, spec: CommandSpec, showsAll: boolean): voi
     command.addHelpText("after", `\n${rare} more options: skillflow ${nameOf(command)} --help-all`);
 }
 
-interface Called {
-  readonly spec: CommandSpec;
-  readonly flags: Flags;
-  readonly given: string | undefined;
-}
-
 /** Opens the commit that decides the command's documents, if there can be one. */
-async function groundOf(io: Io, { spec, flags, given }: Called): Promise<Partial<Ground>> {
+async function groundOf(io: Io, flags: Flags, spec: CommandSpec, given = ""): Promise<Partial<Ground>> {
   const { GITHUB_ACTIONS, GITLAB_CI } = io.host.env;
   const isCiJob = GITHUB_ACTIONS === "true" || GITLAB_CI === "true";
   const mayDecide = typeof flags.fromRef === "string" || isCiJob || spec.continues !== undefined;
   if (!spec.options?.includes("from-ref") || !mayDecide) return {};
   const { openGround } = await import("./reference.ts");
-  return openGround(io, flags, spec.continues && { by: spec.continues, given: given ?? "" });
+  return openGround(io, flags, spec.continues && { by: spec.continues, given });
 }
 
 /** Returns the name of a command without the program, such as `runs show`. */
@@ -262,13 +249,8 @@ function nameOf(command: Command): string {
   return parent?.parent ? `${nameOf(parent)} ${command.name()}` : command.name();
 }
 
-interface Early {
-  readonly argv: readonly string[];
-  readonly of?: string | undefined;
-}
-
 /** Reports an error that occurred before the command began. For `run` and similar, the document is a refusal. */
-async function tellEarly(guarded: Guarded, error: unknown, { argv, of }: Early): Promise<void> {
+async function tellEarly(guarded: Guarded, error: unknown, argv: readonly string[], of?: string): Promise<void> {
   const [name] = argv;
   const answer = name === "ask" || name === "recheck" ? ({ name, of } as const) : undefined;
   if (!answer && !STARTING.has(name ?? "")) return tellUntold(guarded, error, argv);
@@ -284,7 +266,6 @@ async function tellUntold({ io, hasAnswered }: Guarded, error: unknown, argv: re
   await tellError(io, error).catch(leaveUnsaid);
 }
 
-/** Commands that start or continue a run. */
 const STARTING: ReadonlySet<string> = new Set(["run", "resume", "signal", "replay", "apply"]);
 
 async function tellFailure(io: Io, error: unknown, argv: readonly string[]): Promise<void> {

@@ -7,13 +7,11 @@ import { projectOptions, text } from "./flags.ts";
 import type { Flags, Io } from "./io.ts";
 import { painter } from "./terminal/terminal.ts";
 
-/** Run or plan that a command continues. */
 interface Continued {
   readonly by: "run" | "plan";
   readonly given: string;
 }
 
-/** Origin of a command's documents. */
 export interface Ground {
   /** Documents at the deciding commit. Undefined if the checkout decides. */
   readonly documents: DocumentsAt | undefined;
@@ -25,7 +23,7 @@ export interface Ground {
 export async function openGround(io: Io, flags: Flags, named: Continued | undefined): Promise<Ground> {
   const continued = named && (await readContinued(io, flags, named));
   const recorded = continued?.record.commit;
-  const documents = openReference(io.host, { given: text(flags, "fromRef"), recorded });
+  const documents = openReference(io.host, text(flags, "fromRef"), recorded);
   if (documents && flags.quiet !== true) {
     const { commit, by } = documents;
     const line = `workflow, config and skills come from commit ${commit.slice(0, 12)} (${by}), not from the checkout`;

@@ -7,7 +7,6 @@ import { githubActions } from "./ci/ci.ts";
 import type { Action, Flags, Io } from "./io.ts";
 import { jsonText } from "./terminal/terminal.ts";
 
-/** Facts about a run that begins. */
 export interface Beginning {
   workflow?: string;
   /** Set once the run is in its store. */

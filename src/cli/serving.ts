@@ -23,7 +23,6 @@ export function openServing(io: Io, flags: Flags, workflows: readonly Workflow[]
     if (!blameStray(error)) teller.onFault(error);
     return true;
   });
-  /** Resolves when the server should stop. */
   const stopped = new Promise<void>((resolve) => io.onInterrupt(() => resolve()));
   return { workspace, teller, stopped };
 }

@@ -15,25 +15,25 @@ export interface LockOptions {
 /**
  * Takes a lock and returns its release function. Takes over the lock of a dead process of this host. A lock is a folder
  * with one empty file, named after its owner. The folder appears complete. A takeover is a single rename, so only one
- * of several processes can succeed.
+ * of several processes can succeed. `what` says what the lock protects, such as `run r is being driven`.
  */
-export function lock(path: string, run: string, { self, isAlive }: LockOptions): () => void {
+export function lock(path: string, what: string, { self, isAlive }: LockOptions): () => void {
   const mine = nameOf(self);
   for (let tries = 0; tries < 3; tries++) {
     if (moveIn(path, mine)) return () => release(path, mine);
     const owner = readOwner(path);
     if (!owner) continue;
-    if (owner.mark.host !== self.host || isAlive(owner.mark)) throw locked(run, path, owner.mark);
+    if (owner.mark.host !== self.host || isAlive(owner.mark)) throw lockedError(what, describe(owner.mark), path);
     if (takeOver(path, owner.name, mine)) return () => release(path, mine);
   }
-  throw locked(run, path, readOwner(path)?.mark);
+  throw lockedError(what, holderOf(path, { self, isAlive }), path);
 }
 
-/** Checks whether a live process holds the lock. A lock of another host always counts as held. */
-export function isHeld(path: string, { self, isAlive }: LockOptions): boolean {
+/** Describes the live process that holds the lock. A lock of another host always counts as held. */
+export function holderOf(path: string, { self, isAlive }: LockOptions): string | undefined {
   const [name = ""] = ownersIn(path);
   const mark = parseName(name);
-  return mark !== undefined && (mark.host !== self.host || isAlive(mark));
+  return mark && (mark.host !== self.host || isAlive(mark)) ? describe(mark) : undefined;
 }
 
 function nameOf({ pid, host, started }: ProcessMark): string {
@@ -92,9 +92,12 @@ function release(path: string, mine: string): void {
   }
 }
 
-function locked(run: string, path: string, owner: ProcessMark | undefined): SkillflowError {
-  const who = owner ? `process ${owner.pid} on ${owner.host}` : "another process";
-  return new SkillflowError("store.locked", `run ${run} is being driven by ${who}`, {
-    hint: `wait for it to end; if that machine is gone, delete ${path}`,
-  });
+function describe({ pid, host }: ProcessMark): string {
+  return `process ${pid} on ${host}`;
+}
+
+/** Creates the error of a lock that another process holds. Without a path, the lock ends with its machine. */
+export function lockedError(what: string, owner = "another process", path?: string): SkillflowError {
+  const gone = path === undefined ? "" : `; if that machine is gone, delete ${path}`;
+  return new SkillflowError("store.locked", `${what} by ${owner}`, { hint: `wait for it to end${gone}` });
 }

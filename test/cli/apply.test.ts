@@ -200,10 +200,13 @@ describe("apply", () => {
     const unended = await runHere(["apply", "r", "--yes"], { cwd, env: ENV });
     expect([unended.code, unended.stderr]).toEqual([2, expect.stringContaining("skillflow resume r")]);
     const self = { pid: process.pid, host: hostname(), started: "" };
-    const unlock = lock(file.replace(/jsonl$/, "lock"), "r", { self, isAlive: () => true });
+    const unlock = lock(file.replace(/jsonl$/, "lock"), "run r is being driven", { self, isAlive: () => true });
     const driven = await runHere(["apply", "r", "--yes"], { cwd, env: ENV });
     unlock();
-    expect([driven.code, driven.stderr]).toEqual([4, expect.stringContaining("run r is being driven")]);
+    expect([driven.code, driven.stderr]).toEqual([
+      4,
+      expect.stringMatching(/run r is being driven by process \d+ on .*\n.*if that machine is gone, delete .*r\.lock/),
+    ]);
     expect(written()).toEqual([]);
   });
 });

@@ -99,6 +99,21 @@ describe("the process", () => {
     longer(90_000),
   );
 
+  it("refuses a folder of runs that another process uses, until that process ends", async () => {
+    const cwd = makeProject(FILES);
+    const { child, ended } = await start(cwd);
+    await expect(start(cwd)).rejects.toThrow(
+      new RegExp(
+        `ended with 4: error: the queue of .* is being driven by process ${child.pid} on .*\\n.*delete .*\\.queue\\.lock`,
+      ),
+    );
+    child.kill("SIGTERM");
+    expect(await ended).toBe(0);
+    const next = await start(cwd);
+    next.child.kill("SIGTERM");
+    expect(await next.ended).toBe(0);
+  });
+
   it("prints its address, and ends with 0 on request", async () => {
     const cwd = makeProject(FILES);
     const { child, url, said, ended, until } = await start(cwd);

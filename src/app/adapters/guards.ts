@@ -112,15 +112,20 @@ function guardJournal(journal: Journal): Journal {
   };
 }
 
-async function told<Value>(work: () => Promise<Value>): Promise<Value> {
+function told<Value>(work: () => Promise<Value>): Promise<Value> {
+  return reported("the store", work);
+}
+
+/** Reports the errors of a store as `store.failed`. */
+export async function reported<Value>(what: string, work: () => Promise<Value>): Promise<Value> {
   try {
     return await work();
   } catch (error) {
-    throw storeFault(error);
+    throw storeFault(error, what);
   }
 }
 
-function storeFault(error: unknown): SkillflowError {
+function storeFault(error: unknown, what = "the store"): SkillflowError {
   if (error instanceof SkillflowError) return error;
-  return new SkillflowError("store.failed", `the store: ${messageOf(error)}`, { cause: error });
+  return new SkillflowError("store.failed", `${what}: ${messageOf(error)}`, { cause: error });
 }

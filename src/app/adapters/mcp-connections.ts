@@ -4,7 +4,7 @@ import type { Redactor } from "../../core/base/redact/redact.ts";
 import { defined } from "../../core/base/values.ts";
 import { isReservedTool } from "../../core/engine/tools/own-tools.ts";
 import type { Unavailable } from "../../core/skill/availability/unavailable.ts";
-import type { McpServerConfig, Skill, Tool } from "../../core/skill/skill.ts";
+import type { Skill, Tool } from "../../core/skill/skill.ts";
 import { exposedName } from "../../core/skill/tool-names.ts";
 import { projectRoot } from "../../loaders/documents/project-config.ts";
 import { UNCONNECTED } from "../../loaders/mcp/call.ts";
@@ -13,7 +13,7 @@ import { holdSkillsToLock, holdToLock, type Lock, readLock } from "../../loaders
 import { loginFolder, type Person } from "../../loaders/mcp/login/logins.ts";
 import { type Links, READ_PROMPT, READ_RESOURCE } from "../../loaders/mcp/offer/links.ts";
 import { documentsOf, type Host, processesOf } from "../host.ts";
-import type { SkillEntries } from "../skills/entries.ts";
+import { mapEntries, type SkillEntries } from "../skills/entries.ts";
 import type { SkillEntry } from "../workspace.ts";
 import { openFetch } from "./fetch.ts";
 import { describeFault, namedEntry, offeredEntries, type RemoteSkills } from "./mcp-skills.ts";
@@ -47,14 +47,10 @@ export interface Connecting {
 
 /** Returns the skills of a dry run, which does not connect their servers. */
 export function withoutServers(entries: SkillEntries): SkillEntries {
-  const left = [...entries].map(([id, entry]) => {
-    const isServed = (entry?.skill.mcp ?? entry?.remote) !== undefined && entry?.unavailable === undefined;
-    return [
-      id,
-      entry && isServed ? withoutServer(entry, { kind: "unconnected", reason: UNCONNECTED }) : entry,
-    ] as const;
+  return mapEntries(entries, (entry) => {
+    const isServed = (entry.skill.mcp ?? entry.remote) !== undefined && entry.unavailable === undefined;
+    return isServed ? withoutServer(entry, { kind: "unconnected", reason: UNCONNECTED }) : entry;
   });
-  return new Map(left);
 }
 
 /** Connects the servers of all available skills in parallel. Leaves out tools and skills that differ from the lock. */
@@ -119,7 +115,10 @@ async function openServer(entry: SkillEntry, opening: Opening): Promise<OpenedSe
   if (differences.length > 0) opening.differing.push(skill.id);
   const offered = [...held.tools.map(({ digest: _, ...tool }) => tool), ...result.readers];
   const tools = offered.map((tool) => ({ ...said.get(tool.name), ...tool }));
-  for (const name of unlisted(skill.mcp ?? {}, tools)) warn(`has no tool ${name}, for which an effect is set`);
+  const listed = new Set([...tools.map(({ name }) => name), READ_RESOURCE, READ_PROMPT]);
+  for (const name of Object.keys(skill.mcp?.effects ?? {})) {
+    if (!listed.has(name)) warn(`has no tool ${name}, for which an effect is set`);
+  }
   return {
     tools,
     remote: { skills: remote.skills, reading: opening.links && { signal: opening.signal, limitMs: opening.limitMs } },
@@ -171,11 +170,6 @@ function frozen(what: string): SkillflowError {
   return new SkillflowError("lock.differs", `nothing ran: ${what}`, {
     hint: "review what the server offers now, then pin it: skillflow mcp-lock",
   });
-}
-
-function unlisted({ effects = {} }: McpServerConfig, tools: readonly Tool[]): readonly string[] {
-  const listed = new Set([...tools.map(({ name }) => name), READ_RESOURCE, READ_PROMPT]);
-  return Object.keys(effects).filter((name) => !listed.has(name));
 }
 
 /** Keeps the skill's own tools. A skill without any becomes unavailable. */

@@ -1,6 +1,5 @@
 import { messageOf } from "../../core/base/errors.ts";
 import { defined } from "../../core/base/values.ts";
-import type { Unavailable } from "../../core/skill/availability/unavailable.ts";
 import { quote } from "../../loaders/mcp/offer/tools.ts";
 import type { OfferedSkill } from "../../loaders/mcp/server-types.ts";
 import { remoteEntry } from "../../loaders/registry/derived/remote.ts";
@@ -64,8 +63,7 @@ async function openSkill(
 }
 
 function without(entry: SkillEntry, reason: string): SkillEntry {
-  const unavailable: Unavailable = { kind: "server", reason };
-  return { ...entry, unavailable };
+  return { ...entry, unavailable: { kind: "server", reason } };
 }
 
 /** Warns about a skill that cannot be used, and returns true. */

@@ -1,7 +1,6 @@
 import { attempt } from "../../core/base/errors.ts";
 import { type ModelChoice, modelsOf } from "../../core/document/model-list.ts";
 import type { RunEvent } from "../../core/engine/event/event.ts";
-import type { RunRecord } from "../../core/engine/event/record.ts";
 import type { Observer } from "../../core/engine/ports.ts";
 import type { RunChoices } from "../../core/engine/settings/settings.ts";
 import { exposedName } from "../../core/skill/tool-names.ts";
@@ -10,24 +9,17 @@ import { readWorkflow } from "../documents.ts";
 import type { Workspace } from "../host.ts";
 import type { FinishedRun } from "../runs/drive.ts";
 import type { PreparedRun } from "../runs/prepare.ts";
-import type { SkillEntries } from "../skills/entries.ts";
 
 /** Prometheus metrics of the runs that this process drives. Labels contain only names from the operator's files. */
 
 export type Metrics = Awaited<ReturnType<typeof openMetrics>>;
-
-interface MetricsOptions {
-  readonly workspace: Workspace;
-  readonly choices: RunChoices;
-  readonly queued: () => Promise<number>;
-}
 
 const BUCKETS = [1, 5, 15, 30, 60, 120, 300, 600, 1800, 3600, 14_400];
 
 /** Label of whatever an outsider could have named: models of other people, tools of servers, made-up names. */
 const OTHER = "other";
 
-export async function openMetrics({ workspace, choices, queued }: MetricsOptions) {
+export async function openMetrics(workspace: Workspace, choices: RunChoices, queued: () => Promise<number>) {
   const { Counter, Gauge, Histogram, Registry } = await import("prom-client");
   const registry = new Registry();
   const counter = <Label extends string>(name: string, help: string, labelNames: readonly Label[]) =>
@@ -85,18 +77,14 @@ export async function openMetrics({ workspace, choices, queued }: MetricsOptions
   };
 }
 
-interface Names {
-  readonly workflow: string;
-  readonly model: (name: string) => string;
-  readonly tool: (exposed: string) => { readonly skill: string; readonly tool: string };
-}
+type Names = ReturnType<typeof namesOf>;
 
 /** Returns the labels of a run. A workflow is the operator's own if its file, read here, has the same id. */
 function namesOf(
   workspace: Workspace,
   choices: RunChoices,
-  { record, entries }: { readonly record: RunRecord; readonly entries: SkillEntries },
-): Names {
+  { record, entries }: Pick<PreparedRun, "record" | "entries">,
+) {
   const { file } = record;
   const workflow = file === undefined ? undefined : attempt(() => readWorkflow(workspace, file).workflow);
   if (workflow?.id !== record.workflow.id) {
@@ -119,7 +107,7 @@ function namesOf(
   );
   return {
     workflow: workflow.id,
-    model: (name) => (models.has(name) || models.has(name.slice(name.indexOf(":") + 1)) ? name : OTHER),
-    tool: (exposed) => tools.get(exposed) ?? { skill: OTHER, tool: OTHER },
+    model: (name: string) => (models.has(name) || models.has(name.slice(name.indexOf(":") + 1)) ? name : OTHER),
+    tool: (exposed: string) => tools.get(exposed) ?? { skill: OTHER, tool: OTHER },
   };
 }

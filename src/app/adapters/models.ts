@@ -106,10 +106,7 @@ function forget(used: ReadonlySet<string>, reply: Reply): Reply {
   return { ...reply, parts };
 }
 
-interface Opening extends ModelSetup {
-  readonly env: Environment;
-  readonly keys: ShortLivedKeys;
-}
+type Opening = ModelSetup & { readonly env: Environment; readonly keys: ShortLivedKeys };
 
 const ADAPTERS: Readonly<Record<Provider, (opening: Opening) => Promise<Model>>> = {
   async anthropic({ env, keys, fetch }) {
@@ -177,14 +174,10 @@ function notServing(provider: Provider): SkillflowError {
   });
 }
 
-function isFile(path: string): boolean {
-  return statSync(path, { throwIfNoEntry: false })?.isFile() === true;
-}
-
 /** Reads a script. Quotes no content of a file outside the project, because a checkout could name any file. */
 async function readScript(path: string, root: string) {
   const { parseScript } = await import("../../loaders/documents/test-file.ts");
-  if (!isFile(path)) throw new SkillflowError("recording.invalid", `there is no script ${path}`);
+  if (!statSync(path).isFile()) throw new SkillflowError("recording.invalid", `there is no script ${path}`);
   const read = parseScript(readFileSync(path, "utf8"), path);
   if ("script" in read) return read.script;
   const isOwn = isWithin(realpathSync(root), realpathSync(path));

@@ -1,12 +1,13 @@
 import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { messageOf, SkillflowError } from "../../core/base/errors.ts";
+import { SkillflowError } from "../../core/base/errors.ts";
 import type { RunQueue, StateStore } from "../../core/engine/ports.ts";
 import { projectRoot } from "../../loaders/documents/project-config.ts";
 import { folderState } from "../../stores/state/folder.ts";
 import { gitState } from "../../stores/state/git.ts";
 import { gitIn } from "../../stores/state/git-command.ts";
 import type { Host } from "../host.ts";
+import { reported } from "./guards.ts";
 
 const BRANCH = "git:";
 
@@ -53,15 +54,11 @@ async function refuseCommitted(directory: string, root: string, env: Host["env"]
 
 /** Reports errors of the state store as `store.failed`. */
 function guardState(store: StateStore, check: () => Promise<void> = async () => undefined): StateStore {
-  const told = async <Value>(work: () => Promise<Value>): Promise<Value> => {
-    try {
+  const told = <Value>(work: () => Promise<Value>) =>
+    reported("the state", async () => {
       await check();
-      return await work();
-    } catch (error) {
-      if (error instanceof SkillflowError) throw error;
-      throw new SkillflowError("store.failed", `the state: ${messageOf(error)}`, { cause: error });
-    }
-  };
+      return work();
+    });
   return {
     read: (names) => told(() => store.read(names)),
     apply: (delta) => told(() => store.apply(delta)),

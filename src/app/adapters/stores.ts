@@ -10,7 +10,7 @@ import { isInCheckout, projectRoot } from "../../loaders/documents/project-confi
 import { openDbosStore } from "../../stores/dbos/store.ts";
 import { readRecording, verifyRecording } from "../../stores/file/run-lines.ts";
 import { fileStore, filesOfRun, planOfRun } from "../../stores/file/store.ts";
-import { isHeld } from "../../stores/lock.ts";
+import { holderOf, lockedError } from "../../stores/lock.ts";
 import type { EnginePlace, Host, StorePlace, Workspace } from "../host.ts";
 import { guardStore } from "./guards.ts";
 
@@ -101,10 +101,22 @@ export async function checkRun({ host, store }: Workspace, given: string): Promi
   return existsSync(file) ? verifyRecording(file) : store.verify(await findRun(store, given));
 }
 
-/** Checks whether a process drives the run. Returns undefined if the store cannot answer this. */
-export async function isDriven({ host, storeDirectory, queue }: Workspace, run: string): Promise<boolean | undefined> {
-  if (queue) return queue.isDriven(run);
-  return storeDirectory === undefined ? undefined : isHeld(filesOfRun(storeDirectory, run).lock, host);
+/** Checks whether a process drives the run. Custom stores cannot answer this, and then one may. */
+export async function isDriven(workspace: Workspace, run: string): Promise<boolean> {
+  const isCustom = workspace.queue === undefined && workspace.storeDirectory === undefined;
+  return isCustom || (await driverOf(workspace, run)).driver !== undefined;
+}
+
+/** Throws `store.locked` if a process drives the run. */
+export async function refuseDriven(workspace: Workspace, run: string): Promise<void> {
+  const { driver, lock } = await driverOf(workspace, run);
+  if (driver !== undefined) throw lockedError(`run ${run} is being driven`, driver, lock);
+}
+
+async function driverOf({ host, storeDirectory, queue }: Workspace, run: string) {
+  if (storeDirectory === undefined) return { driver: await queue?.driverOf(run), lock: undefined };
+  const { lock } = filesOfRun(storeDirectory, run);
+  return { driver: holderOf(lock, host), lock };
 }
 
 /** Resolves a run's id, a unique prefix of it, or `latest`. */

@@ -95,7 +95,7 @@ export function openExecution(workspace: Workspace, blobs: Blobs) {
           return failed({ type: "ValidationError", message: describeMisfit("invalid_input", problems) }, "");
         const secrets = handlerConfig(wanted.entry);
         const outcome = await runPackage({ ...(await parts(wanted)), package: runnable, mounts: [], secrets, ahead });
-        return report(outcome, { workspace, entry: wanted.entry, blobs });
+        return report(outcome, workspace, blobs, wanted.entry);
       }, wanted.signal),
     runCode: (wanted: CodeExecution) =>
       carryOut(async () => {
@@ -103,7 +103,7 @@ export function openExecution(workspace: Workspace, blobs: Blobs) {
         if (barred) return failed({ type: "PolicyError", message: `${barred.path} does not allow the skill code` }, "");
         const { code, entrypoint, packages } = wanted;
         const outcome = await runCode({ ...(await parts(wanted)), code, entrypoint, mounts: packages });
-        return report(outcome, { workspace, entry: undefined, blobs });
+        return report(outcome, workspace, blobs);
       }, wanted.signal),
     /** Returns the skill with all its tools, including those of its MCP server. */
     withTools: async (entry: SkillEntry, signal: AbortSignal) => (entry.skill.mcp ? toolsOf(entry, signal) : entry),
@@ -170,15 +170,13 @@ function typeOf({ code }: Failure): string {
   return code === "tool.timeout" ? "TimeoutError" : "SkillError";
 }
 
-interface Reporting {
-  readonly workspace: Workspace;
-  /** Undefined for code that does not belong to a skill. */
-  readonly entry: SkillEntry | undefined;
-  readonly blobs: Blobs;
-}
-
-/** Redacts the outcome and stores large output as blobs. */
-async function report(outcome: RunOutcome, { workspace, entry, blobs }: Reporting): Promise<ExecutionReport> {
+/** Redacts the outcome and stores large output as blobs. Code that the caller sent has no entry. */
+async function report(
+  outcome: RunOutcome,
+  workspace: Workspace,
+  blobs: Blobs,
+  entry?: SkillEntry,
+): Promise<ExecutionReport> {
   const redactor = environmentRedactor(workspace, [entry]);
   const logs = redactor.text(outcome.logs);
   if (outcome.status === "failed") {

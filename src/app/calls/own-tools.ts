@@ -115,7 +115,8 @@ function proposalHandler({ tool }: Call, { entries, workspace }: OwnWorld): Hand
   const audience = async (_: Json, context: ToolContext): Promise<Audience> => {
     const { skill, repository } = findTarget(cwd, env);
     const entry = skill === undefined ? undefined : entries.get(skill);
-    const asked = entry?.unavailable === undefined ? entry?.skill.tools.find((each) => isAsking(each)) : undefined;
+    const usable = entry?.unavailable === undefined ? entry?.skill.tools : undefined;
+    const asked = usable?.find((each) => each.effect === "write" && typeof each.audience === "function");
     const config = entry ? handlerConfig(entry) : {};
     if (!asked || !(config.GITHUB_TOKEN ?? config.GITLAB_TOKEN)) return "public";
     const input: JsonObject =
@@ -129,10 +130,6 @@ function proposalHandler({ tool }: Call, { entries, workspace }: OwnWorld): Hand
     throw new SkillflowError("call.refused", "a change of files is only planned", { acted: "no" });
   };
   return { tool: { ...tool, audience, handler }, config: {} };
-}
-
-function isAsking({ effect, audience }: Pick<Tool, "effect" | "audience">): boolean {
-  return effect === "write" && typeof audience === "function";
 }
 
 function copyHandler({ tool, input, paths }: Call, entry: SkillEntry, { workspace, copy }: OwnWorld): Handler {

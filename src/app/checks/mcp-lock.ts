@@ -42,11 +42,6 @@ function hasServer({ skill, holdsServer }: SkillEntry): boolean {
   return skill.mcp !== undefined || holdsServer;
 }
 
-interface Missed {
-  readonly id: string;
-  readonly reason: string;
-}
-
 export async function lockServers(
   workspace: Workspace,
   served: readonly ServedSkill[],
@@ -60,7 +55,7 @@ export async function lockServers(
   const warnings: string[] = [];
   const connecting = { host, redactor, signal, person };
   const answers = await Promise.all(
-    asked.map(async (entry): Promise<Missed | { id: string; server: LockedServer }> => {
+    asked.map(async (entry): Promise<{ id: string } & ({ reason: string } | { server: LockedServer })> => {
       const { id, mcp = {} } = entry.skill;
       const warn = (message: string) => void warnings.push(redactor.text(`the MCP server of ${id} ${message}`));
       const connection = await connectSkill(entry, connecting, warn);

@@ -10,7 +10,6 @@ import { declareSkill } from "../../loaders/registry/declared.ts";
 import type { Workspace } from "../host.ts";
 import type { InnerWorkflow, InnerWorkflows } from "../runs/inner.ts";
 import { gatherAll, type SkillEntries } from "../skills/entries.ts";
-import type { InlineSkills } from "../workspace.ts";
 import { boundsFor } from "./settings.ts";
 
 /** Computes the taint of a workflow with the installed skills, without connecting their servers. */
@@ -22,11 +21,7 @@ export async function taintOf(workspace: Workspace, read: ReadWorkflow): Promise
   );
 }
 
-interface ReadWorkflow {
-  readonly workflow: Workflow;
-  readonly inline: InlineSkills;
-  readonly inner: InnerWorkflows;
-}
+type ReadWorkflow = Pick<InnerWorkflow, "workflow" | "inline"> & { readonly inner: InnerWorkflows };
 
 /** Finds problems of skills and tools that are known before a run: taint, invalid config and unknown tool names. */
 export async function skillProblems(

@@ -37,13 +37,9 @@ async function readDiscreetly(
   const skills = workflow && read ? await skillProblems(workspace, { workflow, inline, place, inner: read.inner }) : [];
   const found = [...inner, ...skills];
   const isOwn = ({ file }: Finding) => file === undefined || file === document;
-  const elsewhere = once(found.filter((each) => !isOwn(each)));
+  // A file that two nodes run is reported once.
+  const elsewhere = new Map(found.filter((each) => !isOwn(each)).map((each) => [JSON.stringify(each), each]));
   const placed = [...place([...sources, ...secrets]), ...found.filter(isOwn)];
   const flat = workflow && read ? flatWorkflow(workflow, read.inner) : workflow;
-  return { workflow: flat, findings: [...[...diagnostics, ...placed].sort(byPlace), ...elsewhere] };
-}
-
-/** Removes duplicates: a file that two nodes run is reported once. */
-function once(findings: readonly Finding[]): Finding[] {
-  return [...new Map(findings.map((found) => [JSON.stringify(found), found])).values()];
+  return { workflow: flat, findings: [...[...diagnostics, ...placed].sort(byPlace), ...elsewhere.values()] };
 }

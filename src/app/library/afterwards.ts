@@ -45,7 +45,6 @@ export interface BacktestOptions {
 
 const ignore = () => undefined;
 
-/** Checks an option's list of strings. */
 export function listOf(name: string, value: readonly string[]): readonly string[] {
   if (Array.isArray(value) && value.every((item) => typeof item === "string")) return value;
   throw usageError(`${name}: must be a list of strings`);
@@ -88,7 +87,7 @@ export async function testPlaces(workspace: Workspace, paths: readonly string[])
 export async function recheckRun(workspace: Workspace, given: string): Promise<Recheck> {
   const { signal } = new AbortController();
   const of = await readEnded(workspace, given);
-  const plan = await planRecheck(workspace, of, { now: Date.now(), window: undefined });
+  const plan = await planRecheck(workspace, of);
   const prepared = await prepareRecheck(workspace, plan, { choices: {}, connect: { signal } });
   try {
     return recheckOf(await startRun(workspace, prepared, silentWatch(signal)));

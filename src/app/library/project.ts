@@ -55,7 +55,8 @@ import type {
 import { beginRun, type Course, cleanTold, type Run, refuseIn, type Watching, withResult } from "./run.ts";
 
 export async function createProject(host: Host, options: ProjectOptions): Promise<Project> {
-  const place = inFolder({ ...host, writeOption: asLibraryOption });
+  if (!statSync(host.cwd, { throwIfNoEntry: false })?.isDirectory()) throw usageError(`there is no folder ${host.cwd}`);
+  const place = { ...host, writeOption: asLibraryOption };
   const settings = {
     overrides: new Map(textsOf("config", options.config)),
     skillDirs: [],
@@ -107,11 +108,6 @@ async function reportOf(workspace: Workspace, given: string, kind: ReportKind): 
 
 // ---- project options
 
-function inFolder(host: Host): Host {
-  if (statSync(host.cwd, { throwIfNoEntry: false })?.isDirectory()) return host;
-  throw usageError(`there is no folder ${host.cwd}`);
-}
-
 function placeOf<Place>(name: string, place: Place): Place {
   if (place === undefined || typeof place === "string" || isObject(place)) return place;
   throw usageError(`${name}: must be a folder or a store`);
@@ -139,13 +135,11 @@ async function givenSkills(definitions: readonly SkillDefinition[]): Promise<rea
   return skills;
 }
 
-/** Prefixes of files that answer all calls of a run. */
-const FILES: ReadonlySet<string> = new Set(["replay", "script"]);
-
 function givenModels(models: Readonly<Record<string, Model>>): ReadonlyMap<string, Model> {
   const entries = Object.entries(models);
   for (const [prefix, model] of entries) {
-    if (FILES.has(prefix)) throw usageError(`models: the prefix ${prefix} is reserved for files`);
+    if (prefix === "replay" || prefix === "script")
+      throw usageError(`models: the prefix ${prefix} is reserved for files`);
     if (!/^[A-Za-z0-9][A-Za-z0-9._-]*$/.test(prefix)) {
       throw usageError(`models: "${prefix}" is not a prefix`, "use letters, digits, dots, hyphens and underscores");
     }

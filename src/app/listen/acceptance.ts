@@ -27,12 +27,10 @@ export interface Delivery extends Arrival {
   readonly event: WebhookEvent;
 }
 
-/** Outcome of an event that starts no run. */
 type Unstarted =
   | { readonly kind: "ignored" | "invalid"; readonly reason: string }
   | { readonly kind: "limited"; readonly reason: string; readonly afterS: number };
 
-/** Outcome of a webhook. */
 export type Taken = { readonly kind: "accepted" | "duplicate" | "joined"; readonly run: string } | Unstarted;
 
 const USUAL_QUEUE = 1000;

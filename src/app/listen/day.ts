@@ -21,15 +21,13 @@ export function openDay(state: StateStore, { limits }: ListenFile) {
     return usedOn(dateOf(at), await state.apply({ id, states }));
   };
   const begun = `the daily limit of ${max_runs} runs is reached`;
-  const isSpent = async () => max_cost_usd !== undefined && (await used()).costUsd >= max_cost_usd;
+  const isOver = (costUsd: number) => max_cost_usd !== undefined && costUsd >= max_cost_usd;
   return {
     /** Returns why no more runs may start today, or undefined if there is room. */
     async full(): Promise<string | undefined> {
       const { runs, costUsd } = await used();
       if (runs >= max_runs) return begun;
-      if (max_cost_usd !== undefined && costUsd >= max_cost_usd)
-        return `the daily limit of $${max_cost_usd} is reached`;
-      return undefined;
+      return isOver(costUsd) ? `the daily limit of $${max_cost_usd} is reached` : undefined;
     },
     /** Counts a run once a day and stores `also` with it. Returns why the run may not start if the limit is exceeded. */
     async begin(run: string, also: StateDelta["states"]): Promise<string | undefined> {
@@ -44,7 +42,7 @@ export function openDay(state: StateStore, { limits }: ListenFile) {
     },
     /** Waits until the day's budget allows a run. Resolves to false if `stop` is aborted first. */
     async affords(stop: AbortSignal): Promise<boolean> {
-      while (await isSpent()) {
+      while (isOver((await used()).costUsd)) {
         if (stop.aborted) return false;
         await sleep(Math.min(msToTomorrow(), LOOK_MS), undefined, { signal: stop }).catch(() => undefined);
       }

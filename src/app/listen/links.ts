@@ -121,7 +121,6 @@ function openDeadlines(goOn: (run: string) => Promise<void>) {
   return { watch, close };
 }
 
-/** Returns the links by the digests of their tokens. */
 async function keptIn({ state }: Workspace) {
   return (await entriesIn(state, STATE)).flatMap(({ key, data }) => {
     const kept = keptSchema().safeParse(data).data;

@@ -5,7 +5,6 @@ import type { Hint } from "../../core/base/options.ts";
 import { defined } from "../../core/base/values.ts";
 import { checkFields, slackFields } from "../../core/document/listen/check.ts";
 import type { ListenFile, ListenSource } from "../../core/document/listen/listen-file.ts";
-import type { Workflow } from "../../core/document/workflow/workflow.ts";
 import type { RunChoices } from "../../core/engine/settings/settings.ts";
 import { loadListenFile } from "../../loaders/documents/listen-file.ts";
 import { settingsOf } from "../checks/settings.ts";
@@ -60,7 +59,8 @@ export function readSetting(given: Workspace, shownAs: string, choices: RunChoic
     ...sources.map(([name, said]) => ({ at: ["sources", name], said, isSlack: false })),
     ...channels.map(([id, said]) => ({ at: ["slack", "channels", id], said, isSlack: true })),
   ];
-  const workflows = readWorkflows(workspace, new Set(starters.map(({ said }) => documentOf(said))));
+  const documents = new Set(starters.map(({ said }) => documentOf(said)));
+  const workflows = new Map([...documents].map((document) => [document, readWorkflow(workspace, document)]));
   const needed = [
     ...sources.map(([name, { secret }]) => {
       return { name: secret, at: ["sources", name, "secret"], use: `authenticates webhooks from ${name}` };
@@ -94,20 +94,21 @@ export function readSetting(given: Workspace, shownAs: string, choices: RunChoic
   ];
   if (hasErrors(wrongs)) throw wrong(shownAs, wrongs, new Set(missing.map(({ name }) => name)));
   for (const { workflow } of workflows.values()) if (workflow) settingsOf(workspace, workflow, choices, [workflow]);
-  const sourceOf = (name: string, said: ListenSource): Source => {
-    return { name, said, secret: env[said.secret] ?? "", document: documentOf(said) };
-  };
-  const opening = {
+  const setting = {
     workspace,
     file,
-    sources: new Map(sources.map(([name, said]) => [name, sourceOf(name, said)])),
+    sources: new Map(
+      sources.map(([name, said]): [string, Source] => {
+        return [name, { name, said, secret: env[said.secret] ?? "", document: documentOf(said) }];
+      }),
+    ),
   };
-  if (!file.slack) return opening;
+  if (!file.slack) return setting;
   const { approvers: general = [] } = file.slack;
   const opened = channels.map(([id, { approvers = general, ...said }]) => {
     return [id, { name: "slack", said: {}, document: documentOf(said), approvers, fields: fieldsOf(said) }] as const;
   });
-  return { ...opening, slack: { secret: env[SLACK_SECRET] ?? "", channels: new Map(opened) } };
+  return { ...setting, slack: { secret: env[SLACK_SECRET] ?? "", channels: new Map(opened) } };
 }
 
 interface Starter {
@@ -117,12 +118,6 @@ interface Starter {
 }
 
 const SLACK_SECRET = "SLACK_SIGNING_SECRET";
-
-function readWorkflows(workspace: Workspace, documents: ReadonlySet<string>) {
-  return new Map<string, { workflow: Workflow | undefined; diagnostics: readonly Diagnostic[] }>(
-    [...documents].map((document) => [document, readWorkflow(workspace, document)]),
-  );
-}
 
 /** Checks whether the workflow file is missing or unreadable, which is a mistake in the file that names it. */
 function isLost({ code, line }: Diagnostic): boolean {

@@ -73,13 +73,19 @@ export async function applyPlan(
     }
     const { tool_timeout_ms: timeoutMs } = recordedSettings(record.settings, opened.events);
     const call = callerOf(workspace, prepared, { ...request, timeoutMs });
+    const applying = { prepared, request, planned, lines, note, call };
     const outcomes: AppliedOperation[] = [];
     for (const one of planned) {
       // Yields to the event loop, so that signals and timers are handled and schema checks get a new time limit.
       await nextTurn();
-      const outcome = prepared.approved.has(one.operation.id)
-        ? await applyOne({ prepared, request, planned, lines, note, call }, one)
-        : toldOf(one, appliedBefore(one) ?? { status: "not_approved" });
+      const { id, digest } = one.operation;
+      const isApproved = prepared.approved.has(id);
+      const word = isApproved ? request.resolved?.get(id) : undefined;
+      if (word !== undefined) {
+        await note(one, { type: "operation:resolved", operation: id, digest, applied: word, by: request.by });
+      }
+      const done = appliedBefore(one) ?? (isApproved ? await carryOut(applying, one) : NOT_APPROVED);
+      const outcome = { id, digest, ...done };
       outcomes.push(outcome);
       request.onOutcome?.(outcome);
     }
@@ -100,22 +106,10 @@ interface Applying {
 
 type Told = Omit<AppliedOperation, "id" | "digest">;
 
-function toldOf({ operation: { id, digest } }: PlannedOperation, told: Told): AppliedOperation {
-  return { id, digest, ...told };
-}
+const NOT_APPROVED: Told = { status: "not_approved" };
 
 function appliedBefore({ application: { standing, output } }: PlannedOperation): Told | undefined {
   return standing === "applied" ? { status: "already_applied", ...defined("result", output) } : undefined;
-}
-
-async function applyOne(applying: Applying, one: PlannedOperation): Promise<AppliedOperation> {
-  const { request, note } = applying;
-  const { id, digest } = one.operation;
-  const word = request.resolved?.get(id);
-  if (word !== undefined) {
-    await note(one, { type: "operation:resolved", operation: id, digest, applied: word, by: request.by });
-  }
-  return toldOf(one, appliedBefore(one) ?? (await carryOut(applying, one)));
 }
 
 async function carryOut(applying: Applying, one: PlannedOperation): Promise<Told> {
@@ -182,14 +176,13 @@ function toolOf(entries: SkillEntries, operation: Operation): ToolDescriptor | u
   return (record.tools as readonly ToolDescriptor[]).find(({ name }) => name === operation.tool);
 }
 
-interface Operating {
+type CallOperation = (operating: {
   readonly tool: ToolDescriptor;
   readonly input: Json;
   readonly name: string;
   readonly operation: Operation;
   readonly planned: readonly PlannedOperation[];
-}
-type CallOperation = (operating: Operating) => Promise<Outcome>;
+}) => Promise<Outcome>;
 
 /** Size limit of a result, which later operations may refer to and which is therefore kept whole. */
 const MOST_RESULT = 1024 * 1024;

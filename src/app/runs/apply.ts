@@ -1,5 +1,5 @@
 import { SkillflowError, usageError } from "../../core/base/errors.ts";
-import type { Redactor, Secret } from "../../core/base/redact/redact.ts";
+import type { Redactor } from "../../core/base/redact/redact.ts";
 import { isObject, type Json } from "../../core/base/values.ts";
 import { missingForTool } from "../../core/document/config.ts";
 import { isOpen } from "../../core/engine/decide/admit.ts";
@@ -18,7 +18,7 @@ import { WORKSPACE } from "../../core/engine/tools/workspace.ts";
 import { EXECUTOR, type Logger } from "../../core/skill/skill.ts";
 import type { SkillEntry } from "../../loaders/registry/skill-set.ts";
 import { connectServers, type Person } from "../adapters/mcp-connections.ts";
-import { isDriven } from "../adapters/stores.ts";
+import { refuseDriven } from "../adapters/stores.ts";
 import { findTarget, type Target } from "../calls/patches/target.ts";
 import { recordedSkills } from "../documents.ts";
 import { type Host, hintText, type Workspace } from "../host.ts";
@@ -61,12 +61,7 @@ export interface ReviewedPlan {
 
 /** Reviews the plan of a run. Throws `store.locked` if a process drives the run, because its plan may still change. */
 export async function reviewRun(workspace: Workspace, stored: StoredRun, copy?: Plan): Promise<ReviewedPlan> {
-  const { run } = stored.record;
-  if (!endOf(stored.events) && (await isDriven(workspace, run))) {
-    throw new SkillflowError("store.locked", `run ${run} is being driven by another process`, {
-      hint: "wait for it to end",
-    });
-  }
+  if (!endOf(stored.events)) await refuseDriven(workspace, stored.record.run);
   return reviewPlan(stored, copy);
 }
 
@@ -113,7 +108,6 @@ export interface PreparedApply {
   readonly entries: SkillEntries;
   readonly target: Target | undefined;
   readonly redactor: Redactor;
-  readonly secrets: readonly Secret[];
   close(): Promise<void>;
 }
 
@@ -131,8 +125,7 @@ export async function prepareApply(
   const { host, skills } = workspace;
   const target = targetOf(workspace, wanted);
   const found = await skillsFor(workspace, { stored, target }, wanted);
-  const secrets = secretsOf(workspace, await reachedSkills(skills, found));
-  const redactor = runRedactor(secrets, stored.record.workflow);
+  const redactor = runRedactor(secretsOf(workspace, await reachedSkills(skills, found)), stored.record.workflow);
   refuseMissing(workspace, { entries: found, target }, wanted);
   const servers = await connectServers(found, {
     host,
@@ -141,7 +134,7 @@ export async function prepareApply(
     signal: request.signal,
     person: request.person,
   });
-  const prepared = { reviewed, approved, entries: servers.entries, target, redactor, secrets, close: servers.close };
+  const prepared = { reviewed, approved, entries: servers.entries, target, redactor, close: servers.close };
   try {
     refuseUnreached(servers.entries);
     return prepared;

@@ -251,16 +251,13 @@ interface Opened {
   readonly watch: Watch;
 }
 
-interface Paced {
-  readonly pace: Pace | undefined;
-  readonly onProgress: (node: string | undefined, message: string) => void;
-}
+type Progress = (node: string | undefined, message: string) => void;
 
 async function drive(workspace: Workspace, prepared: PreparedRun, opened: Opened): Promise<FinishedRun> {
   const { watch } = opened;
   watch.onOpened?.();
   const { observers, signal } = watch;
-  const onProgress = (node: string | undefined, message: string) => {
+  const onProgress: Progress = (node, message) => {
     const told = cutMiddle(prepared.redactor.text(message), MOST_PROGRESS);
     tell(observers, (observer) => observer.onProgress?.({ node: node ?? opened.record.workflow.entry, message: told }));
   };
@@ -275,7 +272,11 @@ async function drive(workspace: Workspace, prepared: PreparedRun, opened: Opened
   return finished;
 }
 
-async function driveOpened(workspace: Workspace, prepared: PreparedRun, opened: Opened & Paced): Promise<FinishedRun> {
+async function driveOpened(
+  workspace: Workspace,
+  prepared: PreparedRun,
+  opened: Opened & { readonly pace: Pace | undefined; readonly onProgress: Progress },
+): Promise<FinishedRun> {
   const { record, redactor, choices } = prepared;
   const { pace, onProgress, watch } = opened;
   const { host } = workspace;

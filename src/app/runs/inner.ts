@@ -1,5 +1,6 @@
 import { basename, dirname, join } from "node:path";
 import type { Diagnostic } from "../../core/base/diagnostic.ts";
+import { memo } from "../../core/base/values.ts";
 import { checkJudgeBudget } from "../../core/document/check/judge-budget.ts";
 import type { FindInner } from "../../core/document/check/node-data.ts";
 import { checkPathsInto } from "../../core/document/check/workflow.ts";
@@ -51,7 +52,7 @@ export function readInner(
   const inner = new Map<string, InnerWorkflow>();
   const findings: Diagnostic[] = [];
   const seen = new Set<string>();
-  const read = readOnce(workspace);
+  const read = memo((document: string) => readWorkflow(workspace, document));
   let isFull = false;
   const enter = (from: Outer, depth: number) => {
     for (const [id, node] of Object.entries(from.workflow.nodes)) {
@@ -110,15 +111,6 @@ function pathFindings(outer: Pick<Outer, "workflow" | "place" | "document">, inn
   const all = [{ ...outer, path: "" }, ...[...inner].map(([path, each]) => ({ ...each, path }))];
   const written = new Map(all.map((each) => [JSON.stringify([each.document, each.workflow.id]), each]));
   return [...written.values()].flatMap(({ workflow, place, path }) => place(checkPathsInto(workflow, find(path))));
-}
-
-function readOnce(workspace: Workspace): (document: string) => ReadWorkflow {
-  const read = new Map<string, ReadWorkflow>();
-  return (document) => {
-    const known = read.get(document) ?? readWorkflow(workspace, document);
-    read.set(document, known);
-    return known;
-  };
 }
 
 /** Treats inline skills as recorded ones, which are not trusted. */

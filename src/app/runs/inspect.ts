@@ -21,7 +21,6 @@ export function reportOf({ record, events }: StoredRun): Report {
   return { record, events, result: describeResult(record, stateOf({ record, events })) };
 }
 
-/** Returns the full report and the plan of a recorded run from the store or a file. */
 export async function recordedReport(
   workspace: Workspace,
   given: string,
@@ -36,7 +35,10 @@ export async function recordedReport(
 /** Returns the visits of `NODE`, or the one visit that `NODE#2` names. */
 export function inspectNode(stored: StoredRun, given: string): NodeVisits {
   const { nodes } = stored.record.workflow;
-  const visited = pathsIn(stored);
+  // Nodes of inner runs have a path, such as `each[fp-81]/look`.
+  const visited = new Set(
+    stored.events.flatMap((event) => (event.type === "node:enter" ? [nodePath(event.at, event.node)] : [])),
+  );
   const isNode = (name: string) => Object.hasOwn(nodes, name) || visited.has(name);
   const [, head = given, number] = isNode(given) ? [] : (/^(.*)#([1-9]\d*)$/s.exec(given) ?? []);
   const { run } = stored.record;
@@ -55,11 +57,6 @@ export function inspectNode(stored: StoredRun, given: string): NodeVisits {
     `run ${run} visited ${head} ${most === 1 ? "once" : `${most} times`}`,
     most === 1 ? `write ${head}#1` : `write ${head}#1 to ${head}#${most}`,
   );
-}
-
-/** Returns the visited nodes. Nodes of inner runs have a path, such as `each[fp-81]/look`. */
-function pathsIn({ events }: StoredRun): ReadonlySet<string> {
-  return new Set(events.flatMap((event) => (event.type === "node:enter" ? [nodePath(event.at, event.node)] : [])));
 }
 
 export async function compareRuns(workspace: Workspace, a: string, b: string): Promise<RunDiff> {

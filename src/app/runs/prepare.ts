@@ -162,7 +162,7 @@ function recordOf(
       ...(choices.detach ? [] : warningsOf(workspace, run)),
       ...(choices.detach ? [] : [...skillWarnings(skills), ...plannableWarnings(entries)]),
       ...limitWarnings(settings, workflow),
-      ...(choices.detach ? [] : fallbackWarnings(workspace, workflow, settings)),
+      ...(choices.detach ? [] : fallbackWarnings(workspace, workflow, settings.model, settings.judge_model)),
       ...(choices.inputSources ? [] : describeLikeSources(input, workspace.host)),
       ...describeUnsearched(redactor),
       ...checkDocument(run.secrets, workflow).map(({ message, path }) => `${fieldPath(path)}: ${message}`),
@@ -294,15 +294,8 @@ function warningsOf(workspace: Workspace, run: Read & Connected): string[] {
   ];
 }
 
-interface Opening {
-  readonly workflow: Workflow;
-  readonly input: JsonObject;
-  readonly sources: RunRecord["sources"];
-  readonly gathered: SkillEntries;
-  readonly redactor: Redactor;
-  readonly limitMs: number | undefined;
-  readonly stored?: StoredRun;
-}
+type Opening = Pick<RunRecord, "workflow" | "input" | "sources"> &
+  Pick<Reach, "gathered" | "redactor"> & { readonly limitMs: number | undefined; readonly stored?: StoredRun };
 
 /** Returns the usable skills with the tools of their MCP servers, which run until `close`. A dry run connects none. */
 export async function openServers(

@@ -1,20 +1,17 @@
 import type { StoredRun } from "../../core/engine/ports.ts";
 import { redactRecord } from "../../core/engine/record/content.ts";
 import { endOf, lateWords } from "../../core/engine/result/waiting.ts";
-import type { RunChoices } from "../../core/engine/settings/settings.ts";
 import { recordSkill } from "../../loaders/registry/entry.ts";
 import type { Workspace } from "../host.ts";
 import { type FinishedRun, resumeRun, settleRun, startRun, type Watch } from "./drive.ts";
 import { hasUnwritten } from "./memory.ts";
-import type { Connect, PreparedRun } from "./prepare.ts";
-import { prepareRecorded, prepareResume } from "./resume.ts";
+import type { PreparedRun } from "./prepare.ts";
+import { prepareRecorded, prepareResume, type ResumeRequest } from "./resume.ts";
 import { plannableWarnings, skillFindings, skillWarnings } from "./warnings.ts";
 
-interface TakeRequest {
-  readonly choices: RunChoices;
-  readonly connect: Connect;
+type TakeRequest = Pick<ResumeRequest, "choices" | "connect"> & {
   readonly watch: (prepared: PreparedRun) => Watch;
-}
+};
 
 /**
  * Executes a queued run from its start, or resumes it.
@@ -34,7 +31,7 @@ export async function takeRun(
   const prepared = await (isNew ? prepareQueued : prepareResume)(workspace, stored, request);
   try {
     const watch = request.watch(prepared);
-    return await (isNew ? startRun(workspace, prepared, watch) : resumeRun(workspace, prepared, watch, undefined));
+    return await (isNew ? startRun(workspace, prepared, watch) : resumeRun(workspace, prepared, watch));
   } finally {
     await prepared.close();
   }

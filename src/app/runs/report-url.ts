@@ -6,7 +6,6 @@ export function reportUrl(env: Environment): string | undefined {
   return [env.SKILLFLOW_REPORT_URL, actionsRun(env), env.CI_JOB_URL].find(isAddress);
 }
 
-/** Returns the address of the run in GitHub Actions. */
 export function actionsRun({
   GITHUB_SERVER_URL: server = "",
   GITHUB_REPOSITORY: name = "",

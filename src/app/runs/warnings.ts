@@ -1,17 +1,15 @@
 import type { Diagnostic } from "../../core/base/diagnostic.ts";
 import type { JsonObject } from "../../core/base/values.ts";
 import { likeSources } from "../../core/document/check/sources.ts";
-import { modelsOf } from "../../core/document/model-list.ts";
+import { type ModelChoice, modelsOf } from "../../core/document/model-list.ts";
 import { choicesIn, fallbackLacks, isOffline, parseModel } from "../../core/document/model-name.ts";
 import type { Workflow } from "../../core/document/workflow/workflow.ts";
 import type { RunRecord, Settings } from "../../core/engine/event/record.ts";
-import { namedModel } from "../../core/engine/settings/settings.ts";
 import type { SkillEntry } from "../../loaders/registry/skill-set.ts";
 import { priceOf } from "../../models/prices.ts";
 import { modelAccess } from "../adapters/models.ts";
 import { type Host, hintText, type Workspace } from "../host.ts";
 import type { SkillEntries } from "../skills/entries.ts";
-import { configFiles } from "../workspace.ts";
 
 export function describeLikeSources(input: JsonObject, host: Pick<Host, "writeOption">): string[] {
   const fields = likeSources(input);
@@ -64,12 +62,13 @@ export function limitWarnings({ limits, model, judge_model: judge }: Settings, w
 }
 
 /** Warns about models of lists that cannot be asked here, so that the run has fewer to fall back to. */
-export function fallbackWarnings(workspace: Workspace, workflow: Workflow, given?: Settings | string): string[] {
-  const access = modelAccess(workspace);
-  const settings = typeof given === "object" ? given : undefined;
-  const choices = typeof given === "string" ? { model: given } : {};
-  const named = settings?.model ?? namedModel(choices, { ...access, files: configFiles(workspace) });
-  return fallbackLacks(named ?? workflow.model ?? [], workflow, { ...access, judge: settings?.judge_model });
+export function fallbackWarnings(
+  workspace: Workspace,
+  workflow: Workflow,
+  model: ModelChoice = workflow.model ?? [],
+  judge?: ModelChoice,
+): string[] {
+  return fallbackLacks(model, workflow, { ...modelAccess(workspace), judge });
 }
 
 const ONE_TOKEN = { inputTokens: 1, cachedTokens: 0, outputTokens: 1 };

@@ -7,10 +7,8 @@ import type { InlineSkills, SkillEntry, SkillSet } from "../../loaders/registry/
 
 export type SkillEntries = ReadonlyMap<string, SkillEntry | undefined>;
 
-export async function gatherSkills(set: SkillSet, workflow: Workflow, inline: InlineSkills): Promise<SkillEntries> {
-  const ids = new Set(Object.values(workflow.nodes).flatMap((node) => node.skills ?? []));
-  const found = await Promise.all([...ids].map(async (id) => [id, await set.find(id, inline)] as const));
-  return new Map(found);
+export function mapEntries(entries: SkillEntries, change: (entry: SkillEntry) => SkillEntry): SkillEntries {
+  return new Map([...entries].map(([id, entry]) => [id, entry && change(entry)]));
 }
 
 /** Finds the skills of several workflows. Throws if two of them declare different skills with one id. */
@@ -29,8 +27,11 @@ export async function gatherAll(
       declared.set(id, skill);
     }
   }
-  const found = await Promise.all(documents.map(({ workflow, inline }) => gatherSkills(set, workflow, inline)));
-  return new Map(found.flatMap((entries) => [...entries]));
+  const found = documents.flatMap(({ workflow: { nodes }, inline }) => {
+    const ids = new Set(Object.values(nodes).flatMap((node) => node.skills ?? []));
+    return [...ids].map(async (id) => [id, await set.find(id, inline)] as const);
+  });
+  return new Map(await Promise.all(found));
 }
 
 /** Finds skills and all skills that they call, directly or not. The run may need the secrets of all of them. */
@@ -74,7 +75,7 @@ export async function leaveOutUseless(
  * the config only when the plan is applied.
  */
 export function plannableSkills(entries: SkillEntries): SkillEntries {
-  return new Map([...entries].map(([id, entry]) => [id, entry && plannable(entry)] as const));
+  return mapEntries(entries, plannable);
 }
 
 function plannable(entry: SkillEntry): SkillEntry {

@@ -32,7 +32,7 @@ interface ToolState {
 
 /** Returns the state of all skills without contacting any service. */
 export async function skillStates(workspace: Workspace): Promise<SkillState[]> {
-  return (await allSkills(workspace)).map((entry) => examineSkill({ skill: entry.skill.id, entry }, workspace.host));
+  return (await allSkills(workspace)).map((entry) => examineSkill(entry.skill.id, entry, workspace.host));
 }
 
 export async function allSkills({ skills }: Workspace): Promise<SkillEntry[]> {
@@ -40,21 +40,19 @@ export async function allSkills({ skills }: Workspace): Promise<SkillEntry[]> {
   return found.filter((entry) => entry !== undefined);
 }
 
-/** Returns why a skill, or its untrusted part, cannot be used. */
 export function faultOf({ unavailable, withheld }: SkillEntry): string | undefined {
   return unavailable?.reason ?? withheld;
 }
 
 export const HELD_SCRIPTS = "its scripts are not trusted";
 
-interface Examined {
-  readonly skill: string;
-  readonly entry: SkillEntry | undefined;
-  readonly nodes?: readonly string[];
-}
-
 /** Describes whether a skill can be used, and how to fix it otherwise. */
-export function examineSkill({ skill: id, entry, nodes = [] }: Examined, host: Pick<Host, "writeOption">): SkillState {
+export function examineSkill(
+  id: string,
+  entry: SkillEntry | undefined,
+  host: Pick<Host, "writeOption">,
+  nodes: readonly string[] = [],
+): SkillState {
   if (!entry) {
     const reason = "no skill has this id";
     return { id, state: "unavailable", cause: "unknown", reason, fix: "skillflow skills list", nodes };
@@ -63,30 +61,15 @@ export function examineSkill({ skill: id, entry, nodes = [] }: Examined, host: P
   if (plannable) return { id, state: "plannable", reason: plannable.reason, fix: plannable.fix ?? null, nodes };
   const reason = faultOf(entry) ?? (holdsScripts ? HELD_SCRIPTS : null);
   const trust = withheld !== undefined || holdsScripts ? hintText(host, [{ option: "trust-skill", value: id }]) : null;
-  if (unavailable === undefined) {
-    return {
-      id,
-      state: entry.skill.mcp || fields.some((field) => field.field.required) ? "configured" : "available",
-      reason,
-      fix: trust,
-      nodes,
-      tools: entry.skill.tools.map((tool) => {
-        const lack = missingForTool(tool, fields) ?? null;
-        return {
-          name: exposedName(id, tool.name),
-          state: lack === null ? "configured" : "not_configured",
-          reason: lack,
-        };
-      }),
-    };
+  if (unavailable) {
+    const { kind, fix = withheld === undefined ? null : trust } = unavailable;
+    const isUnset = kind === "config_missing" || kind === "config_form";
+    return { id, state: isUnset ? "not_configured" : "unavailable", cause: kind, reason, fix, nodes };
   }
-  const { kind } = unavailable;
-  return {
-    id,
-    state: kind === "config_missing" || kind === "config_form" ? "not_configured" : "unavailable",
-    cause: kind,
-    reason,
-    fix: unavailable.fix ?? (withheld === undefined ? null : trust),
-    nodes,
-  };
+  const tools = entry.skill.tools.map((tool): ToolState => {
+    const lack = missingForTool(tool, fields) ?? null;
+    return { name: exposedName(id, tool.name), state: lack === null ? "configured" : "not_configured", reason: lack };
+  });
+  const isSet = entry.skill.mcp !== undefined || fields.some(({ field }) => field.required);
+  return { id, state: isSet ? "configured" : "available", reason, fix: trust, nodes, tools };
 }

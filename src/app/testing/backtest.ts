@@ -15,7 +15,7 @@ import { openServing, type Serving } from "../adapters/models.ts";
 import type { Workspace } from "../host.ts";
 import { type FinishedRun, silentWatch, startRun } from "../runs/drive.ts";
 import { newRunId, type PreparedRun, prepareRun } from "../runs/prepare.ts";
-import type { SkillEntries } from "../skills/entries.ts";
+import { mapEntries, type SkillEntries } from "../skills/entries.ts";
 import { onlyWorkflow } from "./backtest-cases.ts";
 
 export const BACKTEST_RUNS = 3;
@@ -133,12 +133,10 @@ async function runCase(workspace: Workspace, { of, document, serving }: Running,
 
 /** Keeps the tools that end at the run's clock, those that time does not matter to, and writes, which are denied anyway. */
 function boundedSkills(entries: SkillEntries): SkillEntries {
-  const narrowed = [...entries].map(([id, entry]) => {
-    if (!entry) return [id, entry] as const;
+  return mapEntries(entries, (entry) => {
     const tools = entry.skill.tools.filter(({ clock, effect }) => isBounded(clock) || effect === "write");
-    return [id, { ...entry, skill: { ...entry.skill, tools } }] as const;
+    return { ...entry, skill: { ...entry.skill, tools } };
   });
-  return new Map(narrowed);
 }
 
 function isBounded(clock: string | undefined): boolean {

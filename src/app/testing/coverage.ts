@@ -1,18 +1,13 @@
-import type { Diagnostic } from "../../core/base/diagnostic.ts";
 import { groupBy } from "../../core/base/values.ts";
 import { type PARTS, partsOf } from "../../core/outward/testing/coverage.ts";
 import type { TestedCase } from "./run-tests.ts";
 
 /** Measures which parts of their workflows tests reach. */
 
-export interface Coverage {
-  readonly workflow: string;
-  readonly parts: { readonly [Kind in (typeof PARTS)[number]]: { readonly reached: number; readonly total: number } };
-  /** One finding for each part that no case reaches. */
-  readonly missed: readonly Diagnostic[];
-}
+export type Coverage = ReturnType<typeof coverageOf>[number];
 
-export function coverageOf(tested: readonly TestedCase[]): Coverage[] {
+/** Reports one finding for each part that no case reaches. */
+export function coverageOf(tested: readonly TestedCase[]) {
   return [...groupBy(tested, ({ ready }) => ready.document)].map(([workflow, cases]) => {
     const reached = new Set(cases.flatMap(({ runs }) => runs.flatMap((run) => [...run.reached])));
     const documents = cases[0]?.ready.documents ?? [];

@@ -27,10 +27,7 @@ export async function testFromRun(workspace: Workspace, given: string): Promise<
   const { record, events } = stored;
   const place = placeOfWorkflow(workspace, record.file);
   const name = `${basename(place, extname(place))}.${checkedName(record.run)}`;
-  const [test, recording] = [`${name}.test.yml`, `${name}.jsonl`].map((file) => join(dirname(place), file)) as [
-    string,
-    string,
-  ];
+  const [test, recording] = [join(dirname(place), `${name}.test.yml`), join(dirname(place), `${name}.jsonl`)];
   for (const taken of [test, recording]) {
     if (!existsSync(taken)) continue;
     throw usageError(`${shownPath(host, taken)} already exists`, "remove it first: nothing was written");

@@ -22,7 +22,7 @@ import { readRecording } from "../../stores/file/run-lines.ts";
 import { openServing, ownPrefixes, type Serving } from "../adapters/models.ts";
 import { readWorkflow } from "../documents.ts";
 import { documentsOf, shownPath, type Workspace } from "../host.ts";
-import { type InnerWorkflows, readInner } from "../runs/inner.ts";
+import { type InnerWorkflow, type InnerWorkflows, readInner } from "../runs/inner.ts";
 import { gatherAll, type SkillEntries } from "../skills/entries.ts";
 import type { InlineSkills } from "../workspace.ts";
 import { rootOfTest } from "./find.ts";
@@ -42,11 +42,7 @@ export interface ReadyTest {
   readonly files: readonly string[];
 }
 
-/** Document that a test's workflow consists of. */
-export interface TestedDocument extends Covered {
-  /** Adds file and places to findings in the document. */
-  readonly place: (findings: readonly Diagnostic[]) => Diagnostic[];
-}
+type TestedDocument = Covered & Pick<InnerWorkflow, "place">;
 
 export interface TestModel {
   /** Name as written. Undefined if neither the command nor the test names a model. */

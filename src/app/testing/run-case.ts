@@ -1,3 +1,4 @@
+import { sumCosts } from "../../core/base/preview.ts";
 import { defined } from "../../core/base/values.ts";
 import { documentOf, nodePath } from "../../core/document/inner/place.ts";
 import type { Entry, EventBody, RunEvent } from "../../core/engine/event/event.ts";
@@ -11,7 +12,7 @@ import { strictest, type Writes } from "../../core/engine/settings/bounds.ts";
 import type { RunChoices } from "../../core/engine/settings/settings.ts";
 import { WORKSPACE } from "../../core/engine/tools/workspace.ts";
 import { reachedIn } from "../../core/outward/testing/coverage.ts";
-import { type CaseFailure, checkExpectations } from "../../core/outward/testing/expectations.ts";
+import { checkExpectations } from "../../core/outward/testing/expectations.ts";
 import { actedIn, findFixture } from "../../core/outward/testing/fixtures.ts";
 import { outcomeOf } from "../../core/outward/testing/outcome.ts";
 import type { TestCase, TestFile } from "../../core/outward/testing/test-file.ts";
@@ -26,16 +27,7 @@ import { type PreparedRun, prepareRun } from "../runs/prepare.ts";
 import type { ReadyTest, TestModel } from "./load.ts";
 import { type Props, stageSkills } from "./stage.ts";
 
-export interface CaseRun {
-  readonly failures: readonly CaseFailure[];
-  readonly changed: readonly ChangedPrompt[];
-  readonly durationMs: number;
-  readonly costUsd: number | null;
-  readonly tokens: number;
-  /** Source files of the run, which the result depends on in addition to the test's files. */
-  readonly files: readonly string[];
-  readonly reached: ReadonlySet<string>;
-}
+export type CaseRun = Awaited<ReturnType<typeof runCase>>;
 
 export interface Playing {
   readonly ready: ReadyTest;
@@ -45,7 +37,7 @@ export interface Playing {
 }
 
 /** Runs a test case once. Throws if it cannot start. */
-export async function runCase(workspace: Workspace, playing: Playing): Promise<CaseRun> {
+export async function runCase(workspace: Workspace, playing: Playing) {
   const began = performance.now();
   const prepared = await prepareCase(workspace, playing);
   const changed: ChangedPrompt[] = [];
@@ -67,6 +59,7 @@ export async function runCase(workspace: Workspace, playing: Playing): Promise<C
       durationMs: performance.now() - began,
       costUsd,
       tokens: outcome.tokens,
+      // Sources, on which the result depends in addition to the test's files.
       files: Object.values(finished.record.sources).flatMap(({ sourcePath }) => sourcePath ?? []),
       reached: reachedIn(finished.events),
     };
@@ -133,7 +126,7 @@ function givenAt(events: readonly RunEvent[], path: string) {
 async function prepareCase(workspace: Workspace, { ready, model, which, signal }: Playing): Promise<PreparedRun> {
   const { test, document } = ready;
   const { serving } = model;
-  const isLive = hasLiveTools(ready, which);
+  const isLive = (which.fixtures ?? test.fixtures) === "live";
   const props: Props = {
     fixtures: test.tools ?? {},
     named: namesIn(test, serving),
@@ -158,10 +151,6 @@ async function prepareCase(workspace: Workspace, { ready, model, which, signal }
     record: { ...prepared.record, ...(recorded ? recalledIn(recorded) : {}), kind: "test", skills },
     replay: { recall, afterwards: [], ...(isLive ? {} : { change: shownChange(props) }) },
   };
-}
-
-function hasLiveTools({ test }: Pick<ReadyTest, "test">, which: TestCase): boolean {
-  return (which.fixtures ?? test.fixtures) === "live";
 }
 
 /** Returns the change that a test proposes: the fixture of the tool that shows it. */
@@ -255,6 +244,6 @@ function recordedCost(recorded: readonly RunEvent[], events: readonly RunEvent[]
   const costs = recorded.flatMap((event) =>
     event.type === "model:reply" && taken.has(event.key) ? [event.usage?.costUsd ?? null] : [],
   );
-  const known = costs.filter((cost) => cost !== null);
-  return costOf({ costUsd: known.reduce((sum, cost) => sum + cost, 0), unpriced: costs.length - known.length });
+  const sum = sumCosts(costs);
+  return sum === null ? null : costOf({ costUsd: sum, unpriced: 0 });
 }

@@ -86,14 +86,10 @@ function toolsOf(
   const unopened = [...names]
     .filter((name) => !has(name))
     .map((name): Tool => {
-      const effect = effects[name] ?? "write";
-      return { ...nobodys(name, effect), ...said.get(name), ...defined("origin", skill.mcp?.origin) };
+      const tool = { name, description: "", input_schema: { type: "object" }, effect: effects[name] ?? "write" };
+      return { ...tool, handler: () => null, ...said.get(name), ...defined("origin", skill.mcp?.origin) };
     });
   return [...declared, ...unopened];
-}
-
-function nobodys(name: string, effect: Tool["effect"]): Tool {
-  return { name, description: "", input_schema: { type: "object" }, effect, handler: () => null };
 }
 
 /** Returns the name of the skill's tool that the model sees as `exposed`. Empty if the skill cannot have one. */

@@ -1,4 +1,5 @@
 import { resolve } from "node:path";
+import { sumCosts } from "../../core/base/preview.ts";
 import { modelText } from "../../core/document/model-list.ts";
 import { recordedSettings } from "../../core/engine/settings/settings.ts";
 import { nodePlaces } from "../../loaders/documents/workflow-file.ts";
@@ -27,8 +28,7 @@ function recordingCost(host: Host, { record, events }: Report): number | null | 
   if (path === undefined) return undefined;
   try {
     const replies = readRecording(resolve(host.cwd, path)).events.filter((event) => event.type === "model:reply");
-    const costs = replies.map(({ usage }) => usage?.costUsd ?? null);
-    return costs.includes(null) ? null : costs.reduce<number>((sum, cost) => sum + (cost ?? 0), 0);
+    return sumCosts(replies.map(({ usage }) => usage?.costUsd ?? null));
   } catch {
     return undefined;
   }

@@ -49,9 +49,7 @@ export function openSite(workspace: Workspace) {
   const { store } = workspace;
   /** Cache of reports by run. A report is valid while the number of events stays the same. */
   const drawn = new Map<string, { readonly length: number; readonly underWay: boolean; readonly html: string }>();
-  // Custom stores cannot answer this.
-  const isUnderWay = async (id: string) => (await isDriven(workspace, id)) ?? true;
-  /** Cache of headlines by run and end. */
+  const isUnderWay = (id: string) => isDriven(workspace, id);
   const headlines = new Map<string, string | undefined>();
   const headlineOf = async ({ id, endedAt }: RunSummary): Promise<string | undefined> => {
     const key = `${id} ${endedAt}`;

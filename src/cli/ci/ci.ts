@@ -18,7 +18,6 @@ import {
   stepSummary,
 } from "./github.ts";
 
-/** Checks for the environment variables of known CI systems. */
 export function isCi(env: Io["host"]["env"]): boolean {
   return CI_VARIABLES.some((name) => env[name] && env[name] !== "false" && env[name] !== "0");
 }
@@ -27,12 +26,6 @@ const CI_VARIABLES =
   "CI GITHUB_ACTIONS GITLAB_CI BUILDKITE CIRCLECI TRAVIS DRONE JENKINS_URL BUILD_ID TEAMCITY_VERSION TF_BUILD CODEBUILD_BUILD_ID BITBUCKET_BUILD_NUMBER".split(
     " ",
   );
-
-/** Files that a run leaves for CI. */
-interface Left {
-  readonly written: readonly WrittenFile[];
-  readonly plan: Plan | undefined;
-}
 
 /** Reports to GitHub Actions. Commands go to stderr, because stdout holds the requested output. Undefined elsewhere. */
 export function githubActions({
@@ -48,35 +41,36 @@ export function githubActions({
   return {
     /** Masks secrets. Must be called before anything else is printed. */
     mask: (secrets: readonly string[]) => say(maskCommands(secrets)),
-    async report(report: Report, { written, plan }: Left) {
+    async report(report: Report, written: readonly WrittenFile[], plan: Plan | undefined) {
       await say(annotationsOfRun(report));
       append(env.GITHUB_STEP_SUMMARY, stepSummary(report));
       const { result, events } = report;
       const { costUsd, inputTokens, outputTokens } = result.usage;
-      const pathOf = (kind: string) => written.find((file) => file.kind === kind)?.path ?? "";
+      const pathOf = (kind: string) => written.find((file) => file.kind === kind)?.path;
       output({
-        ...{ costUsd, inputTokens, outputTokens },
-        run: result.run,
+        "run-id": result.run,
         status: result.status,
         verdict: result.verdict,
-        degraded: [...new Set(result.degraded.map(({ node }) => node))],
-        resultFile: pathOf("json"),
-        reportFile: pathOf("html"),
-        planFile: pathOf("plan"),
-        planCount: result.plan.length,
-        planDigest: plan?.digest,
-        recordDigest: events.at(-1)?.seal,
+        degraded: [...new Set(result.degraded.map(({ node }) => node))].join(","),
+        "result-file": pathOf("json"),
+        "report-file": pathOf("html"),
+        "plan-file": pathOf("plan"),
+        "plan-count": result.plan.length,
+        "plan-digest": plan?.digest,
+        "record-digest": events.at(-1)?.seal,
+        "cost-usd": costUsd,
+        "input-tokens": inputTokens,
+        "output-tokens": outputTokens,
       });
     },
-    async applied({ summary, ...outputs }: Outputs & { readonly summary: string }) {
+    async applied(summary: string, outputs: Outputs) {
       append(env.GITHUB_STEP_SUMMARY, summary);
       output(outputs);
     },
-    /** Reports that nothing ran. */
     async refused(error: unknown) {
       await say(annotationsOfRefusal(error));
       append(env.GITHUB_STEP_SUMMARY, clean(refusalSummary(error)));
-      output({ run: "", status: "refused", planCount: 0 });
+      output({ status: "refused", "plan-count": 0 });
     },
   };
 }

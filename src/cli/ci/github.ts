@@ -81,46 +81,22 @@ export function cutSummary(summary: string, most: number): string {
   return new TextDecoder().decode(bytes.subarray(0, end + 1)) + CUT_NOTE;
 }
 
-export interface Outputs {
-  readonly run: string;
-  readonly status: string;
-  readonly verdict?: string | undefined;
-  /** Nodes that lacked a skill or failed. */
-  readonly degraded?: readonly string[];
-  readonly resultFile?: string;
-  readonly reportFile?: string;
-  readonly planFile?: string;
-  readonly planCount: number;
-  readonly planDigest?: string | undefined;
-  /** Last digest of the record. Kept elsewhere, it reveals a rewritten record. */
-  readonly recordDigest?: string | undefined;
-  /** null if the price of a call is unknown. */
-  readonly costUsd?: number | null;
-  readonly inputTokens?: number;
-  readonly outputTokens?: number;
-}
+/** Outputs of the action, in the order of the file. */
+const OUTPUTS = [
+  ...(["run-id", "status", "verdict", "degraded", "result-file", "report-file", "plan-file", "plan-count"] as const),
+  ...(["plan-digest", "record-digest", "cost-usd", "input-tokens", "output-tokens"] as const),
+];
+
+export type Outputs = { readonly [Name in (typeof OUTPUTS)[number]]?: string | number | null | undefined };
 
 /** Formats lines for GITHUB_OUTPUT. The random `delimiter` prevents a value from starting another output. */
 export function outputsOf(outputs: Outputs, delimiter: string): string {
-  const texts = {
-    "run-id": outputs.run,
-    status: outputs.status,
-    verdict: outputs.verdict ?? "",
-    degraded: outputs.degraded?.join(",") ?? "",
-    "result-file": outputs.resultFile ?? "",
-    "report-file": outputs.reportFile ?? "",
-    "plan-file": outputs.planFile ?? "",
-    "plan-count": String(outputs.planCount),
-    "plan-digest": outputs.planDigest ?? "",
-    "record-digest": outputs.recordDigest ?? "",
-    "cost-usd": String(outputs.costUsd ?? ""),
-    "input-tokens": String(outputs.inputTokens ?? ""),
-    "output-tokens": String(outputs.outputTokens ?? ""),
-  };
-  const end = unusedDelimiter(delimiter, Object.values(texts));
-  return Object.entries(texts)
-    .map(([name, value]) => `${name}<<${end}\n${value}\n${end}\n`)
-    .join("");
+  const texts = OUTPUTS.map((name) => [name, String(outputs[name] ?? "")] as const);
+  const end = unusedDelimiter(
+    delimiter,
+    texts.map(([, value]) => value),
+  );
+  return texts.map(([name, value]) => `${name}<<${end}\n${value}\n${end}\n`).join("");
 }
 
 /** GitHub shows ten annotations of each kind per step. */

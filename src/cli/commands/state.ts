@@ -8,7 +8,7 @@ import type { StateStore } from "../../core/engine/ports.ts";
 import { APPLIED, byLastSeen, entryLine } from "../../core/engine/state/entries.ts";
 import { projectOptions, text } from "../flags.ts";
 import { type Action, confirms, type Flags, type Io, type Paint } from "../io.ts";
-import { jsonText, painter, programName } from "../terminal/terminal.ts";
+import { jsonText, painter, printJson, programName } from "../terminal/terminal.ts";
 
 export const listStates: Action = async (io, _args, flags) => {
   const store = statesAt(io, flags);
@@ -16,10 +16,7 @@ export const listStates: Action = async (io, _args, flags) => {
   const states = [...(await store.read(names))].map(([name, entries]) => {
     return { name, entries: entries.length, last_seen: [...entries].sort(byLastSeen)[0]?.last_seen ?? null };
   });
-  if (flags.json === true) {
-    await io.out(jsonText({ schema: "skillflow.states/1", states }));
-    return 0;
-  }
+  if (flags.json === true) return printJson(io, { schema: "skillflow.states/1", states });
   const paint = painter(io, flags);
   if (states.length === 0) await io.err(`no states yet: ${programName(io)} state --help\n`);
   for (const { name, entries, last_seen } of states) {
@@ -34,10 +31,7 @@ export const showState: Action = async (io, [name = "", key], flags) => {
   const entries = await entriesIn(statesAt(io, flags), name);
   const shown = key === undefined ? [...entries].sort(byLastSeen) : entries.filter((entry) => entry.key === key);
   if (key !== undefined && shown.length === 0) throw unknownKey(name, key, entries);
-  if (flags.json === true) {
-    await io.out(jsonText({ schema: "skillflow.state/1", state: name, entries: shown }));
-    return 0;
-  }
+  if (flags.json === true) return printJson(io, { schema: "skillflow.state/1", state: name, entries: shown });
   const paint = painter(io, flags);
   for (const entry of shown) {
     const data = plainLine(JSON.stringify(entry.data));

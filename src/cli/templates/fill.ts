@@ -22,6 +22,12 @@ const PLACEHOLDER = /^\{\{(\w+)\}\}\n|\{\{(\w+)\}\}/gm;
 
 const placeOf = (template: string) => ownPath(join("templates", template), join("src/cli/templates", template));
 
+/** Converts any text to an id: `Pet Store (v2)` to `pet-store-v2`. */
+export function slugOf(text: string, most: number): string {
+  const slug = text.toLowerCase().replace(/[^a-z0-9]+/g, "-");
+  return slug.replace(/^-|-$/g, "").slice(0, most);
+}
+
 /** Converts an id to a title: `word-count` to `Word count`. */
 export function titleOf(name: string): string {
   const words = name.replace(/[-.]/g, " ");

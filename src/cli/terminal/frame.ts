@@ -4,10 +4,10 @@ import { documentsOf } from "../../app/host.ts";
 import { mayBeOfEvent } from "../../app/reference.ts";
 import type { Finding } from "../../core/base/diagnostic.ts";
 import { plainText } from "../../core/base/inert.ts";
+import { memo } from "../../core/base/values.ts";
 import { readRegular } from "../../files/files.ts";
 import type { Flags, Io, Paint } from "../io.ts";
 
-/** Function that returns the source lines of a finding, or none. */
 export type Frame = (found: Finding) => readonly string[];
 
 /** Maximum number of frames. A longer list is easier to read without them. */
@@ -20,16 +20,16 @@ const MOST_BYTES = 5 * 1024 * 1024;
  */
 export function framesOf({ host, columns }: Pick<Io, "host" | "columns">, paint: Paint, flags: Flags): Frame {
   if (!host.documents && (flags.fromRef !== undefined || mayBeOfEvent(host.env))) return () => [];
-  const files = new Map<string, readonly string[]>();
+  const folder = documentsOf(host);
+  const readLines = memo((path: string) => linesOf(path, folder));
   let left = MOST_FRAMES;
   let last = "";
   return ({ file, line, column = 1, code }) => {
-    if (file === undefined || line === undefined || left === 0 || tellsSecrets(code)) return [];
-    const folder = documentsOf(host);
+    if (file === undefined || line === undefined || left === 0) return [];
+    // The line of a finding about a secret must not be shown.
+    if (code === "SKILL_SECRET" || code.startsWith("secret.")) return [];
     const path = resolve(folder, file);
-    const lines = files.get(path) ?? linesOf(path, folder);
-    files.set(path, lines);
-    const text = lines[line - 1]?.replaceAll("\t", " ");
+    const text = readLines(path)[line - 1]?.replaceAll("\t", " ");
     const place = `${path}:${line}:${column}`;
     if (text === undefined || text.trim() === "" || place === last) return [];
     last = place;
@@ -39,11 +39,6 @@ export function framesOf({ host, columns }: Pick<Io, "host" | "columns">, paint:
     const pointer = `${" ".repeat(margin.length - 2)}│ ${" ".repeat(caret)}`;
     return [`${paint("dim", margin)}${shown}`, `${paint("dim", pointer)}${paint("red", "^")}`];
   };
-}
-
-/** Checks whether a finding is about a secret. Its line must not be shown. */
-function tellsSecrets(code: Finding["code"]): boolean {
-  return code === "SKILL_SECRET" || code.startsWith("secret.");
 }
 
 /** Reads the lines of a file. A link in the checkout must not reveal another file. */

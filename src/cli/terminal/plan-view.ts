@@ -15,7 +15,7 @@ import {
 import { operationSection, standingText } from "../../reports/model/tree/plan.ts";
 import { type Block, span, strong, text } from "../../reports/model/tree/tree.ts";
 import { describeBlocks } from "./sections.ts";
-import { amount, type Format, oneLine, type Paint } from "./terminal.ts";
+import { amount, colourDiff, type Format, oneLine, type Paint } from "./terminal.ts";
 
 const SIGNS: Readonly<Record<Shown, readonly [sign: string, format: Format]>> = {
   planned: ["○", "yellow"],
@@ -91,12 +91,7 @@ function describeOperation(shown: ShownOperation, paint: Paint): string[] {
 function diffLines(diff: string | undefined, paint: Paint): string[] {
   if (diff === undefined) return [];
   const lines = revealText(diff).replace(/\n$/, "").split("\n");
-  return ["diff:", ...lines.map((line) => `  │ ${paintChange(line, paint)}`)];
-}
-
-function paintChange(line: string, paint: Paint): string {
-  if (line.startsWith("+")) return paint("green", line);
-  return line.startsWith("-") ? paint("red", line) : line;
+  return ["diff:", ...lines.map((line) => `  │ ${/^[+-]/.test(line) ? colourDiff(line, paint) : line}`)];
 }
 
 /** Formats long strings as plain text and other values as JSON, without omissions. */
@@ -119,12 +114,21 @@ function isJsonLike(text: string): boolean {
 const MARKS: Readonly<Record<ApplyStatus, readonly [sign: string, format: Format, words: string]>> = {
   applied: ["✔", "green", "applied"],
   already_applied: ["✔", "green", "already applied"],
-  skipped: ["○", "yellow", "skipped"],
-  refused: ["✘", "red", "refused"],
   failed: ["✘", "red", "failed"],
+  refused: ["✘", "red", "refused"],
+  skipped: ["○", "yellow", "skipped"],
   in_doubt: ["?", "yellow", "in doubt"],
   not_approved: ["○", "dim", "not approved"],
 };
+
+/** Counts outcomes, such as `2 applied, 1 failed`. */
+export function countOutcomes(outcomes: readonly AppliedOperation[]): string {
+  const counts = Object.entries(MARKS).flatMap(([known, [, , words]]) => {
+    const { length } = outcomes.filter(({ status }) => status === known);
+    return length === 0 ? [] : [`${length} ${words}`];
+  });
+  return counts.join(", ");
+}
 
 export function describeOutcome(
   { id, status, error, result, existing }: AppliedOperation,

@@ -35,12 +35,12 @@ function describeBlock(block: Block, screen: Screen, indent: number): string[] {
   switch (block.kind) {
     case "text": {
       const mark = block.tone === undefined ? "" : `${paint(COLOURS[block.tone], "!")} `;
-      return [placed({ before: mark, words: block.words }, screen, indent)];
+      return [placed(block.words, screen, indent, mark)];
     }
     case "facts":
       return block.rows.map(([term, words]) => {
         const before = `${term.charAt(0).toLowerCase()}${term.slice(1)}: `;
-        return placed({ before, words }, screen, indent);
+        return placed(words, screen, indent, before);
       });
     case "list": {
       const shown = block.items.slice(0, MOST_ITEMS).flatMap((item) => describeItem(item, screen, indent));
@@ -50,7 +50,7 @@ function describeBlock(block: Block, screen: Screen, indent: number): string[] {
       return [...title, ...shown, ...rest];
     }
     case "section":
-      return [placed({ words: block.title }, screen, indent), ...describeBlocks(block.parts, screen, indent)];
+      return [placed(block.title, screen, indent), ...describeBlocks(block.parts, screen, indent)];
     case "table":
     case "code":
       return [];
@@ -60,19 +60,11 @@ function describeBlock(block: Block, screen: Screen, indent: number): string[] {
 function describeItem({ words, why, tone, parts = [] }: Item, screen: Screen, indent: number): string[] {
   const mark = tone === undefined ? "" : `${screen.paint(COLOURS[tone], tone === "failed" ? "✗" : "▲")} `;
   const reason: Words = why === undefined ? [] : [{ style: "own", text: " — " }, ...why];
-  return [
-    placed({ before: mark, words: [...words, ...reason] }, screen, indent),
-    ...describeBlocks(parts, screen, indent + 2),
-  ];
-}
-
-interface Line {
-  readonly before?: string;
-  readonly words: Words;
+  return [placed([...words, ...reason], screen, indent, mark), ...describeBlocks(parts, screen, indent + 2)];
 }
 
 /** Returns a line, or several. Lines with commands are never wrapped, because people copy them. */
-function placed({ before = "", words }: Line, { width, ...screen }: Screen, indent: number): string {
+function placed(words: Words, { width, ...screen }: Screen, indent: number, before = ""): string {
   const margin = " ".repeat(indent);
   const line =
     margin +

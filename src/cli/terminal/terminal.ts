@@ -28,6 +28,12 @@ export function jsonText(value: unknown): string {
   return `${logJson(JSON.stringify(value, undefined, 2))}\n`;
 }
 
+/** Prints a document and returns the exit code of success. */
+export async function printJson(io: Pick<Io, "out">, value: unknown): Promise<0> {
+  await io.out(jsonText(value));
+  return 0;
+}
+
 export function jsonLine(value: unknown): string {
   return `${logJson(JSON.stringify(value))}\n`;
 }
@@ -57,7 +63,6 @@ export function colourDiff(line: string, paint: Paint): string {
 
 const COLOURS = { error: "red", warning: "yellow", note: "blue" } as const;
 
-/** Describes a finding, followed by the lines that show its place. */
 export function describeDiagnostic(found: Finding, paint: Paint, frame: readonly string[] = []): string {
   const place = [found.file, found.line, found.column].filter((part) => part !== undefined).join(":");
   const word = paint(COLOURS[found.severity], found.severity);

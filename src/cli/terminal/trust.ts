@@ -1,5 +1,5 @@
 import type { Person } from "../../app/adapters/mcp-connections.ts";
-import { recordedSkills } from "../../app/documents.ts";
+import { type ReadWorkflow, recordedSkills } from "../../app/documents.ts";
 import type { Workspace } from "../../app/host.ts";
 import {
   type InlineSkills,
@@ -10,18 +10,12 @@ import {
 } from "../../app/workspace.ts";
 import { messageOf } from "../../core/base/errors.ts";
 import { plainLine } from "../../core/base/inert.ts";
-import type { Workflow } from "../../core/document/workflow/workflow.ts";
 import { isCi } from "../ci/ci.ts";
 import { projectOptions } from "../flags.ts";
 import { confirms, continuedRun, type Flags, type Io } from "../io.ts";
 import { painter } from "./terminal.ts";
 
-/** Workflow to run, with its inline skills. */
-interface Read {
-  /** Undefined if the workflow is invalid. */
-  readonly workflow: Workflow | undefined;
-  readonly inline: InlineSkills;
-}
+type Read = Pick<ReadWorkflow, "workflow" | "inline">;
 
 /** Opens the project. Asks the user to trust the skills that the workflow uses. */
 export function openTrusted(io: Io, flags: Flags, read: (workspace: Workspace) => Promise<Read>): Promise<Workspace> {

@@ -146,7 +146,6 @@ function shortFacts({ finding }: Account): Fact[] {
     : [...facts, ["Ruled out", words`${ruled_out.map((one) => one.text).join("; ")}`]];
 }
 
-/** Lists what the run dropped, lacked or could not do. */
 function shortfalls(account: Account): Block[] {
   const { result, nameOf } = account;
   const short = result.degraded.filter(({ skill }) => skill === undefined);
@@ -228,7 +227,6 @@ function ownData({ result, inner, isStopped }: Visit): JsonObject {
 
 const MOST_ITEMS = 12;
 
-/** Lists the items of a map, failed ones first. */
 function describeItems({ inner, left }: Visit, paint: Paint, width: number): string[] {
   if (inner.length === 0 || inner[0]?.key === undefined) return [];
   const rows = failedFirst(inner).map((run) => {

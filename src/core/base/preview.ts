@@ -53,6 +53,11 @@ export function formatCost(usd: number | null): string {
   return usd < 0.01 ? `$${usd.toFixed(4)}` : `$${usd.toFixed(2)}`;
 }
 
+/** Adds costs. Returns null if one of them is unknown. */
+export function sumCosts(costs: readonly (number | null)[]): number | null {
+  return costs.reduce((sum, cost) => (sum === null || cost === null ? null : sum + cost), 0);
+}
+
 /** Formats `2026-11-20T14:35:01.706Z` as `2026-11-20 14:35:01 UTC`. */
 export function formatTime(at: string): string {
   return at.replace(/^(\d{4}-\d\d-\d\d)T(\d\d:\d\d:\d\d)(?:\.\d+)?Z$/, "$1 $2 UTC");

@@ -338,6 +338,16 @@ export function lazy<Value>(make: () => Value): () => Value {
   };
 }
 
+/** Caches the results of a function by its argument. */
+export function memo<Key, Value>(make: (key: Key) => Value): (key: Key) => Value {
+  const made = new Map<Key, Value>();
+  return (key) => {
+    const value = made.has(key) ? (made.get(key) as Value) : make(key);
+    made.set(key, value);
+    return value;
+  };
+}
+
 /** Type of the values that match a lazy schema. */
 export type Fitting<Schema extends () => z.ZodType> = z.infer<ReturnType<Schema>>;
 

@@ -212,6 +212,11 @@ export interface QueueState {
 /** Queue that accepts runs and drives them when there is capacity. */
 export interface Intake extends Pick<RunQueue, "enqueue" | "requeue" | "work"> {
   waiting(): Promise<number>;
+  /**
+   * Claims the queue for this process until the returned function is called. Throws `store.locked` if another process has
+   * it. Undefined if several processes can share the queue.
+   */
+  readonly claim?: () => () => void;
 }
 
 /** Queue of runs in a database: one process records a run, and another drives it. */
@@ -225,7 +230,8 @@ export interface RunQueue {
   examine(): Promise<QueueState>;
   /** Returns a function that reads a run's new events: all of them at first, then those since its last call. */
   tail(run: string): () => Promise<readonly RunEvent[]>;
-  isDriven(run: string): Promise<boolean>;
+  /** Describes the process that drives a run. Undefined if none does. */
+  driverOf(run: string): Promise<string | undefined>;
   /** Records a run for a worker to drive. Throws `run.exists`. */
   enqueue(record: RunRecord): Promise<void>;
   /** Queues a run that continues. Throws `run.unknown`, or `store.locked` while a process drives the run. */

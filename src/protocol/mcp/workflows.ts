@@ -6,7 +6,7 @@ import { readWorkflow } from "../../app/documents.ts";
 import type { Workspace } from "../../app/host.ts";
 import { type FinishedRun, holdLarge, startRun } from "../../app/runs/drive.ts";
 import { prepareRun } from "../../app/runs/prepare.ts";
-import { gatherSkills } from "../../app/skills/entries.ts";
+import { gatherAll } from "../../app/skills/entries.ts";
 import type { InlineSkills } from "../../app/workspace.ts";
 import type { Blobs } from "../../core/base/blobs.ts";
 import type { Diagnostic } from "../../core/base/diagnostic.ts";
@@ -79,7 +79,7 @@ async function canWrite(
   choices: RunChoices,
 ): Promise<boolean> {
   if (writesOf(workspace, choices, [workflow]) !== "allow") return false;
-  const entries = await gatherSkills(workspace.skills, workflow, inline);
+  const entries = await gatherAll(workspace.skills, [{ workflow, inline }]);
   return Object.values(workflow.nodes).some(
     ({ effects, skills = [] }) => effects !== "read" && skills.some((id) => mayWrite(entries.get(id)?.skill)),
   );

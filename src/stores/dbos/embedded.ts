@@ -102,7 +102,7 @@ function runningIn(
 async function startAlone(place: EmbeddedPlace, programs: PostgresPrograms): Promise<number | undefined> {
   let release: () => void;
   try {
-    release = lock(join(place.folder, "lock"), "embedded", place);
+    release = lock(join(place.folder, "lock"), "the database is being started", place);
   } catch (error) {
     if (error instanceof SkillflowError && error.code === "store.locked") return undefined;
     throw error;

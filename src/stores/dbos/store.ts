@@ -5,6 +5,7 @@ import { digestOf } from "../../files/files.ts";
 import { parseRun, type Stored, storedOf, verifyBytes } from "../file/run-lines.ts";
 import { checkRunId, existingRun } from "../file/store.ts";
 import { createJournal, newestFirst } from "../journal.ts";
+import { lockedError } from "../lock.ts";
 import { storeError } from "../store-error.ts";
 import { databaseBlobs } from "./blobs.ts";
 import { type Database, ENGINE_SCHEMA, openDatabase } from "./database.ts";
@@ -60,7 +61,7 @@ export function dbosStore({ database, self, locks, now }: DbosStoreOptions): Dbo
     examine: () => examine(database, wallClock),
     states: databaseState(database, wallClock),
     turns: databaseTurns(database, open.executor, locks),
-    isDriven: async (run) => (await locks.ownerOf(runLock(run))) !== undefined,
+    driverOf: (run) => locks.ownerOf(runLock(run)),
     enqueue: (record) => enqueue(database, record),
     requeue: (run) => requeue(open, run),
     work: (worker, stop, onReady) => work(open, worker, { stop, onReady }),
@@ -256,10 +257,7 @@ function runLock(run: string): string {
 }
 
 async function heldBy(locks: Locks, run: string): Promise<SkillflowError> {
-  const owner = await locks.ownerOf(runLock(run));
-  return new SkillflowError("store.locked", `run ${run} is being driven by ${owner ?? "another process"}`, {
-    hint: "wait for it to end",
-  });
+  return lockedError(`run ${run} is being driven`, await locks.ownerOf(runLock(run)));
 }
 
 async function insertRun(session: Session, { run, at }: RunRecord, line: string): Promise<void> {

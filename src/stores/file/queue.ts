@@ -12,6 +12,8 @@ interface QueuedStore {
   readonly taken: Set<string>;
   /** Creates the folder. Throws if it is a link to a place outside. */
   readonly prepare: () => void;
+  /** Locks the queue. Throws `store.locked`. */
+  readonly claim: () => () => void;
   readonly isRecorded: (run: string) => boolean;
   /** Resolves once the record is on disk. Throws `run.exists`. */
   readonly create: (record: RunRecord) => Promise<void>;
@@ -21,7 +23,7 @@ interface QueuedStore {
  * Opens the queue of a runs folder, for a single worker process. An empty mark file next to the run's file means that
  * the run must be driven. The mark is created before the run and removed when the run ends or waits for a decision.
  */
-export function fileQueue({ directory, taken, prepare, isRecorded, create }: QueuedStore): Intake {
+export function fileQueue({ directory, taken, prepare, claim, isRecorded, create }: QueuedStore): Intake {
   const waiting: Waiting = { runs: new Set(), wake: () => undefined };
   const mark = (run: string) => {
     prepare();
@@ -36,6 +38,10 @@ export function fileQueue({ directory, taken, prepare, isRecorded, create }: Que
     waiting.wake();
   };
   return {
+    claim() {
+      prepare();
+      return claim();
+    },
     async enqueue(record) {
       mark(record.run);
       await create(record);

@@ -106,6 +106,7 @@ export function fileStore(options: FileStoreOptions): FileStore {
       checked();
       makeDirectory(place, true);
     },
+    claim: () => lock(join(directory, ".queue.lock"), `the queue of ${directory} is being driven`, options),
     isRecorded: (run) => RUN_ID.test(run) && existsSync(pathOf(run)),
     create: async (record) => (await store.create(record)).close(),
   });
@@ -114,7 +115,7 @@ export function fileStore(options: FileStoreOptions): FileStore {
 
 /** Takes the run's lock, which `work` releases unless it throws. */
 function withLock<Value>(options: FileStoreOptions, run: string, work: (unlock: () => void) => Value): Value {
-  const unlock = lock(join(options.directory, `${run}.lock`), run, options);
+  const unlock = lock(filesOfRun(options.directory, run).lock, `run ${run} is being driven`, options);
   try {
     return work(unlock);
   } catch (error) {

@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import { readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { hasCode, messageOf, SkillflowError } from "../../core/base/errors.ts";
+import { hasCode, SkillflowError } from "../../core/base/errors.ts";
 import { isObject, parseJson } from "../../core/base/values.ts";
 import type { StateStore, States } from "../../core/engine/ports.ts";
 import { openPlain, replaceFile } from "../../files/files.ts";
@@ -117,16 +117,10 @@ async function waitForLock(path: string, options: LockOptions): Promise<() => vo
   const until = performance.now() + MOST_WAIT_MS;
   for (;;) {
     try {
-      return lock(path, "state", options);
+      return lock(path, "the states are being written", options);
     } catch (error) {
       const isHeld = error instanceof SkillflowError && error.code === "store.locked";
-      if (!isHeld) throw error;
-      if (performance.now() > until) {
-        const who = messageOf(error).replace(/^.* driven by /, "");
-        throw new SkillflowError("store.locked", `the states are being written by ${who}`, {
-          hint: `wait for it to end; if that machine is gone, delete ${path}`,
-        });
-      }
+      if (!isHeld || performance.now() > until) throw error;
       await sleep(randomInt(5, 40));
     }
   }

@@ -129,18 +129,18 @@ describe("outputs", () => {
   it("are written under their documented names", () => {
     const outputs = outputsOf(
       {
-        run: "r1",
+        "run-id": "r1",
         status: "succeeded",
         verdict: "incident",
-        degraded: ["gather", "notify"],
-        resultFile: "out/result.json",
-        planFile: "out/plan.json",
-        planCount: 2,
-        planDigest: "d1",
-        recordDigest: "ab12",
-        costUsd: 0.25,
-        inputTokens: 1200,
-        outputTokens: 0,
+        degraded: "gather,notify",
+        "result-file": "out/result.json",
+        "plan-file": "out/plan.json",
+        "plan-count": 2,
+        "plan-digest": "d1",
+        "record-digest": "ab12",
+        "cost-usd": 0.25,
+        "input-tokens": 1200,
+        "output-tokens": 0,
       },
       "END",
     );
@@ -165,7 +165,9 @@ describe("outputs", () => {
     const value = fc.array(fc.constantFrom("END", "END_", "\n", "status<<END", "x")).map((parts) => parts.join(""));
     fc.assert(
       fc.property(value, value, (run, reportFile) => {
-        const outputs = readOutputs(outputsOf({ run, status: "failed", reportFile, planCount: 0 }, "END"));
+        const outputs = readOutputs(
+          outputsOf({ "run-id": run, status: "failed", "report-file": reportFile, "plan-count": 0 }, "END"),
+        );
         expect(outputs).toEqual({
           "run-id": run,
           status: "failed",

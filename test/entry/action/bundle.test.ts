@@ -142,7 +142,7 @@ describe("action.yml", () => {
   });
 
   it("names the outputs that the program sets", () => {
-    const told = readOutputs(outputsOf({ run: "", status: "refused", planCount: 0 }, "END"));
+    const told = readOutputs(outputsOf({ status: "refused", "plan-count": 0 }, "END"));
     expect(Object.keys(outputs)).toEqual(Object.keys(told));
     for (const [name, { value }] of Object.entries<{ value: string }>(outputs))
       expect(value).toBe(`\${{ steps.run.outputs.${name} }}`);

@@ -69,7 +69,7 @@ export async function startListening(
   const setting = readSetting(workspaceAt(cwd, around), "listen.yml", { ...CHOICES, ...choices });
   const { workspace, file } = setting;
   const queued = async () => (await workspace.intake?.waiting()) ?? 0;
-  const metrics = await openMetrics({ workspace, choices: { ...CHOICES, ...choices }, queued });
+  const metrics = await openMetrics(workspace, { ...CHOICES, ...choices }, queued);
   const listener = openListener(setting, {
     choices: { ...CHOICES, ...choices },
     watch: (prepared) => ({ ...WATCH, observers: [metrics.start(prepared)] }),

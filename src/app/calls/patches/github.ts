@@ -1,5 +1,5 @@
 import { isUtf8 } from "node:buffer";
-import { type Json, memberAt } from "../../../core/base/values.ts";
+import { memberAt, memo } from "../../../core/base/values.ts";
 import type { Forge } from "./forge.ts";
 import { type Api, listOf, openApi, pathOf } from "./http.ts";
 import { refusal } from "./merge.ts";
@@ -7,12 +7,7 @@ import { refusal } from "./merge.ts";
 /** GitHub through its Git data API. `repository` is owner/name. */
 export function openGitHub(api: Api, repository: string): Forge {
   const { get, post, textAt } = openApi(api, `repos/${pathOf(repository)}`);
-  const objects = new Map<string, Promise<Json | undefined>>();
-  const once = (path: string) => {
-    const known = objects.get(path) ?? get(path);
-    objects.set(path, known);
-    return known;
-  };
+  const once = memo(get);
   const commitTree = async (commit: string) => textAt(await once(`git/commits/${commit}`), "tree", "sha");
   const entriesOf = async (commit: string, folder: string) => {
     const names = folder.split("/").filter(Boolean);

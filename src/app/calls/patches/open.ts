@@ -1,32 +1,24 @@
 import { SkillflowError } from "../../../core/base/errors.ts";
-import type { Redactor } from "../../../core/base/redact/redact.ts";
 import type { Json } from "../../../core/base/values.ts";
 import type { Patch } from "../../../core/engine/event/patch.ts";
-import type { StoredRun } from "../../../core/engine/ports.ts";
 import { handlerConfig } from "../../../loaders/registry/entry.ts";
 import { openFetch } from "../../adapters/fetch.ts";
 import type { Workspace } from "../../host.ts";
-import type { SkillEntries } from "../../skills/entries.ts";
+import type { PreparedApply } from "../../runs/apply.ts";
 import { deliver } from "./deliver.ts";
 import type { Forge } from "./forge.ts";
 import { type OwnFolder, withOwnFolder } from "./git.ts";
 import { openGitHub } from "./github.ts";
 import { openGitLab } from "./gitlab.ts";
+import type { Api } from "./http.ts";
 import { openRemote } from "./remote.ts";
 import type { Target } from "./target.ts";
 
 /** Delivers a patch to the place that the checkout's origin names, with the config of that place's skill. */
 
-interface Delivering {
-  readonly entries: SkillEntries;
-  readonly target: Target | undefined;
-  readonly redactor: Redactor;
-  readonly reviewed: { readonly stored: StoredRun };
-}
-
 export async function deliverPatch(
   { host }: Workspace,
-  { entries, target, redactor, reviewed }: Delivering,
+  { entries, target, redactor, reviewed }: PreparedApply,
   { patch, signal }: { readonly patch: Patch; readonly signal: AbortSignal },
 ): Promise<Json> {
   if (!target) throw new SkillflowError("call.refused", "the patch has no target", { acted: "no" });
@@ -39,13 +31,11 @@ export async function deliverPatch(
   });
 }
 
-interface Means {
-  readonly config: Readonly<Record<string, string>>;
-  readonly fetch: typeof fetch;
-  readonly signal: AbortSignal;
-}
-
-function openForge(target: Target, folder: OwnFolder, { config, ...means }: Means): Forge {
+function openForge(
+  target: Target,
+  folder: OwnFolder,
+  { config, ...means }: Pick<Api, "fetch" | "signal"> & { readonly config: Readonly<Record<string, string>> },
+): Forge {
   if (target.skill === "github") {
     const headers = { authorization: `Bearer ${config.GITHUB_TOKEN}`, accept: "application/vnd.github+json" };
     const address = config.GITHUB_API_URL ?? "https://api.github.com";

@@ -66,7 +66,7 @@ export async function reply({ api, onFault }: Desk, event: SaidInSlack, message:
 
 export async function say(
   { api, onFault }: Desk,
-  { channel, user, thread }: { readonly channel: string; readonly user: string; readonly thread: string },
+  { channel, user, thread }: Pick<Click, "channel" | "user" | "thread">,
   message: string | JsonObject,
 ): Promise<void> {
   const content = typeof message === "string" ? { text: slackText(message) } : message;

@@ -16,7 +16,6 @@ import { reportOf } from "../../runs/inspect.ts";
 
 /** The message of a run in its thread. All text of the run is escaped: it mentions no one and links only to sources. */
 
-/** Labels of the buttons, by action id. */
 export const LABELS = {
   approve: "Approve",
   deny: "Deny",

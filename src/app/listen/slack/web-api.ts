@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { messageOf, usageError } from "../../../core/base/errors.ts";
-import { isObject, type Json, type JsonObject, parseJson } from "../../../core/base/values.ts";
+import { isObject, type JsonObject, parseJson } from "../../../core/base/values.ts";
 import { readCapped } from "../../../loaders/text/bounded.ts";
 import { openFetch } from "../../adapters/fetch.ts";
 import type { Workspace } from "../../host.ts";
@@ -55,7 +55,9 @@ export function openSlackApi(workspace: Workspace, stop: AbortSignal): SlackApi 
   const once = async (method: string, args: JsonObject): Promise<SlackAnswer> => {
     const signal = AbortSignal.timeout(TIMEOUT_MS);
     const safe = redactor.value(args);
-    const query = READS.has(method) ? `?${new URLSearchParams(Object.entries(safe).map(pair))}` : "";
+    const query = READS.has(method)
+      ? `?${new URLSearchParams(Object.entries(safe).map(([name, value]): [string, string] => [name, String(value)]))}`
+      : "";
     const body = { method: "POST", body: JSON.stringify(safe) };
     const type = { "content-type": "application/json; charset=utf-8" };
     const init = READS.has(method) ? { headers } : { ...body, headers: { ...headers, ...type } };
@@ -85,10 +87,6 @@ function addressIn(text: string): string {
   const isSound = url && /^https?:$/.test(url.protocol) && !(url.username || url.password || url.search || url.hash);
   if (!isSound) throw usageError("SLACK_API_URL is not an http or https address", "write https://slack.com/api");
   return url.href.replace(/\/$/, "");
-}
-
-function pair([name, value]: readonly [string, Json]): [string, string] {
-  return [name, String(value)];
 }
 
 function answerOf({ status, headers }: Response, text: string | undefined): SlackAnswer {

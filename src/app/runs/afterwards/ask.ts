@@ -26,14 +26,10 @@ import { readEnded } from "./verify.ts";
  * run as if it were a further node of it. The record is data; only the question is the user's.
  */
 
-export interface AskRequest {
+interface AskRequest {
   readonly choices: RunChoices;
   readonly live?: boolean | undefined;
   readonly connect: Connect;
-}
-
-interface AskOptions extends AskRequest {
-  readonly watch: (prepared: PreparedRun) => Watch | Promise<Watch>;
 }
 
 /** Asks an ended or waiting run a question. Throws the run's error if there is no answer. */
@@ -41,7 +37,7 @@ export async function askRun(
   workspace: Workspace,
   given: string,
   question: string,
-  { watch, ...request }: AskOptions,
+  { watch, ...request }: AskRequest & { readonly watch: (prepared: PreparedRun) => Watch | Promise<Watch> },
 ): Promise<Ask> {
   const prepared = await prepareAsk(workspace, { given, question }, request);
   try {
@@ -81,12 +77,10 @@ export async function prepareAsk(
   const asked = environmentRedactor(workspace).text(question.trim());
   const state = stateOf(of);
   const program = linkProgram(of.record);
+  const earlier = describeEarlier(await earlierQuestions(workspace, of.record));
+  const context = [describeRun(of.record, state), ...(earlier === undefined ? [] : [earlier])];
   const prepared = await prepareRun(workspace, {
-    document: workflowOf(of.record, {
-      question: asked,
-      context: [describeRun(of.record, state), describeEarlier(await earlierQuestions(workspace, of.record))],
-      tools: live ? readToolsOf(program, state) : [],
-    }),
+    document: workflowOf(of.record, asked, context, live ? readToolsOf(program, state) : []),
     input: () => ({}),
     runId: undefined,
     choices: { ...choices, model: choices.model ?? modelOf(of.record), writes: "deny", coolDown: false },
@@ -168,13 +162,12 @@ function listOf(items: JsonObject): JsonObject {
   return { type: "array", items };
 }
 
-interface Parts {
-  readonly question: string;
-  readonly context: readonly (string | undefined)[];
-  readonly tools: readonly ToolDescriptor[];
-}
-
-function workflowOf({ run, workflow }: RunRecord, { question, context, tools }: Parts): JsonObject {
+function workflowOf(
+  { run, workflow }: RunRecord,
+  question: string,
+  context: readonly string[],
+  tools: readonly ToolDescriptor[],
+): JsonObject {
   const skills = [...new Set(tools.map(({ skill }) => skill))];
   return {
     id: ASK,
@@ -182,7 +175,7 @@ function workflowOf({ run, workflow }: RunRecord, { question, context, tools }: 
     description: "Answers a question about an earlier run",
     entry: ASK,
     ...(workflow.skills && skills.length > 0 ? { skills: toJson(workflow.skills) } : {}),
-    context: context.flatMap((text) => (text === undefined ? [] : [{ inline: text }])),
+    context: context.map((text) => ({ inline: text })),
     nodes: {
       [ASK]: {
         name: shortText(question, 200),
@@ -208,7 +201,6 @@ function workflowOf({ run, workflow }: RunRecord, { question, context, tools }: 
 
 const MOST_CALLS = 500;
 
-/** Describes how the run went, and lists its calls. */
 function describeRun(record: RunRecord, state: State): string {
   const { status, verdict, error, degraded, unrouted, waiting, trace, plan, usage } = describeResult(record, state);
   const { run, at: started, workflow } = record;

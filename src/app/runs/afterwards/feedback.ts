@@ -67,7 +67,6 @@ export async function appendFeedback(
   await state.apply(feedbackDelta(line, id));
 }
 
-/** Reads the feedback, which is empty if there is none. */
 export async function feedbackOf({ state }: Pick<Workspace, "state">) {
   return readFeedback((await state.read([FEEDBACK])).get(FEEDBACK) ?? []);
 }

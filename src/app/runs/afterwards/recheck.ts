@@ -1,6 +1,6 @@
 import { SkillflowError } from "../../../core/base/errors.ts";
 import { defined, type Json, type JsonObject, toJson } from "../../../core/base/values.ts";
-import { type FoundClaim, findingOf } from "../../../core/engine/finding/finding.ts";
+import { findingOf } from "../../../core/engine/finding/finding.ts";
 import { stateOf } from "../../../core/engine/fold/fold.ts";
 import type { StoredRun } from "../../../core/engine/ports.ts";
 import { answerRecheck, type Recheck, type RecheckPlan, type Repeat } from "../../../core/engine/recheck/answer.ts";
@@ -22,12 +22,6 @@ interface PlannedRecheck {
   readonly workflow: JsonObject;
 }
 
-interface PlanRequest {
-  /** Time of the recheck, in milliseconds. */
-  readonly now: number;
-  readonly window: number | undefined;
-}
-
 /** Most calls that are repeated: the limit of a node's steps. */
 const MOST_CALLS = 50;
 
@@ -37,8 +31,8 @@ export function recheckOf(stored: StoredRun): Recheck {
   return answer;
 }
 
-/** Plans the repeats. Facts about tools come from the skills of now, which trust limits. */
-export async function planRecheck(workspace: Workspace, of: StoredRun, request: PlanRequest): Promise<PlannedRecheck> {
+/** Plans the repeats at this moment. Facts about tools come from the skills of now, which trust limits. */
+export async function planRecheck(workspace: Workspace, of: StoredRun, window?: number): Promise<PlannedRecheck> {
   const { record } = of;
   const state = stateOf(of);
   const { claims } = findingOf(state, { record, workflow: record.workflow });
@@ -62,7 +56,7 @@ export async function planRecheck(workspace: Workspace, of: StoredRun, request: 
     });
     const then = Date.parse(record.at);
     const isFixed = found !== undefined && (found.isCode || found.tool.clock === "none");
-    const moved = found && !isFixed ? moveInput(call.input, found.tool, { ...request, then }) : undefined;
+    const moved = found && !isFixed ? moveInput(call.input, found.tool, { now: Date.now(), window, then }) : undefined;
     const base = { ref, tool: call.tool, symptoms };
     const reason = !found
       ? "source unavailable: its tool is gone or does not only read"
@@ -93,12 +87,9 @@ export async function planRecheck(workspace: Workspace, of: StoredRun, request: 
       wider.push({ id: step, tool, with: literal(wide), if: when, on_error: "skip" });
     repeats.push({ ...base, step, input, since, ...defined("until", until), isWidened: when !== undefined });
   }
-  const input = { of: record.run, claims: claims.map(planned), repeats };
+  const kept = claims.map(({ text, quotes }) => ({ text, quotes: quotes.map(({ ref, quote }) => ({ ref, quote })) }));
+  const input = { of: record.run, claims: kept, repeats };
   return { of, input, workflow: workflowOf(of, { steps, wider, skills: [...used] }) };
-}
-
-function planned({ text, quotes }: FoundClaim): RecheckPlan["claims"][number] {
-  return { text, quotes: quotes.map(({ ref, quote }) => ({ ref, quote })) };
 }
 
 /** Finds the tool of a recorded call, as it is now. Undefined if it is gone or does not only read. */

@@ -16,7 +16,7 @@ import { messageOf, SkillflowError } from "../../../core/base/errors.ts";
 import { plainLine } from "../../../core/base/inert.ts";
 import { defined, isObject, toJson } from "../../../core/base/values.ts";
 import { flatWorkflow } from "../../../core/document/inner/flat.ts";
-import { modelsOf } from "../../../core/document/model-list.ts";
+import { type ModelChoice, modelsOf } from "../../../core/document/model-list.ts";
 import { checkModels, modelAvailability, parseModels, providersOf } from "../../../core/document/model-name.ts";
 import type { LoadedPolicy } from "../../../core/document/policy.ts";
 import type { Workflow } from "../../../core/document/workflow/workflow.ts";
@@ -34,11 +34,14 @@ export const doctor: Action = async (io, [file], flags) => {
     : new Map((await allSkills(workspace)).map((entry) => [entry.skill.id, entry]));
   const examined = [...entries].map(([skill, entry]) => {
     const listing = Object.entries(workflow?.nodes ?? {}).filter(([, node]) => node.skills?.includes(skill));
-    return examineSkill({ skill, entry, nodes: listing.map(([id]) => id) }, io.host);
+    const nodes = listing.map(([id]) => id);
+    return examineSkill(skill, entry, io.host, nodes);
   });
   const skills = flags.live === true ? await probeAll(workspace, entries, examined) : examined;
   const named = text(flags, "model");
-  const models = modelStates(workspace, workflow, named);
+  const access = { ...modelAccess(workspace), files: configFiles(workspace) };
+  const model = workflow && namedModel(defined("model", named), access);
+  const models = modelStates(workspace, workflow, model);
   const bare = workflow ? nodesWithout(workflow, skills) : [];
   const lacking = named === undefined ? [] : modelFindings(workspace, named, workflow);
   const ok = bare.length + lacking.length === 0;
@@ -50,7 +53,7 @@ export const doctor: Action = async (io, [file], flags) => {
   const installed = installFindings(fileURLToPath(import.meta.url));
   const about = [...configFindings(workspace), ...unknownSkills(workspace, [workflow])];
   const isAsking = workflow && lacking.length === 0;
-  const fallbacks = warnings("MODEL_UNAVAILABLE", isAsking ? fallbackWarnings(workspace, workflow, named) : []);
+  const fallbacks = warnings("MODEL_UNAVAILABLE", isAsking ? fallbackWarnings(workspace, workflow, model) : []);
   for (const found of [...installed, ...about, ...findings, ...unsearched, ...lacking, ...fallbacks])
     await io.err(`${describeDiagnostic(found, paint)}\n`);
   if (flags.json === true) {
@@ -58,12 +61,10 @@ export const doctor: Action = async (io, [file], flags) => {
     const policy = policies.length === 0 ? {} : { policies };
     await io.out(jsonText({ skills, models, ok, ...policy, ...sandbox, ...defined("database", database) }));
   } else {
-    await io.outText(
-      `${[paint("bold", "Skills"), ...skills.map((finding) => describeFinding(finding, paint))].join("\n")}\n`,
-    );
-    await io.outText(
-      `${["", paint("bold", "Models"), ...models.map((finding) => describeFinding(finding, paint))].join("\n")}\n`,
-    );
+    const listed = (title: string, found: readonly SkillState[]) =>
+      `${[paint("bold", title), ...found.map((each) => describeFinding(each, paint))].join("\n")}\n`;
+    await io.outText(listed("Skills", skills));
+    await io.outText(`\n${listed("Models", models)}`);
     for (const each of workspace.host.policies ?? []) await io.outText(`${describePolicy(each, paint)}\n`);
     if (sandbox.sandbox !== undefined) await io.outText(`${describeSandbox(sandbox.sandbox, paint)}\n`);
     if (database) await io.outText(`${describeDatabase(database, paint)}\n`);
@@ -75,13 +76,15 @@ export const doctor: Action = async (io, [file], flags) => {
 };
 
 /** Returns the state of each provider, with the nodes that ask one of its models. */
-function modelStates(workspace: Workspace, workflow: Workflow | undefined, named: string | undefined): SkillState[] {
-  const access = modelAccess(workspace);
-  const run = workflow && namedModel(defined("model", named), { ...access, files: configFiles(workspace) });
+function modelStates(
+  workspace: Workspace,
+  workflow: Workflow | undefined,
+  model: ModelChoice | undefined,
+): SkillState[] {
   const asked = Object.entries(workflow?.nodes ?? {}).map(([id, node]) => {
-    return { id, providers: workflow ? providersOf(node, workflow, run) : new Set() };
+    return { id, providers: workflow ? providersOf(node, workflow, model) : new Set() };
   });
-  return modelAvailability(access).map(({ id, lack }): SkillState => {
+  return modelAvailability(modelAccess(workspace)).map(({ id, lack }): SkillState => {
     const nodes = asked.filter(({ providers }) => providers.has(id)).map((node) => node.id);
     if (lack === undefined) return { id, state: "configured", reason: null, fix: null, nodes };
     return { id, state: "not_configured", reason: lack.reason, fix: lack.fix, nodes };

@@ -5,9 +5,8 @@ import { taintOf } from "../../../app/checks/taint.ts";
 import { readWorkflow } from "../../../app/documents.ts";
 import { documentsOf, type Workspace } from "../../../app/host.ts";
 import { readInner } from "../../../app/runs/inner.ts";
+import { reportOf } from "../../../app/runs/inspect.ts";
 import { SkillflowError } from "../../../core/base/errors.ts";
-import { stateOf } from "../../../core/engine/fold/fold.ts";
-import { describeResult } from "../../../core/engine/result/result.ts";
 import { dotOf } from "../../../reports/drawing/dot.ts";
 import { type Drawing, draw, drawRun } from "../../../reports/drawing/drawing.ts";
 import { mermaidOf } from "../../../reports/drawing/mermaid.ts";
@@ -28,7 +27,7 @@ async function drawingOf(workspace: Workspace, given: string): Promise<Drawing> 
   const isDocument = /\.ya?ml$/.test(given) || existsSync(resolve(documentsOf(workspace.host), given));
   if (given.endsWith(".jsonl") || !isDocument) {
     const { stored } = await findRecording(workspace, given);
-    return drawRun(stored.record, describeResult(stored.record, stateOf(stored)));
+    return drawRun(stored.record, reportOf(stored).result);
   }
   const { workflow, inline, place, diagnostics } = readWorkflow(workspace, given);
   if (!workflow) throw new SkillflowError("workflow.invalid", `${given} cannot be drawn`, { diagnostics });

@@ -3,7 +3,7 @@ import { usageError } from "../../../core/base/errors.ts";
 import { nearest } from "../../../core/base/values.ts";
 import { text } from "../../flags.ts";
 import type { Flags, Io } from "../../io.ts";
-import { jsonText, type Paint, painter, programName } from "../../terminal/terminal.ts";
+import { type Paint, painter, printJson, programName } from "../../terminal/terminal.ts";
 import { wrapLines } from "../../terminal/wrap.ts";
 
 /** Explains a code for `validate --explain CODE`, or lists all codes if none is given. */
@@ -18,8 +18,7 @@ export async function explain(io: Io, others: readonly string[], flags: Flags): 
     const document = found
       ? { schema: "skillflow.explanation/1", ...found }
       : { schema: "skillflow.explanations/1", codes: explainedCodes() };
-    await io.out(jsonText(document));
-    return 0;
+    return printJson(io, document);
   }
   const paint = painter({ host: io.host, isTerminal: io.outColumns !== undefined }, flags);
   const lines = found

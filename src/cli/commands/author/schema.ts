@@ -4,7 +4,7 @@ import { publishedSchemas } from "../../../core/outward/published.ts";
 import { PROTOCOL_FORMS, PROTOCOL_TOOLS } from "../../../core/skill/formats/protocol-tools.ts";
 import { text } from "../../flags.ts";
 import type { Action, Io } from "../../io.ts";
-import { jsonText } from "../../terminal/terminal.ts";
+import { printJson } from "../../terminal/terminal.ts";
 
 export const printSchema: Action = async (io, [name = ""], flags) => {
   if (name === PROTOCOL) return printTools(io, text(flags, "for"));
@@ -15,8 +15,7 @@ export const printSchema: Action = async (io, [name = ""], flags) => {
     const known = [...schemas.keys(), PROTOCOL];
     throw usageError(`there is no schema "${name}"`, didYouMean(name, known) ?? `one of ${known.join(", ")}`);
   }
-  await io.out(jsonText(schema));
-  return 0;
+  return printJson(io, schema);
 };
 
 /** Name of the tool list for clients of `serve`, which is not a document schema. */
@@ -28,6 +27,5 @@ async function printTools(io: Io, provider: string | undefined): Promise<number>
   if (!shape || provider === PROTOCOL) {
     throw usageError(`--for must be openai or anthropic, not ${form}`);
   }
-  await io.out(jsonText(PROTOCOL_TOOLS.map(shape)));
-  return 0;
+  return printJson(io, PROTOCOL_TOOLS.map(shape));
 }

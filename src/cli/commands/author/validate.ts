@@ -3,7 +3,7 @@ import { type Finding, hasErrors, isDiagnostic, type Shown, shownFinding } from 
 import { usageError } from "../../../core/base/errors.ts";
 import { logJson } from "../../../core/base/inert.ts";
 import { redactFinding } from "../../../core/engine/record/content.ts";
-import { openGuarded, sourceChoices, text } from "../../flags.ts";
+import { openGuarded, text } from "../../flags.ts";
 import type { Action } from "../../io.ts";
 import { framesOf } from "../../terminal/frame.ts";
 import { amount, describeDiagnostic, jsonText, painter, programName } from "../../terminal/terminal.ts";
@@ -13,7 +13,7 @@ export const validate: Action = async (io, files, flags) => {
   if (files.length === 0)
     throw usageError("missing required argument 'workflow'", "pass a workflow file, or --explain CODE");
   const workspace = openGuarded(io, flags);
-  const found = await findProblems(workspace, files, sourceChoices(flags));
+  const found = await findProblems(workspace, files, flags);
   // With --strict, warnings are errors. Notes stay notes.
   const raised = (finding: Finding): Finding => (isDiagnostic(finding) ? { ...finding, severity: "error" } : finding);
   const findings = found.map((finding) => shownFinding(flags.strict === true ? raised(finding) : finding));

@@ -49,7 +49,7 @@ export const init: Action = async (io, [given], flags) => {
     ...(ci === undefined ? [] : [jobFile(ci, { name, survey, reuse, ...STARTS[String(flags.from)] })]),
   ];
   const isKept = existsSync(join(root, pathsOf(name).workflow));
-  for (const [path, content] of files) await put(io, flags, { root, path, content });
+  for (const file of files) await put(io, flags, root, file);
   if (isKept && flags.quiet !== true) {
     const from = flags.from === undefined ? "" : ` --from ${flags.from}`;
     await io.err(`\nTo write another workflow next to it, name it: ${programName(io)} init NAME${from}\n`);
@@ -105,14 +105,8 @@ function reusedWorkflow(flags: Flags, ci: "github" | "gitlab" | undefined): stri
   );
 }
 
-interface Put {
-  readonly root: string;
-  readonly path: string;
-  readonly content: string;
-}
-
 /** Writes a file unless it exists. A symbolic link counts as existing, even if its target does not. */
-async function put(io: Io, flags: Flags, { root, path, content }: Put): Promise<void> {
+async function put(io: Io, flags: Flags, root: string, [path, content]: StarterFile): Promise<void> {
   const place = join(root, path);
   const shown = relative(io.host.cwd, place);
   const paint = painter(io, flags);
@@ -133,14 +127,8 @@ type Found = Omit<Parameters<typeof starterFiles>[0], "name">;
 
 async function tellSurvey(io: Io, flags: Flags, found: Survey & Found): Promise<void> {
   if (flags.quiet === true) return;
-  const {
-    remote,
-    logs,
-    errors: [error],
-    readers,
-    tellers,
-    key,
-  } = found;
+  const { remote, logs, errors, readers, tellers, key } = found;
+  const [error] = errors;
   const lines = [
     ...(remote === undefined ? [] : [`repository: ${remote}`]),
     `logs: ${logs.length === 0 ? "none found in this folder and two levels below" : logs.join(", ")}`,

@@ -21,7 +21,6 @@ type GithubJob = CiJob & { readonly startedBy: StartedBy };
 
 export type StartedBy = "alert" | "schedule" | "pull request";
 
-/** File that `init` writes. */
 export const GITHUB_FILE = ".github/workflows/skillflow.yml";
 
 /** The action on the branch that releases publish it on. The user fills in the owner. */

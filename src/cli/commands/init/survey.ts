@@ -27,7 +27,7 @@ export async function surveyProject(workspace: Workspace, root: string, env: Env
   const remote = remoteOf(root);
   const hasHistory = existsSync(join(root, ".git"));
   const builtin = (await allSkills(workspace)).flatMap((entry) => {
-    return entry.isBuiltin ? [offerOf(entry, examineSkill({ skill: entry.skill.id, entry }, workspace.host))] : [];
+    return entry.isBuiltin ? [offerOf(entry, examineSkill(entry.skill.id, entry, workspace.host))] : [];
   });
   const isUsable = ({ id, state, isAtHand, variables }: Offer) =>
     USABLE.has(state) && (isAtHand || variables.some(({ name }) => env[name])) && (id !== "git" || hasHistory);

@@ -38,7 +38,13 @@ import { list, openGuarded, text } from "../../flags.ts";
 import { continuedRun, type Flags, type Io, interruptSignal } from "../../io.ts";
 import { checkPlaces, chooseReports, type ReportFile, writeReport } from "../../outputs.ts";
 import { type Starting, tellingRefusal } from "../../refused.ts";
-import { describeLosses, describeOutcome, describePlan, describeStandings } from "../../terminal/plan-view.ts";
+import {
+  countOutcomes,
+  describeLosses,
+  describeOutcome,
+  describePlan,
+  describeStandings,
+} from "../../terminal/plan-view.ts";
 import { keepDrawing, spinning } from "../../terminal/progress/live.ts";
 import { headingOf } from "../../terminal/progress/tree.ts";
 import { amount, duration, isLive, jsonText, type Paint, painter, programName } from "../../terminal/terminal.ts";
@@ -53,7 +59,7 @@ export const apply = tellingRefusal(async (io, [given = ""], flags) => {
   if (digest !== undefined) checkDigest(digest, isWhole);
   const reports = chooseReports(flags, PLAN_REPORTS);
   checkPlaces(io, { out: undefined, reports });
-  if (reports.length > 0 && said === undefined) return reportPlan(io, flags, { given, reports });
+  if (reports.length > 0 && said === undefined) return reportPlan(io, flags, given, reports);
   const paint = painter(io, flags);
   const resolved = parseResolutions(list(flags, "resolve"));
   let reviewed: ReviewedPlan | undefined;
@@ -74,17 +80,15 @@ export const apply = tellingRefusal(async (io, [given = ""], flags) => {
   if (isLive(io) && isShown) await io.err(`${headingOf(paint, stored.record, ["apply"])}\n`);
   if (!isDone) await io.err(isShown ? describePlan(plan, paint) : describeLosses(plan, paint));
   const worded = said === undefined && !isDone ? approvedBefore(reviewed, open) : undefined;
-  if (worded) await io.err(`${paint("dim", `approved during the run by ${plainLine(worded.by)}: ${idsOf(worded)}`)}\n`);
+  if (worded) {
+    const ids = worded.operations.map(({ id }) => id).join(", ");
+    await io.err(`${paint("dim", `approved during the run by ${plainLine(worded.by)}: ${ids}`)}\n`);
+  }
   const check = checkOpen.bind(undefined, workspace, reviewed);
   const approved = isDone ? [] : (said ?? worded?.operations ?? (await askFor(io, { open, check }, paint)));
   if (approved === undefined) return leaveUnapproved(io, flags, reviewed);
-  return carryOut(io, flags, {
-    workspace,
-    reviewed,
-    given,
-    reports,
-    choice: { approved, planDigest: digest, resolved },
-  });
+  const choice = { approved, planDigest: digest, resolved };
+  return carryOut(io, flags, { workspace, reviewed, given, reports, choice });
 });
 
 interface Agreed {
@@ -126,21 +130,18 @@ async function carryOut(io: Starting, flags: Flags, { workspace, reviewed, given
     const outcomes = await applyPlan(workspace, prepared, request).finally(progress?.close);
     const exitCode = signal.aborted ? 130 : exitCodeOf(outcomes);
     if (flags.json === true) await io.out(jsonText(applyDocument(run, exitCode, outcomes)));
-    await io.err(
-      concluding({ command: applyCommand(io, flags, stored), outcomes, isInterrupted: signal.aborted }, paint),
-    );
+    await io.err(concluding(applyCommand(io, flags, stored), outcomes, signal.aborted, paint));
     io.beginning.isTold = true;
     const { events } = await workspace.store.read(run);
     const after = viewPlan({ ...stored, operations, events, outcomes });
     await writeReports(io, reports, after);
-    await githubActions(io)?.applied({
-      run,
+    await githubActions(io)?.applied(await renderPlan("md", after), {
+      "run-id": run,
       status: exitCode === 130 ? "interrupted" : exitCode === 0 ? "succeeded" : "failed",
-      planFile: planAt(io.host.cwd, given) ? given : "",
-      planCount: operations.length,
-      planDigest: after.digest,
-      recordDigest: events.at(-1)?.seal,
-      summary: await renderPlan("md", after),
+      "plan-file": planAt(io.host.cwd, given) ? given : "",
+      "plan-count": operations.length,
+      "plan-digest": after.digest,
+      "record-digest": events.at(-1)?.seal,
     });
     return exitCode;
   } finally {
@@ -148,7 +149,6 @@ async function carryOut(io: Starting, flags: Flags, { workspace, reviewed, given
   }
 }
 
-/** Shows which operation is running, in a live line. */
 function applyProgress(io: Io, paint: Paint, operations: readonly Operation[]) {
   let done = 0;
   const started = Date.now();
@@ -164,11 +164,7 @@ function applyProgress(io: Io, paint: Paint, operations: readonly Operation[]) {
 }
 
 /** Writes the reports of a plan. Applies nothing. */
-async function reportPlan(
-  io: Io,
-  flags: Flags,
-  { given, reports }: { readonly given: string; readonly reports: PlanReports },
-): Promise<number> {
+async function reportPlan(io: Io, flags: Flags, given: string, reports: PlanReports): Promise<number> {
   openGuarded(io, flags);
   const { stored, operations } = reviewPlan(continuedRun(io), planAt(io.host.cwd, given));
   const { run } = stored.record;
@@ -252,10 +248,9 @@ function usedBy({ stored, operations }: ReviewedPlan, installed: ReadonlySet<str
 }
 
 function approvalOf(flags: Flags, isWhole: boolean): Approved | undefined {
-  if (flags.yes === true && list(flags, "approve").length > 0)
-    throw usageError("--yes and --approve cannot be used together");
-  if (flags.yes === true) return "all";
   const named = list(flags, "approve");
+  if (flags.yes === true && named.length > 0) throw usageError("--yes and --approve cannot be used together");
+  if (flags.yes === true) return "all";
   return named.length > 0 ? parseApprovals(named, isWhole) : undefined;
 }
 
@@ -268,11 +263,10 @@ async function askFor(
   if (!io.ask || isCi(io.host.env)) return undefined;
   await check();
   const ids = open.length > 8 ? "op-1,op-2,…" : open.map(({ id }) => id).join(",");
-  const answer = (
-    await io.ask(`${paint("yellow", "?")} Apply ${amount(open.length, "write")}? [y/N, or ${ids}] `)
-  )?.trim();
-  if (/^y(es)?$/i.test(answer ?? "")) return "all";
-  return /^op-/.test(answer ?? "") ? parseApprovals([answer ?? ""], false) : [];
+  const question = `${paint("yellow", "?")} Apply ${amount(open.length, "write")}? [y/N, or ${ids}] `;
+  const answer = (await io.ask(question)).trim();
+  if (/^y(es)?$/i.test(answer)) return "all";
+  return answer.startsWith("op-") ? parseApprovals([answer], false) : [];
 }
 
 /** Throws a usage error because nothing was approved and no user can be asked. */
@@ -281,12 +275,10 @@ async function leaveUnapproved(io: Starting, flags: Flags, { stored, operations 
   const { run } = stored.record;
   if (flags.json === true)
     await io.out(jsonText({ ...applyDocument(run, 2, unapproved(operations)), plan: operations }));
+  const some = operations.slice(0, 2).map(({ id }) => id);
   throw usageError(
     "no operation was approved, and this is not a terminal",
-    `approve all with --yes, or some with --approve ${operations
-      .slice(0, 2)
-      .map(({ id }) => id)
-      .join(",")}`,
+    `approve all with --yes, or some with --approve ${some.join(",")}`,
   );
 }
 
@@ -294,31 +286,16 @@ function unapproved(operations: readonly Operation[]): AppliedOperation[] {
   return operations.map(({ id, digest }) => ({ id, digest, status: "not_approved" }));
 }
 
-function idsOf({ operations }: { readonly operations: readonly { readonly id: string }[] }): string {
-  return operations.map(({ id }) => id).join(", ");
-}
+const AGAIN: ReadonlySet<AppliedOperation["status"]> = new Set(["failed", "refused", "skipped"]);
 
-interface Concluded {
-  /** Command that applies the rest. */
-  readonly command: string;
-  readonly outcomes: readonly AppliedOperation[];
-  readonly isInterrupted: boolean;
-}
-
-function concluding({ command, outcomes, isInterrupted }: Concluded, paint: Paint): string {
-  const count = (...statuses: AppliedOperation["status"][]) =>
-    outcomes.filter(({ status }) => statuses.includes(status)).length;
+/** Summarizes the outcomes. The command applies the rest. */
+function concluding(
+  command: string,
+  outcomes: readonly AppliedOperation[],
+  isInterrupted: boolean,
+  paint: Paint,
+): string {
   if (outcomes.length === 0) return "nothing to apply: the run planned no writes\n";
-  const counted = [
-    [count("applied"), "applied"],
-    [count("already_applied"), "already applied"],
-    [count("failed"), "failed"],
-    [count("refused"), "refused"],
-    [count("skipped"), "skipped"],
-    [count("in_doubt"), "in doubt"],
-    [count("not_approved"), "not approved"],
-  ] as const;
-  const words = counted.flatMap(([number, what]) => (number === 0 ? [] : `${number} ${what}`)).join(", ");
   const mark = exitCodeOf(outcomes) === 0 ? paint("green", "●") : paint("red", "✘");
   const doubted = outcomes.filter(({ status }) => status === "in_doubt").map(({ id }) => id);
   const next = [
@@ -327,8 +304,8 @@ function concluding({ command, outcomes, isInterrupted }: Concluded, paint: Pain
       : [
           `check whether the service has ${doubted.join(", ")}, then answer: ${command} --resolve ${doubted[0]}=applied, or ${doubted[0]}=not-applied`,
         ]),
-    ...(count("failed", "refused", "skipped") === 0 ? [] : [`try the others again: ${command}`]),
+    ...(outcomes.some(({ status }) => AGAIN.has(status)) ? [`try the others again: ${command}`] : []),
   ];
   const hints = next.map((line) => `\n  ${paint("dim", line)}`).join("");
-  return `${isInterrupted ? paint("yellow", "■ interrupted:") : mark} ${words}${hints}\n`;
+  return `${isInterrupted ? paint("yellow", "■ interrupted:") : mark} ${countOutcomes(outcomes)}${hints}\n`;
 }

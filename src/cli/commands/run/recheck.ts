@@ -14,7 +14,7 @@ import { checkPlaces, chooseOutputs, writeOutputs } from "../../outputs.ts";
 import { tellingRefusal } from "../../refused.ts";
 import { jsonText, type Paint, painter } from "../../terminal/terminal.ts";
 import { openRecorded, personAt } from "../../terminal/trust.ts";
-import { skillLogger } from "./run.ts";
+import { watchStart } from "./run.ts";
 
 /** Runs `skillflow recheck`: repeats the calls that the kept claims of a run cite, and compares. */
 export const recheck = tellingRefusal(async (io, _, flags) => {
@@ -26,22 +26,15 @@ export const recheck = tellingRefusal(async (io, _, flags) => {
   const workspace = await openRecorded(io, flags);
   io.protect(environmentRedactor(workspace));
   const of = await readEnded(workspace, continuedRun(io).record.run);
-  const plan = await planRecheck(workspace, of, { now: Date.now(), window });
+  const plan = await planRecheck(workspace, of, window);
   const signal = interruptSignal(io);
   const connect = { signal, person: personAt(io) };
   const prepared = await prepareRecheck(workspace, plan, { choices: flags, connect });
   try {
     checkPlaces(io, outputs);
     io.protect(prepared.redactor);
-    for (const warning of prepared.warnings) await io.err(`${plainLine(warning)}\n`);
-    const finished = await startRun(workspace, prepared, {
-      observers: [],
-      signal,
-      loggerFor: (skill) => skillLogger(io, flags, skill),
-      onOpened: () => {
-        io.beginning.recorded = () => workspace.store.read(prepared.record.run);
-      },
-    });
+    const watch = await watchStart(io, flags, { workspace, prepared, signal });
+    const finished = await startRun(workspace, prepared, { ...watch, observers: [] });
     io.beginning.isTold = true;
     const answer = recheckOf(finished);
     const report = completeReport(io.host, finished);

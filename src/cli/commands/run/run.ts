@@ -25,7 +25,7 @@ import type { Observer, RunQueue } from "../../../core/engine/ports.ts";
 import { describePlan, detailExitCode } from "../../../core/engine/result/plan.ts";
 import { endOf, type Said, wordOf } from "../../../core/engine/result/waiting.ts";
 import { githubActions, hideSecrets, maskSecrets } from "../../ci/ci.ts";
-import { list, openProject, readInput, sourceChoices, text } from "../../flags.ts";
+import { list, openProject, readInput, text } from "../../flags.ts";
 import { continuedRun, type Flags, type Io, interruptSignal } from "../../io.ts";
 import { checkPlaces, chooseOutputs, type Outputs, type WrittenFile, writeOutputs } from "../../outputs.ts";
 import { type Starting, tellingRefusal } from "../../refused.ts";
@@ -77,7 +77,6 @@ function queueOf({ queue }: Workspace, flags: Flags): RunQueue {
   return queue;
 }
 
-/** Records the run for a worker and prints its id. */
 async function recordOnly(io: Io, flags: Flags, { queue, prepared }: { queue: RunQueue; prepared: PreparedRun }) {
   const { record, redactor } = prepared;
   await prepared.close();
@@ -125,7 +124,6 @@ async function continueRun(io: Starting, flags: Flags, { outputs, at, how }: Con
   });
 }
 
-/** Records the resume request and queues the run for a worker. */
 async function leaveToWorker(io: Io, flags: Flags, { run, from }: { run: string; from: string | undefined }) {
   const workspace = openProject(io, flags);
   const queue = queueOf(workspace, flags);
@@ -174,7 +172,7 @@ export const replay = tellingRefusal(async (io, [given = ""], flags) => {
   const isLive = text(flags, "tools") === "live";
   const request = {
     runId: text(flags, "runId"),
-    sources: sourceChoices(flags),
+    sources: { fileRoot: flags.fileRoot, inputSources: flags.inputSources },
     tools: isLive ? ("live" as const) : ("recorded" as const),
     connect: isLive ? { signal } : undefined,
   };
@@ -221,12 +219,12 @@ async function watchRun(io: Starting, flags: Flags, watched: Watched): Promise<n
 }
 
 async function watchPrepared(io: Starting, flags: Flags, watched: Watched): Promise<number> {
-  const { outputs, prepared, workspace, signal, allowsChanges = true } = watched;
+  const { outputs, prepared, workspace, allowsChanges = true } = watched;
   const github = githubActions(io);
   await maskSecrets(io, prepared);
   checkPlaces(io, outputs);
   const paint = painter(io, flags);
-  for (const warning of prepared.warnings) await io.err(`${plainLine(warning)}\n`);
+  const watch = await watchStart(io, flags, watched);
   const progress = openProgress(io, flags, watched);
   const lost: unknown[] = [];
   const lose = (error: unknown) => void lost.push(error);
@@ -238,15 +236,11 @@ async function watchPrepared(io: Starting, flags: Flags, watched: Watched): Prom
   const changed: ChangedPrompt[] = [];
   const driven = await watched
     .start({
+      ...watch,
       observers: [progress, warner, ...(flags.stream === true ? [stream] : [])],
       tellsContent: flags.otlpContent === true,
-      signal,
       onPromptChanged: (change) => changed.push(change),
       refusesChanges: !allowsChanges,
-      loggerFor: (skill) => skillLogger(io, flags, skill),
-      onOpened: () => {
-        io.beginning.recorded = () => workspace.store.read(prepared.record.run);
-      },
     })
     .finally(progress.close);
   io.beginning.isTold = true;
@@ -261,7 +255,7 @@ async function watchPrepared(io: Starting, flags: Flags, watched: Watched): Prom
   const place = github ? planPlace(workspace, finished.record.run) : undefined;
   const report = completeReport(io.host, finished);
   await writeOutputs(io, outputs, { report, planned: plan && { plan, place }, written }).catch(lose);
-  await github?.report(report, { written, plan }).catch(lose);
+  await github?.report(report, written, plan).catch(lose);
   if (flags.json === true) await io.out(jsonText(finished.result)).catch(lose);
   const verdict = {
     paint,
@@ -273,6 +267,22 @@ async function watchPrepared(io: Starting, flags: Flags, watched: Watched): Prom
   // The verdict is printed first. A result that could not be written is a separate error.
   if (lost.length > 0) throw lost[0];
   return finished.result.exitCode;
+}
+
+/** Watches the beginning of a run. Prints the warnings of its preparation. */
+export async function watchStart(
+  io: Starting,
+  flags: Flags,
+  { workspace, prepared, signal }: Pick<Watched, "workspace" | "prepared" | "signal">,
+) {
+  for (const warning of prepared.warnings) await io.err(`${plainLine(warning)}\n`);
+  return {
+    signal,
+    loggerFor: (skill: string) => skillLogger(io, flags, skill),
+    onOpened: () => {
+      io.beginning.recorded = () => workspace.store.read(prepared.record.run);
+    },
+  };
 }
 
 function openProgress(

@@ -7,7 +7,7 @@ import { tellingRefusal } from "../../refused.ts";
 import { plainProgress } from "../../terminal/progress/plain.ts";
 import { jsonText, type Paint, painter } from "../../terminal/terminal.ts";
 import { openRecorded, personAt } from "../../terminal/trust.ts";
-import { skillLogger } from "../run/run.ts";
+import { watchStart } from "../run/run.ts";
 
 /** Runs `skillflow ask`: a model answers a question about an earlier run from its record. */
 export const ask = tellingRefusal(async (io, [, question = ""], flags) => {
@@ -20,17 +20,10 @@ export const ask = tellingRefusal(async (io, [, question = ""], flags) => {
     choices: flags,
     live: flags.live === true,
     connect: { signal, person: personAt(io) },
-    async watch({ record, redactor, warnings }) {
-      io.protect(redactor);
-      for (const warning of warnings) await io.err(`${plainLine(warning)}\n`);
-      return {
-        observers: flags.quiet === true ? [] : [progress],
-        signal,
-        loggerFor: (skill) => skillLogger(io, flags, skill),
-        onOpened: () => {
-          io.beginning.recorded = () => workspace.store.read(record.run);
-        },
-      };
+    async watch(prepared) {
+      io.protect(prepared.redactor);
+      const watch = await watchStart(io, flags, { workspace, prepared, signal });
+      return { ...watch, observers: flags.quiet === true ? [] : [progress] };
     },
   });
   io.beginning.isTold = true;

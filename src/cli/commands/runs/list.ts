@@ -5,7 +5,7 @@ import { type RunSummary, summarizeRun } from "../../../core/engine/record/run-s
 import { stateOf } from "../../../reports/model/account.ts";
 import { openProject, text } from "../../flags.ts";
 import type { Action } from "../../io.ts";
-import { describeFailure, duration, jsonText, type Paint, painter, programName } from "../../terminal/terminal.ts";
+import { describeFailure, duration, type Paint, painter, printJson, programName } from "../../terminal/terminal.ts";
 import { statusMark } from "../../terminal/verdict.ts";
 
 export const listRuns: Action = async (io, _args, flags) => {
@@ -16,10 +16,7 @@ export const listRuns: Action = async (io, _args, flags) => {
     if (found.status === "rejected") await io.err(describeFailure(found.reason, flags, io));
     else if (kind === undefined ? found.value.kind !== "backtest" : found.value.kind === kind) runs.push(found.value);
   }
-  if (flags.json === true) {
-    await io.out(jsonText({ schema: "skillflow.runs/1", runs }));
-    return 0;
-  }
+  if (flags.json === true) return printJson(io, { schema: "skillflow.runs/1", runs });
   const paint = painter(io, flags);
   if (runs.length === 0) await io.err(`no runs yet: ${programName(io)} run WORKFLOW\n`);
   for (const run of runs) await io.outText(`${describeRun(run, paint)}\n`);

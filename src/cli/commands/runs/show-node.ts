@@ -5,13 +5,10 @@ import type { Json } from "../../../core/base/values.ts";
 import { answerText, type Part, type Turn } from "../../../core/engine/event/prompt.ts";
 import { failedFirst } from "../../../reports/model/items.ts";
 import type { Flags, Io } from "../../io.ts";
-import { describeData, jsonText, type Paint, painter } from "../../terminal/terminal.ts";
+import { describeData, type Paint, painter, printJson } from "../../terminal/terminal.ts";
 
 export async function showNode(io: Io, found: NodeVisits, flags: Flags): Promise<number> {
-  if (flags.json === true) {
-    await io.out(jsonText(found));
-    return 0;
-  }
+  if (flags.json === true) return printJson(io, found);
   const view: View = {
     paint: painter(io, flags),
     width: Math.min(io.columns, 110),

@@ -7,7 +7,7 @@ import { stateOf } from "../../../core/engine/fold/fold.ts";
 import { describeResult } from "../../../core/engine/result/result.ts";
 import { openProject } from "../../flags.ts";
 import type { Action } from "../../io.ts";
-import { amount, jsonLine, jsonText, oneLine, painter, programName } from "../../terminal/terminal.ts";
+import { amount, jsonLine, oneLine, painter, printJson, programName } from "../../terminal/terminal.ts";
 import { describeVerdict } from "../../terminal/verdict.ts";
 
 export const showRun: Action = async (io, [given = "", node], flags) => {
@@ -21,10 +21,7 @@ export const showRun: Action = async (io, [given = "", node], flags) => {
   const { record, events } = stored;
   const state = stateOf(stored);
   const finished = { record, events, state, result: describeResult(record, state) };
-  if (flags.json === true) {
-    await io.out(jsonText(finished.result));
-    return 0;
-  }
+  if (flags.json === true) return printJson(io, finished.result);
   const paint = painter(io, flags);
   await io.outText(
     `${paint("bold", plainLine(stored.record.workflow.name))} ${paint("dim", `· run ${plainLine(stored.record.run)}`)}\n`,

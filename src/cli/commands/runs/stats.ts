@@ -3,15 +3,12 @@ import { plainLine } from "../../../core/base/inert.ts";
 import { formatCost, formatCount, formatDuration, plural } from "../../../core/base/preview.ts";
 import { number, openProject } from "../../flags.ts";
 import type { Action } from "../../io.ts";
-import { jsonText, type Paint, painter } from "../../terminal/terminal.ts";
+import { type Paint, painter, printJson } from "../../terminal/terminal.ts";
 
 export const stats: Action = async (io, _args, flags) => {
   const workspace = openProject(io, flags);
   const found = await collectStats(workspace, Date.now() - (number(flags, "since") ?? SINCE_MS));
-  if (flags.json === true) {
-    await io.out(jsonText(found));
-    return 0;
-  }
+  if (flags.json === true) return printJson(io, found);
   const paint = painter(io, flags);
   if (found.rows.length === 0) await io.err(`no runs since ${found.since.slice(0, 10)}\n`);
   for (const row of found.rows) await io.outText(`${describeRow(row, paint)}\n`);

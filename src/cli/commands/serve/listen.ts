@@ -25,12 +25,9 @@ export const listen: Action = async (io, _args, flags) => {
   const { file } = setting;
   const watched = flags.verbose === true ? flags : { ...flags, quiet: true };
   const host = text(flags, "host") ?? file.host ?? "127.0.0.1";
+  const port = portOf(flags, String(file.port ?? USUAL_PORT));
   const queued = async () => (await workspace.intake?.waiting()) ?? 0;
-  const metrics = await openMetrics({
-    workspace: setting.workspace,
-    choices: flags,
-    queued,
-  });
+  const metrics = await openMetrics(setting.workspace, flags, queued);
   let address = "";
   const listener = openListener(setting, {
     choices: flags,
@@ -57,9 +54,10 @@ export const listen: Action = async (io, _args, flags) => {
       void io.err(`${plainLine(run)} resumes at the next start\n${describeFailure(error, flags, io)}`);
     },
   });
+  const release = workspace.intake?.claim?.();
   const server = await openWebhooks(setting, listener, {
     host,
-    port: portOf(flags, String(file.port ?? USUAL_PORT)),
+    port,
     pages: {
       ask: ({ link, stored }) => approvalPage({ ...link, stored }),
       tell: toldPage,
@@ -80,19 +78,15 @@ export const listen: Action = async (io, _args, flags) => {
     stop.abort();
   });
   try {
-    await listener.work(stop.signal, () => void tellAddress(io, flags, { url: server.url, setting }));
+    await listener.work(stop.signal, () => void tellAddress(io, flags, server.url, setting));
   } finally {
     await server.close(GRACE_MS);
+    release?.();
   }
   return 0;
 };
 
-interface Opened {
-  readonly url: string;
-  readonly setting: Setting;
-}
-
-async function tellAddress(io: Io, flags: Flags, { url, setting }: Opened): Promise<void> {
+async function tellAddress(io: Io, flags: Flags, url: string, setting: Setting): Promise<void> {
   const sources = [...setting.sources.keys()];
   await io.out(flags.json === true ? jsonText({ url, sources }) : `listening on ${url}\n`);
   if (flags.quiet === true) return;

@@ -28,7 +28,13 @@ export const mcp: Action = async (io, workflows, flags) => {
   const offered = tellOffer(io, service, teller.warn);
   try {
     if (flags.frozen) await offered;
-    if (!place) return await speak(io, service, { stopped, offered, warn: teller.warn });
+    if (!place) {
+      const connection = await connectStreams(service, { input: io.input(), write: io.out, onProblem: teller.warn });
+      // `offered` rejects if no tools can be offered.
+      await Promise.race([connection.ended, stopped, offered.then(() => connection.ended)]);
+      await connection.close();
+      return 0;
+    }
     const { tools } = await offered;
     const server = await openMcpHttp(service, { ...place, onFault: teller.onFault });
     const url = `${server.url}/mcp`;
@@ -55,20 +61,4 @@ async function tellOffer(io: Io, { offer }: McpService, warn: (line: string) => 
   io.protect(redactor);
   for (const warning of warnings) warn(warning);
   return { tools: tools.size };
-}
-
-interface Speaking {
-  readonly stopped: Promise<void>;
-  /** Rejects if no tools can be offered. */
-  readonly offered: Promise<unknown>;
-  readonly warn: (line: string) => void;
-}
-
-/** Serves over the standard streams until the client disconnects. */
-async function speak(io: Io, service: McpService, { stopped, offered, warn }: Speaking): Promise<number> {
-  const connection = await connectStreams(service, { input: io.input(), write: io.out, onProblem: warn });
-  const failed = offered.then(() => connection.ended);
-  await Promise.race([connection.ended, stopped, failed]);
-  await connection.close();
-  return 0;
 }

@@ -29,7 +29,7 @@ export const worker: Action = async (io, _args, flags) => {
     teller.note("stopping: takes no more runs, and exits when the current runs end");
     stop.abort();
   });
-  const metrics = await openMetrics({ workspace, choices: flags, queued: async () => (await queue.examine()).queued });
+  const metrics = await openMetrics(workspace, flags, async () => (await queue.examine()).queued);
   const server = await serveMetrics(io, flags, metrics);
   const connect = { signal: new AbortController().signal };
   const drive = async (run: string) => {
@@ -54,7 +54,6 @@ export const worker: Action = async (io, _args, flags) => {
   return 0;
 };
 
-/** Serves the metrics on this machine, if a port is given. */
 async function serveMetrics(io: Io, flags: Flags, metrics: Metrics) {
   const port = number(flags, "metricsPort");
   if (port === undefined) return undefined;

@@ -6,6 +6,7 @@ import type { Environment } from "../../../core/document/config.ts";
 import type { ApiDescription, ApiOperation } from "../../../core/skill/openapi/description.ts";
 import skillVariables from "../../../core/skill/skill-variables.json" with { type: "json" };
 import type { Io } from "../../io.ts";
+import { slugOf } from "../../templates/fill.ts";
 import type { Begun } from "./new.ts";
 import { type ApiSkill, apiSkillFiles, apiSkillVariables, sentVariables } from "./openapi-files.ts";
 
@@ -13,23 +14,10 @@ import { type ApiSkill, apiSkillFiles, apiSkillVariables, sentVariables } from "
 const MOST_UNCHOSEN = 20;
 const MOST_LISTED = 80;
 
-interface Wanted {
-  /** Defaults to the description's title. */
-  readonly id: string | undefined;
-  readonly file: string;
-  /** Operation names, ids, paths or `GET /path`. `*` matches anything. */
-  readonly chosen: readonly string[];
-}
-
-export function skillFromOpenapi({ host }: Io, { id: given, file, chosen }: Wanted): Begun {
+/** Names the skill after the description's title, unless `given`. In names of operations, `*` matches anything. */
+export function skillFromOpenapi({ host }: Io, file: string, chosen: readonly string[], given?: string): Begun {
   const api = readApiDescription(resolve(host.cwd, file), file);
-  const id =
-    given ??
-    api.title
-      .toLowerCase()
-      .replace(/[^a-z0-9]+/g, "-")
-      .replace(/^-|-$/g, "")
-      .slice(0, 40);
+  const id = given ?? slugOf(api.title, 40);
   const prefix = choosePrefix(id, api, host.env);
   const skill: ApiSkill = { id, prefix, api, operations: choose(api.operations, chosen, file) };
   const variables = apiSkillVariables(skill).map(({ name, needed }) => (needed ? name : `${name} (optional)`));

@@ -2,7 +2,7 @@ import { existsSync, statSync } from "node:fs";
 import { dirname, relative, resolve } from "node:path";
 import { documentsOf, type Workspace } from "../../../app/host.ts";
 import type { Diagnostic } from "../../../core/base/diagnostic.ts";
-import { type SkillflowError, usageError } from "../../../core/base/errors.ts";
+import { usageError } from "../../../core/base/errors.ts";
 import { didYouMean } from "../../../core/base/values.ts";
 import { openProject } from "../../flags.ts";
 import type { Action, Io } from "../../io.ts";
@@ -47,16 +47,14 @@ async function lintTarget({ host, skills }: Workspace, target: string): Promise<
   }
   const entry = await skills.find(target);
   if (entry?.source.path) return skills.lint([entry.source.path]);
-  throw unknownTarget(target, existsSync(path), skills.ids);
-}
-
-function unknownTarget(target: string, exists: boolean, ids: ReadonlySet<string>): SkillflowError {
-  return exists
-    ? usageError(
-        `there is no skill in ${target}`,
-        "a skill is a folder with a SKILL.md, a skill.toml, a contract.yml or a skill.ts",
-      )
-    : usageError(`there is no folder or skill "${target}"`, didYouMean(target, ids) ?? "run skillflow skills list");
+  if (existsSync(path)) {
+    const hint = "a skill is a folder with a SKILL.md, a skill.toml, a contract.yml or a skill.ts";
+    throw usageError(`there is no skill in ${target}`, hint);
+  }
+  throw usageError(
+    `there is no folder or skill "${target}"`,
+    didYouMean(target, skills.ids) ?? "run skillflow skills list",
+  );
 }
 
 function seenFrom({ host }: Io, problem: Diagnostic): Diagnostic {

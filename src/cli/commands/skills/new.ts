@@ -9,7 +9,7 @@ import { makeFolder } from "../../../files/files.ts";
 import { isCi } from "../../ci/ci.ts";
 import { list, openProject, text } from "../../flags.ts";
 import { type Action, confirms, type Flags, type Io } from "../../io.ts";
-import { fillTemplates, titleOf } from "../../templates/fill.ts";
+import { fillTemplates, slugOf, titleOf } from "../../templates/fill.ts";
 import { painter, programName } from "../../terminal/terminal.ts";
 
 /** Advice on what to change first in a new skill, by format. */
@@ -94,7 +94,7 @@ async function fromDescription(io: Io, args: readonly string[], flags: Flags): P
   if (flags.format !== undefined && flags.format !== "module")
     throw usageError("--from openapi supports only --format module");
   const { skillFromOpenapi } = await import("./from-openapi.ts");
-  return skillFromOpenapi(io, { id: args.length > 1 ? args[0] : undefined, file, chosen: list(flags, "operation") });
+  return skillFromOpenapi(io, file, list(flags, "operation"), args.length > 1 ? args[0] : undefined);
 }
 
 /** Throws if a built-in skill has this id, because the tools of the new skill would never be offered. */
@@ -119,11 +119,7 @@ function nameSkill(given: string, format: Format): { readonly id: string; readon
   if (plain.length <= 64 && /^[a-z0-9]+(?:-[a-z0-9]+)*$/.test(plain)) {
     return { id: format === "skills-protocol" ? given.replaceAll("-", ".") : given, folder: given };
   }
-  const suggestion = given
-    .toLowerCase()
-    .replace(/[^a-z0-9]+/g, "-")
-    .replace(/^-|-$/g, "")
-    .slice(0, 64);
+  const suggestion = slugOf(given, 64);
   const alphabet = isDotted
     ? "lowercase letters, digits, and single dots or hyphens"
     : "lowercase letters, digits and single hyphens";

@@ -24,7 +24,6 @@ export function apiSkillVariables({ prefix, api }: Pick<ApiSkill, "prefix" | "ap
   return fields.map(([name, { required }]) => ({ name, needed: required === true }));
 }
 
-/** Lists the variables whose values the skill sends. */
 export function sentVariables({ prefix, api }: Pick<ApiSkill, "prefix" | "api">): readonly string[] {
   return api.access.flatMap(keysOf).map(([end]) => `${prefix}_${end}`);
 }

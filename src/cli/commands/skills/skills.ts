@@ -15,10 +15,10 @@ import {
   amount,
   describeDiagnostic,
   type Format,
-  jsonText,
   oneLine,
   type Paint,
   painter,
+  printJson,
 } from "../../terminal/terminal.ts";
 
 export const listSkills: Action = async (io, _args, flags) => {
@@ -32,10 +32,8 @@ export const listSkills: Action = async (io, _args, flags) => {
     ...unknownSkills(workspace, []),
     ...entries.flatMap((entry) => entry.diagnostics),
   ];
-  if (flags.json === true) {
-    await io.out(jsonText({ skills: entries.map((entry) => skillDocument(entry, workspace)), diagnostics }));
-    return 0;
-  }
+  if (flags.json === true)
+    return printJson(io, { skills: entries.map((entry) => skillDocument(entry, workspace)), diagnostics });
   await io.outText(`${skillTable(entries, paint, widthOf(io)).join("\n")}\n`);
   for (const found of diagnostics) await io.err(`${describeDiagnostic(found, paint)}\n`);
   return 0;
@@ -127,8 +125,7 @@ export const showSkill: Action = async (io, [id = ""], flags) => {
     const tools = toolsOf(entry).map(({ description, input_schema }, index) => {
       return { ...document.tools[index], description, input_schema };
     });
-    await io.out(jsonText({ ...document, tools, frontmatter, instruction: skill.instruction ?? null }));
-    return 0;
+    return printJson(io, { ...document, tools, frontmatter, instruction: skill.instruction ?? null });
   }
   await io.outText(`${describeSkill(entry, painter(io, flags), widthOf(io)).join("\n")}\n`);
   return 0;

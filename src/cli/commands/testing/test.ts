@@ -1,3 +1,4 @@
+import { relative, resolve } from "node:path";
 import type { Workspace } from "../../../app/host.ts";
 import { environmentRedactor } from "../../../app/secrets.ts";
 import { acceptTests, updatesOf } from "../../../app/testing/accept.ts";
@@ -8,7 +9,7 @@ import { messageOf, SkillflowError, usageError } from "../../../core/base/errors
 import { plainLine } from "../../../core/base/inert.ts";
 import { testsJunit } from "../../../reports/testing/junit.ts";
 import { isCi } from "../../ci/ci.ts";
-import { list, number, projectOptions, text } from "../../flags.ts";
+import { list, number, openGuarded, projectOptions, text } from "../../flags.ts";
 import { type Action, confirms, type Flags, type Io, interruptSignal } from "../../io.ts";
 import { replaceOwn } from "../../outputs.ts";
 import { framesOf } from "../../terminal/frame.ts";
@@ -24,7 +25,7 @@ import {
 
 /** Runs `skillflow test`. Exit codes: 0 all passed, 1 a case failed, 2 a file is invalid, 3 a model's key is missing. */
 export const test: Action = async (io, places, flags) => {
-  if (text(flags, "from") !== undefined) return (await import("./from-run.ts")).writeTest(io, places, flags);
+  if (text(flags, "from") !== undefined) return writeTest(io, places, flags);
   const workspace = openTestWorkspace(io.host, projectOptions(flags));
   try {
     checkFlags(io, flags);
@@ -37,6 +38,20 @@ export const test: Action = async (io, places, flags) => {
   }
 };
 
+/** Writes a test from a run (`test --from RUN`) and prints its path. */
+async function writeTest(io: Io, places: readonly string[], flags: Flags): Promise<number> {
+  if (places.length > 0) throw usageError("--from writes a test and runs none: leave out the paths");
+  if (io.host.documents) throw usageError("--from cannot be used with --from-ref, because it writes to the checkout");
+  const workspace = openGuarded(io, flags);
+  const { testFromRun } = await import("../../../app/testing/from-run.ts");
+  const files = await testFromRun(workspace, text(flags, "from") ?? "");
+  for (const { path, text: content, root } of files) {
+    await replaceOwn(path, content, { root, fileMode: 0o666 });
+  }
+  await io.outText(`${relative(io.host.cwd, files[0].path)}\n`);
+  return 0;
+}
+
 interface Round {
   readonly workspace: Workspace;
   readonly places: readonly string[];
@@ -48,7 +63,7 @@ interface Round {
 export async function runOnce(io: Io, flags: Flags, { workspace, places, signal, onTested }: Round): Promise<number> {
   const paint = painter(io, flags);
   const models = list(flags, "model");
-  const view = { paint, isCompared: models.length > 1, columns: io.columns };
+  const view = { paint, isCompared: models.length > 1 };
   const isQuiet = flags.quiet === true;
   const tested = await runTests(workspace, {
     paths: places,
@@ -101,7 +116,6 @@ function checkFlags(io: Io, flags: Flags): void {
   if (flags.watch === true && !io.isTerminal) throw usageError("--watch requires a terminal");
 }
 
-/** Returns the kind and path of each `--report KIND=PATH`. */
 function reportPlaces(flags: Flags) {
   return list(flags, "report").map((report) => {
     const [, kind, path] = /^(junit|md)=(.+)$/s.exec(report) ?? [];
@@ -132,7 +146,6 @@ async function accept(io: Io, workspace: Workspace, tested: readonly TestedCase[
   return files.map(({ path }) => path);
 }
 
-/** Checks whether accepting resolved all failures of a case. */
 function isAccepted({ runs, ready, model }: TestedCase, accepted: readonly string[]): boolean {
   return runs.every(({ failures }) =>
     failures.every(({ accept: change, path }) =>
@@ -147,7 +160,6 @@ async function writeReports(
   tested: readonly TestedCase[],
   coverage?: readonly Coverage[],
 ): Promise<void> {
-  const { resolve } = await import("node:path");
   const cases = tested.map((one) => ({ ...one, file: one.ready.loaded.file, model: modelOf(one) }));
   for (const { kind, path } of reportPlaces(flags)) {
     const { testsMarkdown } = await import("../../../reports/testing/markdown.ts");

@@ -2,6 +2,7 @@ import type { Coverage } from "../../../app/testing/coverage.ts";
 import { modelOf } from "../../../app/testing/documents.ts";
 import type { TestedCase } from "../../../app/testing/run-tests.ts";
 import { plainLine, plainText } from "../../../core/base/inert.ts";
+import { sumCosts } from "../../../core/base/preview.ts";
 import type { Json } from "../../../core/base/values.ts";
 import type { Update } from "../../../core/outward/testing/update.ts";
 import { amount, colourDiff, duration, oneLine, type Paint, padTable } from "../../terminal/terminal.ts";
@@ -12,7 +13,6 @@ interface View {
   readonly paint: Paint;
   /** Whether several models were tested. */
   readonly isCompared: boolean;
-  readonly columns: number;
 }
 
 /** Formats a case as `✔ triage.test.yml > a leak is filed once 12 ms`. */
@@ -20,9 +20,13 @@ export function describeCase(one: TestedCase, { paint, isCompared }: View): stri
   const mark = one.passed ? paint("green", "✔") : paint("red", "✘");
   const ms = one.runs.reduce((sum, run) => sum + run.durationMs, 0);
   const counted = one.runs.length > 1 ? ` ${one.passes} of ${one.runs.length}` : "";
-  const model = isCompared ? paint("dim", ` [${plainLine(modelOf(one) ?? "default")}]`) : "";
+  const model = isCompared ? paint("dim", ` [${plainLine(nameOfModel(one))}]`) : "";
   const title = `${plainLine(one.ready.loaded.file)} > ${plainLine(one.name)}`;
   return `${mark} ${title}${model}${counted} ${paint("dim", duration(ms))}\n`;
+}
+
+function nameOfModel(one: TestedCase): string {
+  return modelOf(one) ?? "default";
 }
 
 const MOST_LINES = 40;
@@ -35,7 +39,7 @@ export async function describeFailures(failed: readonly TestedCase[], view: View
     const { line, column } = loaded.position(["cases", one.index, "name"]);
     const place = [plainLine(loaded.file), line, column].filter((part) => part !== undefined).join(":");
     const head = `${paint(["red", "bold"], "FAIL")} ${paint("bold", place)} > ${plainLine(one.name)}`;
-    const model = view.isCompared ? ` [${plainLine(modelOf(one) ?? "default")}]` : "";
+    const model = view.isCompared ? ` [${plainLine(nameOfModel(one))}]` : "";
     const run = one.runs.find(({ failures }) => failures.length > 0);
     const told = (run?.failures ?? []).flatMap(({ path, message, expected, actual }) => {
       const { hunks } = structuredPatch("", "", textOf(expected), textOf(actual), "", "", { context: 3 });
@@ -108,10 +112,10 @@ export function describeCoverage({ workflow, parts }: Coverage, paint: Paint): s
 }
 
 export function describeTable(tested: readonly TestedCase[], { paint }: View): string {
-  const models = [...new Set(tested.map((one) => modelOf(one) ?? "default"))];
+  const models = [...new Set(tested.map((one) => nameOfModel(one)))];
   const titles = [...new Set(tested.map((one) => `${one.ready.loaded.file} > ${one.name}`))];
   const find = (title: string, model: string) =>
-    tested.find((one) => `${one.ready.loaded.file} > ${one.name}` === title && (modelOf(one) ?? "default") === model);
+    tested.find((one) => `${one.ready.loaded.file} > ${one.name}` === title && nameOfModel(one) === model);
   const rows = titles.map((title) => [
     oneLine(title, 60),
     ...models.map((model) => {
@@ -120,13 +124,10 @@ export function describeTable(tested: readonly TestedCase[], { paint }: View): s
     }),
   ]);
   const totals = models.map((model) => {
-    const runs = tested.filter((one) => (modelOf(one) ?? "default") === model).flatMap((one) => one.runs);
+    const runs = tested.filter((one) => nameOfModel(one) === model).flatMap((one) => one.runs);
     const tokens = runs.reduce((sum, run) => sum + run.tokens, 0);
-    const costs = runs.map((run) => run.costUsd);
-    const cost = costs.includes(null)
-      ? "unpriced"
-      : `$${costs.reduce<number>((sum, each) => sum + (each ?? 0), 0).toFixed(4)}`;
-    return `${tokens} tokens, ${cost}`;
+    const cost = sumCosts(runs.map((run) => run.costUsd));
+    return `${tokens} tokens, ${cost === null ? "unpriced" : `$${cost.toFixed(4)}`}`;
   });
   const table = [["", ...models.map((model) => oneLine(model, 40))], ...rows, ["", ...totals]];
   const [head = "", ...lines] = padTable(table);

@@ -122,10 +122,7 @@ function itemWords({ total, over, running, failed }: Items): string {
   return parts.filter((part) => part !== "").join(", ");
 }
 
-interface InsideLine {
-  readonly depth: number;
-  readonly text: string;
-}
+type InsideLine = { readonly depth: number; readonly text: string };
 
 /** Lists the running inner runs, each followed by those inside it. */
 function insideLines(options: ProgressOptions, present: Present, within = { place: "", depth: 1 }): InsideLine[] {

@@ -1,3 +1,4 @@
+import { sumCosts } from "../../../core/base/preview.ts";
 import type { WorkflowNode } from "../../../core/document/workflow/node.ts";
 import { reasonIn } from "../../../core/engine/decide/route.ts";
 import type { EventOf, RunEvent } from "../../../core/engine/event/event.ts";
@@ -90,7 +91,7 @@ export function note(present: Present, event: RunEvent, now: number, record: Run
       if (event.purpose === "reflect") scope.doing = ASKING;
       if (event.purpose === "work") scope.doing = checkOf(event, node?.eval) ?? scope.doing;
       present.tokens += (event.usage?.inputTokens ?? 0) + (event.usage?.outputTokens ?? 0);
-      present.costUsd = addCost(present.costUsd, event.usage?.costUsd);
+      present.costUsd = sumCosts([present.costUsd, event.usage?.costUsd ?? null]);
       break;
     case "tool:call":
       scope.calls += 1;
@@ -152,8 +153,4 @@ function endItem({ items }: Scope, { status }: EventOf<"inner:end">, wasRunning:
 
 function callsOf({ open }: Scope): string {
   return `calling ${[...open.values()].join(", ")}`;
-}
-
-function addCost(sum: number | null, cost: number | null | undefined): number | null {
-  return sum === null || cost === null || cost === undefined ? null : sum + cost;
 }
