@@ -1,8 +1,7 @@
 import type { ToolContext } from "skillflow";
 import {
   type Ask,
-  authorization,
-  keyOf,
+  grafanaHeaders,
   lenient,
   type Period,
   periodOf,
@@ -16,13 +15,7 @@ const TEMPO: Service = {
   name: "Tempo",
   address: "TEMPO_URL",
   keys: ["TEMPO_TOKEN"],
-  headers: (config) => {
-    const tenant = keyOf(config, "TEMPO_ORG_ID");
-    return {
-      ...authorization(keyOf(config, "TEMPO_USERNAME"), keyOf(config, "TEMPO_TOKEN")),
-      ...(tenant ? { "x-scope-orgid": tenant } : {}),
-    };
-  },
+  headers: grafanaHeaders("TEMPO"),
 };
 
 export function withTempo(context: ToolContext, work: (ask: Ask) => Promise<unknown>) {

@@ -32,10 +32,15 @@ export function periodOf(
 
 const UNITS: Readonly<Record<string, number>> = { s: 1e3, m: 6e4, h: 3.6e6, d: 8.64e7, w: 6.048e8 };
 
+/** Parses a length of time, such as `5m`, into milliseconds. NaN for anything else. */
+export function lengthOf(text: string): number {
+  return Number(text.slice(0, -1)) * (UNITS[text.slice(-1)] ?? Number.NaN);
+}
+
 /** Parses a time into milliseconds since 1970. */
 export function momentOf(text: string, now = Date.now()): number {
-  const [, amount, unit = ""] = /^now(?:-(\d+)([smhdw]))?$/.exec(text) ?? [];
-  const moment = text.startsWith("now") ? now - Number(amount ?? 0) * (UNITS[unit] ?? 0) : Date.parse(text);
+  const [, length = "0s"] = /^now(?:-(\d+[smhdw]))?$/.exec(text) ?? [];
+  const moment = text.startsWith("now") ? now - lengthOf(length) : Date.parse(text);
   if (!Number.isNaN(moment)) return moment;
   throw new Error(`"${text}" is not a time: write now-15m, or 2026-01-31T08:00:00Z.`);
 }
