@@ -1,6 +1,7 @@
 import type { ToolContext } from "skillflow";
 import {
   type Ask,
+  type GivenPeriod,
   grafanaHeaders,
   lenient,
   type Period,
@@ -32,10 +33,7 @@ export function secondsOf({ from: begin, to: end }: Period) {
   return { start: Math.floor(begin / 1000), end: Math.ceil(end / 1000) };
 }
 
-export function periodParameters(
-  input: { readonly from?: string | undefined; readonly to?: string | undefined },
-  now: number,
-) {
+export function periodParameters(input: GivenPeriod, now: number) {
   return secondsOf(periodOf(input, now));
 }
 

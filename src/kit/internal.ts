@@ -43,7 +43,9 @@ export {
   withService,
 } from "./service.ts";
 export {
+  type GivenPeriod,
   highestFirst,
+  isoField,
   isoPeriod,
   isoTime,
   lastHour,

@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { textLike } from "./fields.ts";
 import { clip, firstOf, jsonSize } from "./http.ts";
 
 /** Times and series for skills that read telemetry. */
@@ -7,6 +8,9 @@ const TIME = /^(now(-[1-9]\d{0,3}[smhdw])?|\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(
 
 /** Time parameter: `now`, `now-15m`, or ISO 8601 with a zone. */
 export const timeField = z.string().max(40).regex(TIME);
+
+/** Time parameter in ISO 8601, with seconds and a zone. */
+export const isoField = textLike(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,9})?(Z|[+-]\d{2}:\d{2})$/, 40);
 
 /** Parameters of a tool that reads a period, by default the last hour. */
 export const lastHour = {
@@ -20,11 +24,14 @@ export interface Period {
   readonly to: number;
 }
 
+/** Parameters of a period as given. */
+export interface GivenPeriod {
+  readonly from?: string | undefined;
+  readonly to?: string | undefined;
+}
+
 /** Returns the period of a call. Defaults to the last hour. */
-export function periodOf(
-  { from = "now-1h", to = "now" }: { readonly from?: string | undefined; readonly to?: string | undefined },
-  now = Date.now(),
-): Period {
+export function periodOf({ from = "now-1h", to = "now" }: GivenPeriod, now = Date.now()): Period {
   const period = { from: momentOf(from, now), to: momentOf(to, now) };
   if (period.from < period.to) return period;
   throw new Error("The period is empty: `from` must be before `to`.");
