@@ -18,6 +18,7 @@ import type { TimelineRow } from "../model/timeline.ts";
 import { answerLines, claimLists } from "../model/tree/run.ts";
 import { type Block, badge, code, joinWords, span, text, words } from "../model/tree/tree.ts";
 import { complaintOf, durationOf, statusOf, statusWord, type Visit, type VisitCall } from "../model/visit.ts";
+import { lastVisits } from "../model/visits.ts";
 import { innerHtml } from "./inner.ts";
 import { html, type Markup, OPEN } from "./markup/markup.ts";
 import { blocksHtml } from "./markup/tree.ts";
@@ -41,7 +42,7 @@ export function visitPage(account: Account, bars: Bars) {
     prompts: promptsOf(account),
     bars,
     /** Last visit of each node, whose claims are in the page's evidence section. */
-    last: new Set(new Map(every.map((visit) => [nodePath(visit.at, visit.node), visit])).values()),
+    last: new Set(lastVisits(every)),
   };
 }
 
@@ -68,13 +69,14 @@ export function visitHtml(visit: Visit, page: VisitPage): Markup {
 }
 
 function metaOf(visit: Visit): string {
+  const tokens = visit.inputTokens + visit.outputTokens;
   const facts = [
     visit.node === visit.name ? "" : visit.node,
     visit.iteration > 1 ? `visit ${visit.iteration}` : "",
     formatDuration(durationOf(visit)),
     visit.modelCalls > 0 ? plural(visit.modelCalls, "model call") : "",
     visit.calls.length > 0 ? plural(visit.calls.length, "tool call") : "",
-    visit.tokens > 0 ? plural(visit.tokens, "token") : "",
+    tokens > 0 ? plural(tokens, "token") : "",
     visit.modelCalls > 0 && visit.costUsd !== null ? formatCost(visit.costUsd) : "",
   ];
   return facts.filter((fact) => fact !== "").join(" · ");

@@ -21,14 +21,13 @@ export function costsOf(visits: readonly Visit[]): NodeCost[] {
   for (const visit of visits) {
     const node = nodePath(visit.at === undefined ? undefined : documentOf(visit.at), visit.node);
     const so = costs.get(node) ?? { ...NOTHING, node, name: visit.name };
-    const usage = usageOf(visit);
     costs.set(node, {
       ...so,
       visits: so.visits + 1,
       modelCalls: so.modelCalls + visit.modelCalls,
       calls: so.calls + visit.calls.length,
-      inputTokens: so.inputTokens + usage.inputTokens,
-      outputTokens: so.outputTokens + usage.outputTokens,
+      inputTokens: so.inputTokens + visit.inputTokens,
+      outputTokens: so.outputTokens + visit.outputTokens,
       costUsd: so.costUsd === null || visit.costUsd === null ? null : so.costUsd + visit.costUsd,
       ms: so.ms + durationOf(visit),
     });
@@ -45,13 +44,3 @@ const NOTHING = {
   costUsd: 0,
   ms: 0,
 };
-
-function usageOf({ turns }: Visit) {
-  const sum = { inputTokens: 0, outputTokens: 0 };
-  for (const turn of turns) {
-    const usage = turn.kind === "asked" && turn.answer.type === "model:reply" ? turn.answer.usage : null;
-    sum.inputTokens += usage?.inputTokens ?? 0;
-    sum.outputTokens += usage?.outputTokens ?? 0;
-  }
-  return sum;
-}

@@ -26,7 +26,8 @@ export interface Visit {
   readonly startedAt: string;
   endedAt: string;
   modelCalls: number;
-  tokens: number;
+  inputTokens: number;
+  outputTokens: number;
   /** null if a price is unknown. */
   costUsd: number | null;
   /** Undefined while the node is running, or if its process died. */

@@ -1,3 +1,4 @@
+import { nodePath } from "../../core/document/inner/place.ts";
 import { shortfallText } from "../../core/engine/event/end.ts";
 import type { EventOf, RunEvent } from "../../core/engine/event/event.ts";
 import { plannedAs } from "../../core/engine/event/operation.ts";
@@ -31,14 +32,14 @@ export function visitsOf({ record, events, result }: Report): {
 
 /** Replaces the shortfalls of all visits with those of the run's result, which counts only each node's last visit. */
 function keepCounting(visits: readonly Visit[], { degraded }: Report["result"]): void {
-  const last = new Map(visits.map((visit) => [visit.node, visit]));
   for (const visit of visits) visit.degraded = [];
-  for (const { node, ...shortfall } of degraded) last.get(node)?.degraded.push(shortfallText(shortfall));
+  for (const { node, ...shortfall } of degraded)
+    visits.findLast((visit) => visit.node === node)?.degraded.push(shortfallText(shortfall));
 }
 
-/** Returns the last visit of each node of a run. */
+/** Returns the last visit of each node, also of those in inner runs. */
 export function lastVisits(visits: readonly Visit[]): Visit[] {
-  return [...new Map(visits.map((visit) => [visit.node, visit])).values()];
+  return [...new Map(visits.map((visit) => [nodePath(visit.at, visit.node), visit])).values()];
 }
 
 /** Returns the latest successful visit with evals and the latest successful visit. Reports show them first. */
@@ -159,7 +160,8 @@ function enter(
     startedAt: time,
     endedAt: time,
     modelCalls: 0,
-    tokens: 0,
+    inputTokens: 0,
+    outputTokens: 0,
     costUsd: 0,
     isStopped: false,
     inner: [],
@@ -237,7 +239,8 @@ function askedIn({ last }: Scope, event: Asked["answer"]): Asked {
 
 function takeReply(visit: Visit, usage: CallUsage | null): void {
   visit.modelCalls += 1;
-  visit.tokens += (usage?.inputTokens ?? 0) + (usage?.outputTokens ?? 0);
+  visit.inputTokens += usage?.inputTokens ?? 0;
+  visit.outputTokens += usage?.outputTokens ?? 0;
   const cost = usage?.costUsd ?? null;
   visit.costUsd = visit.costUsd === null || cost === null ? null : visit.costUsd + cost;
 }

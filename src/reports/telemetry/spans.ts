@@ -1,4 +1,5 @@
 import { defined } from "../../core/base/values.ts";
+import { nodePath } from "../../core/document/inner/place.ts";
 import type { EventOf, RunEvent } from "../../core/engine/event/event.ts";
 import { fold } from "../../core/engine/fold/fold.ts";
 import { begin } from "../../core/engine/fold/state.ts";
@@ -7,7 +8,7 @@ import { recordedPrompts } from "../../core/engine/record/recorded-prompts.ts";
 import { describeResult } from "../../core/engine/result/result.ts";
 import { openCall, takeApplied, takeResult } from "./calls.ts";
 import { takeAnswer } from "./chat.ts";
-import { errorOf, later, openSpan, openVisit, outerOf, pathOf, type Span, visitAt, type Walk } from "./walk.ts";
+import { errorOf, later, openSpan, openVisit, outerOf, type Span, visitAt, type Walk } from "./walk.ts";
 
 interface Telling extends StoredRun {
   /** Includes prompts, replies, tool arguments and results. */
@@ -57,7 +58,7 @@ function take(walk: Walk, event: RunEvent): void {
       openPart(walk, event.key, event.time);
       break;
     case "node:enter":
-      walk.visitKeys.set(pathOf(event), event.key);
+      walk.visitKeys.set(nodePath(event.at, event.node), event.key);
       openVisit(walk, event, event.key, { "skillflow.visit": { int: event.iteration } });
       break;
     case "model:reply":
