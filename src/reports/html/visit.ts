@@ -12,7 +12,9 @@ import { isObject, type Json, type JsonObject } from "../../core/base/values.ts"
 import { nodePath } from "../../core/document/inner/place.ts";
 import type { EvalResult } from "../../core/engine/event/node-result.ts";
 import { signalCommands } from "../../core/engine/result/commands.ts";
+import { costOf } from "../../core/engine/result/result.ts";
 import type { Account } from "../model/account.ts";
+import { usageOf } from "../model/costs.ts";
 import { claimsIn, quotesOf } from "../model/evidence.ts";
 import type { TimelineRow } from "../model/timeline.ts";
 import { answerLines, claimLists } from "../model/tree/run.ts";
@@ -69,15 +71,16 @@ export function visitHtml(visit: Visit, page: VisitPage): Markup {
 }
 
 function metaOf(visit: Visit): string {
-  const tokens = visit.inputTokens + visit.outputTokens;
+  const usage = usageOf([visit]);
+  const [tokens, cost] = [usage.inputTokens + usage.outputTokens, costOf(usage)];
   const facts = [
     visit.node === visit.name ? "" : visit.node,
     visit.iteration > 1 ? `visit ${visit.iteration}` : "",
     formatDuration(durationOf(visit)),
-    visit.modelCalls > 0 ? plural(visit.modelCalls, "model call") : "",
+    usage.modelCalls > 0 ? plural(usage.modelCalls, "model call") : "",
     visit.calls.length > 0 ? plural(visit.calls.length, "tool call") : "",
     tokens > 0 ? plural(tokens, "token") : "",
-    visit.modelCalls > 0 && visit.costUsd !== null ? formatCost(visit.costUsd) : "",
+    usage.modelCalls > 0 && cost !== null ? formatCost(cost) : "",
   ];
   return facts.filter((fact) => fact !== "").join(" · ");
 }

@@ -3,7 +3,6 @@ import { shortfallText } from "../../core/engine/event/end.ts";
 import type { EventOf, RunEvent } from "../../core/engine/event/event.ts";
 import { plannedAs } from "../../core/engine/event/operation.ts";
 import { nameOfNode, type RunRecord } from "../../core/engine/event/record.ts";
-import type { CallUsage } from "../../core/engine/event/reply.ts";
 import { endOf } from "../../core/engine/result/waiting.ts";
 import type { Report } from "./report.ts";
 import type { Asked, InnerRun, Remark, Visit, VisitCall } from "./visit.ts";
@@ -75,9 +74,6 @@ function take(path: Path, scope: Scope, event: RunEvent): void {
   if (!visit) return;
   switch (event.type) {
     case "model:reply":
-      takeReply(visit, event.usage);
-      visit.turns.push(askedIn(scope, event));
-      break;
     case "model:error":
       visit.turns.push(askedIn(scope, event));
       break;
@@ -159,10 +155,6 @@ function enter(
     remarks: [],
     startedAt: time,
     endedAt: time,
-    modelCalls: 0,
-    inputTokens: 0,
-    outputTokens: 0,
-    costUsd: 0,
     isStopped: false,
     inner: [],
     left: 0,
@@ -235,14 +227,6 @@ function askedIn({ last }: Scope, event: Asked["answer"]): Asked {
   const { seq, purpose, model, time } = event;
   const startedAt = last?.epoch === event.epoch ? last.time : time;
   return { kind: "asked", seq, purpose, model, startedAt, endedAt: time, answer: event, calls: [] };
-}
-
-function takeReply(visit: Visit, usage: CallUsage | null): void {
-  visit.modelCalls += 1;
-  visit.inputTokens += usage?.inputTokens ?? 0;
-  visit.outputTokens += usage?.outputTokens ?? 0;
-  const cost = usage?.costUsd ?? null;
-  visit.costUsd = visit.costUsd === null || cost === null ? null : visit.costUsd + cost;
 }
 
 function takeCall(path: Path, visit: Visit, event: EventOf<"tool:call"> & RunEvent): void {

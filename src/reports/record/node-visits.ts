@@ -2,8 +2,9 @@ import { deepEqual, defined, type Json } from "../../core/base/values.ts";
 import { nodePath, placeOf } from "../../core/document/inner/place.ts";
 import type { EventOf, RunEvent } from "../../core/engine/event/event.ts";
 import { openingTexts, type Prompt } from "../../core/engine/event/prompt.ts";
-import type { CallUsage } from "../../core/engine/event/reply.ts";
 import { recordedPrompts } from "../../core/engine/record/recorded-prompts.ts";
+import { costOf } from "../../core/engine/result/result.ts";
+import { usageOf } from "../model/costs.ts";
 import { itemWord } from "../model/items.ts";
 import type { Report } from "../model/report.ts";
 import { durationOf, type InnerRun, statusOf, type Visit, type VisitCall } from "../model/visit.ts";
@@ -72,13 +73,14 @@ function askedAfter(before: Prompt | undefined, prompt: Prompt) {
 
 function describeVisit(visit: Visit, asks: readonly Ask[]) {
   const { iteration, startedAt, endedAt, result, retries, remarks, route } = visit;
+  const { unpriced, ...usage } = usageOf([visit]);
   return {
     visit: iteration,
     status: statusOf(visit),
     startedAt,
     endedAt,
     durationMs: durationOf(visit),
-    usage: usageOf(asks),
+    usage: { ...usage, costUsd: costOf({ ...usage, unpriced }) },
     asks,
     calls: visit.calls.map(describeCall),
     ...defined("data", result?.data),
@@ -116,19 +118,4 @@ function describeCall(call: VisitCall) {
   const durationMs = endedAt === undefined ? null : durationOf({ startedAt, endedAt });
   const told: { readonly output?: Json; readonly error?: string } = outcome ?? {};
   return { seq, ref, tool, input, ...told, ...defined("planned", planned), durationMs };
-}
-
-/** Sums the usage of the replies. The cost is null if a price is unknown. */
-function usageOf(asks: readonly Ask[]) {
-  const replies = asks.flatMap(({ usage }) => (usage === undefined ? [] : [usage]));
-  const sum = (of: (usage: CallUsage) => number) =>
-    replies.reduce((total, usage) => total + (usage === null ? 0 : of(usage)), 0);
-  const isPriced = replies.every((usage) => usage !== null && usage.costUsd !== null);
-  return {
-    modelCalls: replies.length,
-    inputTokens: sum(({ inputTokens }) => inputTokens),
-    cachedTokens: sum(({ cachedTokens }) => cachedTokens),
-    outputTokens: sum(({ outputTokens }) => outputTokens),
-    costUsd: isPriced ? Math.round(sum(({ costUsd }) => costUsd ?? 0) * 1e6) / 1e6 : null,
-  };
 }

@@ -2,7 +2,7 @@ import { defined } from "../../core/base/values.ts";
 import { documentOf, nodePath } from "../../core/document/inner/place.ts";
 import type { EventOf, RunEvent } from "../../core/engine/event/event.ts";
 import { nameOfNode, type RunRecord } from "../../core/engine/event/record.ts";
-import type { State } from "../../core/engine/fold/state.ts";
+import type { State, UsageTotals } from "../../core/engine/fold/state.ts";
 import type { recordedPrompts } from "../../core/engine/record/recorded-prompts.ts";
 
 /**
@@ -56,7 +56,7 @@ export interface Walk {
   /** Key of each node's last visit, by the node's path. */
   readonly visitKeys: Map<string, string>;
   readonly open: Map<string, Draft>;
-  costUsd: number | undefined;
+  usage: UsageTotals;
   last: { readonly time: string; readonly epoch: number };
 }
 
