@@ -8,6 +8,7 @@ import {
   summarise,
   TEAM_RANGE,
   TEAM_SNAPSHOT,
+  textLike,
 } from "skillflow/internal";
 import * as z from "zod";
 import {
@@ -25,10 +26,7 @@ import {
 } from "./fields.ts";
 import { betterstackTool } from "./service.ts";
 
-const day = z
-  .string()
-  .regex(/^\d{4}-\d{2}-\d{2}$/)
-  .optional();
+const day = textLike(/^\d{4}-\d{2}-\d{2}$/).optional();
 
 export const availabilityTools = [
   betterstackTool({

@@ -16,9 +16,7 @@ export const metric = facet.optional().describe("Such as @duration, or @usr.id f
 
 export const groupBy = z.array(facet).min(1).max(3).optional().describe("Facets: service, status, @http.status_code.");
 
-export const interval = z
-  .string()
-  .regex(/^[1-9]\d{0,3}[smhd]$/)
+export const interval = textLike(/^[1-9]\d{0,3}[smhd]$/)
   .optional()
   .describe("Step for a series over time, such as 5m.");
 

@@ -1,4 +1,4 @@
-import { lenient, resultSchema } from "skillflow/internal";
+import { lenient, memberAt, resultSchema } from "skillflow/internal";
 import * as z from "zod";
 
 /** Fields of responses. One of an unexpected type counts as absent, so that it does not fail the whole result. */
@@ -32,17 +32,8 @@ export function pageSchema(list: string, item: string, more = "") {
   return resultSchema(list, `${more} ${list}:[{ ${item} }] next_cursor next_page:number incomplete warnings:[text]`);
 }
 
-/** Returns the value at a dotted path. Also finds a member whose own name contains dots. */
-export function valueAt(root: unknown, path: string): unknown {
-  if (typeof root !== "object" || root === null) return undefined;
-  const members = root as Readonly<Record<string, unknown>>;
-  if (Object.hasOwn(members, path)) return members[path];
-  const [first = "", ...rest] = path.split(".");
-  return rest.length > 0 && Object.hasOwn(members, first) ? valueAt(members[first], rest.join(".")) : undefined;
-}
-
 export function picked(root: unknown, paths: readonly string[] | undefined) {
-  const found = (paths ?? []).map((path) => [path, valueAt(root, path)] as const);
+  const found = (paths ?? []).map((path) => [path, memberAt(root, path)] as const);
   const present = found.filter(([, value]) => value !== undefined);
   return present.length > 0 ? Object.fromEntries(present) : undefined;
 }

@@ -1,6 +1,6 @@
-import { RANGE } from "skillflow/internal";
+import { memberAt, RANGE } from "skillflow/internal";
 import * as z from "zod";
-import { anything, cursorMeta, pageNotes, pageSchema, text, texts, valueAt } from "./answers.ts";
+import { anything, cursorMeta, pageNotes, pageSchema, text, texts } from "./answers.ts";
 import { between, DEFAULT_LIMIT, newestFirst, paged, period, query } from "./fields.ts";
 import { datadogTool } from "./service.ts";
 
@@ -38,11 +38,11 @@ export const eventTools = [
       const events = (data ?? []).map(({ id, attributes }) => ({
         id,
         timestamp: attributes?.timestamp,
-        title: valueAt(attributes?.attributes, "title"),
+        title: memberAt(attributes?.attributes, "title"),
         message: attributes?.message,
-        status: valueAt(attributes?.attributes, "status"),
-        service: valueAt(attributes?.attributes, "service"),
-        monitor_id: valueAt(attributes?.attributes, "monitor.id") ?? valueAt(attributes?.attributes, "monitor_id"),
+        status: memberAt(attributes?.attributes, "status"),
+        service: memberAt(attributes?.attributes, "service"),
+        monitor_id: memberAt(attributes?.attributes, "monitor.id") ?? memberAt(attributes?.attributes, "monitor_id"),
         tags: attributes?.tags?.slice(0, MOST_TAGS),
       }));
       return { events, ...pageNotes(meta) };

@@ -1,4 +1,4 @@
-import { momentOf, periodOf, textLike } from "skillflow/internal";
+import { type GivenPeriod, momentOf, periodOf, textLike } from "skillflow/internal";
 import * as z from "zod";
 
 /** Parameters that several tools share. */
@@ -28,7 +28,7 @@ export const monitorId = z.int().min(1).max(Number.MAX_SAFE_INTEGER);
 export const DEFAULT_LIMIT = 10;
 
 /** Returns the period of a search. Datadog's own clock would be wrong in a backtest. */
-export function period(input: { readonly from?: string | undefined; readonly to?: string | undefined }, now: number) {
+export function period(input: GivenPeriod, now: number) {
   const { from, to } = periodOf(input, now);
   return { from: new Date(from).toISOString(), to: new Date(to).toISOString() };
 }

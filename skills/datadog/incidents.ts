@@ -1,6 +1,6 @@
-import { each, lenient, pick, resultSchema, SNAPSHOT, textLike } from "skillflow/internal";
+import { each, lenient, memberAt, pick, resultSchema, SNAPSHOT, textLike } from "skillflow/internal";
 import * as z from "zod";
-import { anything, number, pageSchema, text, valueAt } from "./answers.ts";
+import { anything, number, pageSchema, text } from "./answers.ts";
 import { DEFAULT_LIMIT, limit, page } from "./fields.ts";
 import { datadogTool, pageUrl } from "./service.ts";
 
@@ -75,7 +75,7 @@ export const incidentTools = [
         people: about.included?.flatMap((one) => one.attributes?.name ?? one.attributes?.handle ?? []),
         tasks: todos.data.slice(0, MOST_TASKS).map(({ attributes: todo }) => ({
           ...pick(todo, "task:content done_at:completed due:due_date"),
-          assignees: todo.assignees?.map((one) => valueAt(one, "name") ?? valueAt(one, "handle") ?? one),
+          assignees: todo.assignees?.map((one) => memberAt(one, "name") ?? memberAt(one, "handle") ?? one),
         })),
         tasks_left_out: Math.max(0, todos.data.length - MOST_TASKS) || undefined,
         url: pageUrl(context.config, `incidents/${attributes.public_id ?? ""}`),
@@ -142,7 +142,7 @@ function incidentQuery({ states = ["active", "stable"], severities }: IncidentFi
 }
 
 function incidentBrief({ fields, ...incidentItself }: z.infer<typeof incident>) {
-  const field = (name: string) => valueAt(fields, `${name}.value`);
+  const field = (name: string) => memberAt(fields, `${name}.value`);
   return {
     ...incidentItself,
     state: incidentItself.state ?? field("state"),

@@ -1,7 +1,7 @@
-import { type Ask, each, RANGE, resultSchema, TEAM_RANGE, textLike } from "skillflow/internal";
+import { type Ask, each, memberAt, RANGE, resultSchema, TEAM_RANGE, textLike } from "skillflow/internal";
 import * as z from "zod";
 import { BUCKET, computation, groupBy, interval, measure, measured, metric } from "./aggregation.ts";
-import { anything, cursorMeta, pageNotes, pageSchema, picked, text, valueAt } from "./answers.ts";
+import { anything, cursorMeta, pageNotes, pageSchema, picked, text } from "./answers.ts";
 import { between, DEFAULT_LIMIT, from, newestFirst, paged, period, query, seconds, to } from "./fields.ts";
 import { datadogTool } from "./service.ts";
 
@@ -64,7 +64,7 @@ export const spanTools = [
       return {
         trace_id: input.trace_id,
         services: [...new Set(found.flatMap(({ service }) => service ?? []))],
-        errors: found.filter(({ custom }) => valueAt(custom, "error") !== undefined).length,
+        errors: found.filter(({ custom }) => memberAt(custom, "error") !== undefined).length,
         spans: found.map((one) => ({ depth: depthOf(one, found), ...briefOf(one, undefined) })),
         ...notes,
         note: noteOn(found.length, next_cursor),
@@ -203,7 +203,7 @@ function briefOf(found: Partial<z.infer<typeof span>>, paths: readonly string[] 
     ...brief,
     start: start_timestamp,
     duration_ms: duration(start_timestamp, end_timestamp),
-    error: valueAt(custom, "error"),
+    error: memberAt(custom, "error"),
     fields: picked({ ...attributes, ...custom }, paths),
   };
 }

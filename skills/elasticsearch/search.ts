@@ -4,11 +4,15 @@ import {
   isoPeriod,
   isoTime,
   lastHour,
+  lengthOf,
   lenient,
+  memberAt,
+  type Period,
   periodOf,
   RANGE,
   resultSchema,
   TEAM_SNAPSHOT,
+  textLike,
 } from "skillflow/internal";
 import * as z from "zod";
 import { elasticsearchTool, index, READ } from "./service.ts";
@@ -78,7 +82,7 @@ export const searchTools = [
         total,
         total_is_least: relation === "gte" || undefined,
         documents: hits.hits.map(({ _id: id, _index, _source }) => {
-          return { id, index: _index, at: valueAt(_source, time), fields: shortened(without(_source, time)) };
+          return { id, index: _index, at: memberAt(_source, time), fields: shortened(without(_source, time)) };
         }),
         left_out: total > hits.hits.length ? total - hits.hits.length : undefined,
         ...remarksOf(told, total),
@@ -98,9 +102,7 @@ export const searchTools = [
       ...lastHour,
       time_field: timeName,
       by: field.optional().describe("Such as service.keyword, level, http.response.status_code."),
-      interval: z
-        .string()
-        .regex(/^[1-9]\d{0,3}[smhd]$/)
+      interval: textLike(/^[1-9]\d{0,3}[smhd]$/)
         .optional()
         .describe("Step for counts over time, such as 5m."),
       limit: z.int().min(1).max(50).optional().describe("Number of values, most frequent first. Default 10."),
@@ -224,25 +226,18 @@ const fieldsAnswer = z.object({
   fields: z.record(z.string(), z.record(z.string(), z.object({ aggregatable: z.boolean() }))),
 });
 
-interface Span {
-  readonly from: number;
-  readonly to: number;
-}
-
 /** Builds a query of filters only: it needs no scores and runs no script from the input. */
-function queryOf(text: string | undefined, time: string, { from: begin, to: end }: Span) {
+function queryOf(text: string | undefined, time: string, { from: begin, to: end }: Period) {
   const range = { range: { [time]: { gte: begin, lt: end, format: "epoch_millis" } } };
   const words = text === undefined ? [] : [{ query_string: { query: text, default_operator: "AND" } }];
   return { bool: { filter: [range, ...words] } };
 }
 
 const MOST_STEPS = 200;
-const UNITS: Readonly<Record<string, number>> = { s: 1e3, m: 6e4, h: 3.6e6, d: 8.64e7 };
 
-function stepsOf(interval: string | undefined, time: string, { from: begin, to: end }: Span) {
+function stepsOf(interval: string | undefined, time: string, { from: begin, to: end }: Period) {
   if (interval === undefined) return undefined;
-  const [, amount, unit = ""] = /^(\d+)([smhd])$/.exec(interval) ?? [];
-  const count = (end - begin) / (Number(amount) * (UNITS[unit] ?? 1));
+  const count = (end - begin) / lengthOf(interval);
   if (count > MOST_STEPS)
     throw new Error(
       `An interval of ${interval} gives ${Math.ceil(count)} steps. The maximum is ${MOST_STEPS}: use a longer one.`,
@@ -273,14 +268,6 @@ const NOTHING =
   "The query is valid, but no document of this period matches. Check the field names with list_fields, and check time_field.";
 
 type Source = Readonly<Record<string, unknown>>;
-
-function valueAt(root: unknown, path: string): unknown {
-  if (typeof root !== "object" || root === null) return undefined;
-  const members = root as Source;
-  if (Object.hasOwn(members, path)) return members[path];
-  const [first = "", ...rest] = path.split(".");
-  return rest.length > 0 && Object.hasOwn(members, first) ? valueAt(members[first], rest.join(".")) : undefined;
-}
 
 function without(source: Source | null | undefined, name: string): Source {
   const { [name]: _, ...others } = source ?? {};

@@ -1,17 +1,13 @@
 import type { ToolContext } from "skillflow";
 import { fitting } from "skillflow/internal";
+import type * as z from "zod";
 import { shortened } from "./history.ts";
+import type { linesInput } from "./inputs.ts";
 import { withRepository } from "./repository.ts";
 import { checkPath, resolveCommit } from "./revision.ts";
 import { faultOf, type Git, type GitOutput, ID_SHOWN, shallowNote, utc } from "./run-git.ts";
 
-interface LinesInput {
-  readonly repository?: string | undefined;
-  readonly path: string;
-  readonly ref?: string | undefined;
-  readonly start_line?: number | undefined;
-  readonly end_line?: number | undefined;
-}
+type LinesInput = z.infer<ReturnType<typeof linesInput>>;
 
 const LINES_USUAL = 100;
 

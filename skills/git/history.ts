@@ -71,9 +71,9 @@ interface Patch {
 
 interface PatchOptions {
   readonly path?: Paths | undefined;
-  readonly context?: number | undefined;
+  readonly context_lines?: number | undefined;
   /** 1-based line of the whole patch to start at. */
-  readonly fromLine?: number | undefined;
+  readonly from_line?: number | undefined;
   readonly most: number;
 }
 
@@ -81,7 +81,7 @@ const LINE_SHOWN = 1000;
 
 /** Returns part of a change as a patch: from a line on, up to a number of bytes, cut between lines. */
 export async function readPatch(git: Git, change: Comparison, options: PatchOptions): Promise<Patch> {
-  const { path, context = 3, fromLine = 1, most } = options;
+  const { path, context_lines: context = 3, from_line: fromLine = 1, most } = options;
   const args = ["diff-tree", "-r", "-p", "-M", `-U${context}`, ...PLAIN_DIFF, ...treesOf(change, path)];
   const { text, truncated } = await git(args, { most, skipLines: fromLine - 1 });
   const lines = text.split("\n");

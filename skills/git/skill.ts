@@ -1,30 +1,10 @@
 import { defineSkill, defineTool } from "skillflow";
 import { resultSchema, setting, TEAM_SNAPSHOT, variables } from "skillflow/internal";
-import * as z from "zod";
 import { readFileAt, showBlame } from "./contents.ts";
+import { changedInput, diffInput, linesInput, logInput, refsInput, showInput, surveyInput } from "./inputs.ts";
 import { lacksRepository } from "./repository.ts";
 import { surveyHistory } from "./survey.ts";
 import { showChangedFiles, showCommits, showDiff, showLog, showRefs } from "./tools.ts";
-
-const name = (description: string) => z.string().min(1).max(200).describe(description);
-const repository = z
-  .string()
-  .min(1)
-  .max(500)
-  .optional()
-  .describe("Directory or .bundle file; default: the working directory");
-const path = z.string().min(1).max(500);
-const onePath = z.string().min(1).max(500);
-const date = (description: string) => z.string().min(8).max(40).optional().describe(description);
-const line = (description: string) => z.number().int().min(1).max(10_000_000).optional().describe(description);
-const from = name("Older end");
-const to = name("Newer end; default HEAD").optional();
-const limitOf = (most: number, usual: number) =>
-  z.number().int().min(1).max(most).optional().describe(`Default ${usual}`);
-const patch = {
-  context_lines: z.number().int().min(0).max(20).optional().describe("Default 3"),
-  from_line: line("Line of the diff to start at"),
-};
 
 const changed = "files:[any] files_changed:number";
 const cutShort = "truncated:flag more note";
@@ -52,12 +32,7 @@ export default defineSkill({
       clock: "range",
       range: { to: "around" },
       selects: ["paths"],
-      input_schema: z.strictObject({
-        repository,
-        around: z.string().min(8).max(40).describe("When it began: 2026-01-31 or ISO 8601"),
-        paths: z.array(path).max(20).optional().describe("Only changes below these"),
-        deployed: z.array(z.any()).max(100).optional().describe("Deploys that name commits or tags, as text or JSON"),
-      }),
+      input_schema: surveyInput,
       output_schema: resultSchema(
         "commits tags truncated",
         `commits:[{ id date author subject added:number deleted:number files:[text] files_changed:number deployed:flag
@@ -73,21 +48,7 @@ export default defineSkill({
       clock: "range",
       range: { from: "since", to: "until" },
       selects: ["from", "to", "path", "author", "grep", "changes_text"],
-      input_schema: z.strictObject({
-        repository,
-        from: from.optional().describe("Leave out this and all before it"),
-        to,
-        path: path.optional(),
-        author: name("Text in name or address").optional(),
-        grep: name("Text in the message").optional(),
-        changes_text: name("Commits that add or remove this text in a file; slow without path or since").optional(),
-        since: date("2026-01-31 or ISO 8601"),
-        until: date("2026-01-31 or ISO 8601"),
-        files: z.boolean().optional().describe("Also changed files"),
-        patch: z.boolean().optional().describe("Also diffs, up to 3 KB each"),
-        limit: limitOf(100, 20),
-        skip: z.number().int().min(0).max(100_000).optional().describe("Commits to pass over"),
-      }),
+      input_schema: logInput,
       output_schema: resultSchema(
         "commits truncated",
         `returned:number commits:[{ id date author subject body merge:flag ${changed} diff diff_truncated:flag }]
@@ -101,12 +62,7 @@ export default defineSkill({
       effect: "read",
       origin: "team",
       clock: "range",
-      input_schema: z.strictObject({
-        repository,
-        commits: z.array(z.string().min(1).max(200)).min(1).max(10).describe("Ids, branches or tags"),
-        path: path.optional(),
-        ...patch,
-      }),
+      input_schema: showInput,
       output_schema: resultSchema(
         "commits",
         `commits:[{ id parents:[text] author date message ${changed} diff ${cutShort} }]`,
@@ -118,7 +74,7 @@ export default defineSkill({
       description: "Shows the difference between two commits",
       ...TEAM_SNAPSHOT,
       selects: ["path"],
-      input_schema: z.strictObject({ repository, from, to, path: path.optional(), ...patch }),
+      input_schema: diffInput,
       output_schema: resultSchema("diff truncated", `from to range diff ${changed} ${cutShort}`),
       handler: showDiff,
     }),
@@ -127,7 +83,7 @@ export default defineSkill({
       description: "Lists files changed between two commits, with line counts, and the commits between them",
       ...TEAM_SNAPSHOT,
       selects: ["path"],
-      input_schema: z.strictObject({ repository, from, to, path: path.optional(), limit: limitOf(300, 100) }),
+      input_schema: changedInput,
       output_schema: resultSchema("files commits", `from to range ${changed} commits:[text] ${cutShort}`),
       handler: showChangedFiles,
     }),
@@ -136,13 +92,7 @@ export default defineSkill({
       description: "Tells which commit last changed each line of a file",
       ...TEAM_SNAPSHOT,
       echoes: ["path"],
-      input_schema: z.strictObject({
-        repository,
-        path: onePath,
-        ref: name("Default HEAD").optional(),
-        start_line: line("Default 1"),
-        end_line: line("Default 100 lines"),
-      }),
+      input_schema: linesInput("Default 100 lines"),
       output_schema: resultSchema(
         "lines commits",
         `path at ref lines:[text] commits:[{ id author date subject }] ${cutShort}`,
@@ -154,13 +104,7 @@ export default defineSkill({
       description: "Reads a file as it was at a commit, with line numbers",
       ...TEAM_SNAPSHOT,
       echoes: ["path"],
-      input_schema: z.strictObject({
-        repository,
-        path: onePath,
-        ref: name("Default HEAD").optional(),
-        start_line: line("Default 1"),
-        end_line: line("Default 400 lines"),
-      }),
+      input_schema: linesInput("Default 400 lines"),
       output_schema: resultSchema("text truncated", `path at ref text bytes:number ${cutShort}`),
       handler: readFileAt,
     }),
@@ -168,7 +112,7 @@ export default defineSkill({
       name: "refs",
       description: "Lists branches and tags, newest first, with their commits",
       ...TEAM_SNAPSHOT,
-      input_schema: z.strictObject({ repository, limit: limitOf(200, 40) }),
+      input_schema: refsInput,
       output_schema: resultSchema("refs", `head refs:[{ name kind id date }] ${cutShort}`),
       handler: showRefs,
     }),

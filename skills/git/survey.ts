@@ -1,19 +1,12 @@
 import type { ToolContext } from "skillflow";
 import { fitting } from "skillflow/internal";
+import type * as z from "zod";
 import { type Commit, changeOf, readChangedFiles, readCommits, readPatch } from "./history.ts";
+import type { surveyInput } from "./inputs.ts";
 import { withRepository } from "./repository.ts";
 import { checkPath, listRefs, type Ref, resolveCommit } from "./revision.ts";
 import { cut, type Git, ID_SHOWN, shallowNote, utc } from "./run-git.ts";
 import { instantOf } from "./tools.ts";
-
-interface SurveyInput {
-  readonly repository?: string | undefined;
-  /** Instant before which the commits and releases are wanted. */
-  readonly around: string;
-  readonly paths?: readonly string[] | undefined;
-  /** Deploys that name commits or tags, as text or as any JSON. */
-  readonly deployed?: readonly unknown[] | undefined;
-}
 
 const COMMITS = 15;
 const COMMITS_BYTES = 5 * 1024;
@@ -32,7 +25,7 @@ const HISTORY_READ = 20_000;
 const README = 1024;
 
 /** Shows what changed before an instant: commits, tags, the diff of what was deployed or last released, and the README. */
-export function surveyHistory(input: SurveyInput, context: ToolContext) {
+export function surveyHistory(input: z.infer<typeof surveyInput>, context: ToolContext) {
   return withRepository(input.repository, context, async ({ git, shallow }) => {
     const until = instantOf(input.around);
     const paths = (input.paths ?? []).map(checkPath);
@@ -127,7 +120,7 @@ async function releaseOf(
   if (!to || !from) return {};
   const change = [await resolveCommit(git, from.id), await resolveCommit(git, to.id)] as const;
   const files = await readChangedFiles(git, change, paths);
-  const patch = await readPatch(git, change, { path: paths, context: RELEASE_CONTEXT, most: RELEASE_READ });
+  const patch = await readPatch(git, change, { path: paths, context_lines: RELEASE_CONTEXT, most: RELEASE_READ });
   const { text, isCut } = codeFirst(patch.text);
   const shown = fitting(files.slice(0, RELEASE_FILES), RELEASE_FILES_BYTES);
   return {

@@ -1,34 +1,17 @@
 import type { ToolContext } from "skillflow";
 import { BYTES_SHOWN, fitting } from "skillflow/internal";
-import { type Commit, type Comparison, changeOf, readChangedFiles, readCommits, readPatch } from "./history.ts";
+import type * as z from "zod";
+import { type Commit, changeOf, readChangedFiles, readCommits, readPatch } from "./history.ts";
+import type { changedInput, diffInput, logInput, refsInput, showInput } from "./inputs.ts";
 import { withRepository } from "./repository.ts";
 import { checkPath, listRefs, resolveCommit } from "./revision.ts";
 import { cut, type Git, ID_SHOWN, shallowNote } from "./run-git.ts";
-
-interface Input {
-  readonly repository?: string | undefined;
-}
-interface Range {
-  readonly from?: string | undefined;
-  readonly to?: string | undefined;
-  readonly path?: string | undefined;
-}
 
 const PATCH_SHOWN = 12 * 1024;
 const LOG_PATCH_SHOWN = 3 * 1024;
 const FILES_SHOWN = 50;
 
-interface LogInput extends Input, Range {
-  readonly author?: string | undefined;
-  readonly grep?: string | undefined;
-  readonly changes_text?: string | undefined;
-  readonly since?: string | undefined;
-  readonly until?: string | undefined;
-  readonly files?: boolean | undefined;
-  readonly patch?: boolean | undefined;
-  readonly limit?: number | undefined;
-  readonly skip?: number | undefined;
-}
+type LogInput = z.infer<typeof logInput>;
 
 export function showLog(input: LogInput, context: ToolContext) {
   return withRepository(input.repository, context, async ({ git, shallow }) => {
@@ -59,15 +42,8 @@ export function showLog(input: LogInput, context: ToolContext) {
   });
 }
 
-interface ShowInput extends Input {
-  readonly commits: readonly string[];
-  readonly path?: string | undefined;
-  readonly context_lines?: number | undefined;
-  readonly from_line?: number | undefined;
-}
-
 /** Shows commits. Several commits share the size limit of one. */
-export function showCommits(input: ShowInput, context: ToolContext) {
+export function showCommits(input: z.infer<typeof showInput>, context: ToolContext) {
   return withRepository(input.repository, context, async ({ git }) => {
     const ids = await Promise.all(input.commits.map((name) => resolveCommit(git, name)));
     const wanted = [...new Set(ids)];
@@ -78,13 +54,11 @@ export function showCommits(input: ShowInput, context: ToolContext) {
   });
 }
 
-async function showCommit(git: Git, id: string, input: ShowInput, sharing: number) {
+async function showCommit(git: Git, id: string, input: z.infer<typeof showInput>, sharing: number) {
   const commit = await readCommit(git, id);
   const files = await readChangedFiles(git, changeOf(commit), pathOf(input));
-  const { diff, nextLine } = await boundedPatch(git, changeOf(commit), {
-    ...input,
-    most: Math.floor(PATCH_SHOWN / sharing),
-  });
+  const most = Math.floor(PATCH_SHOWN / sharing);
+  const { text: diff, nextLine } = await readPatch(git, changeOf(commit), { ...input, path: pathOf(input), most });
   const more = sharing > 1 ? "show this commit alone, or with `path`" : readOn(nextLine);
   const message = commit.body === "" ? commit.subject : `${commit.subject}\n\n${commit.body}`;
   return {
@@ -101,19 +75,12 @@ async function showCommit(git: Git, id: string, input: ShowInput, sharing: numbe
   };
 }
 
-interface DiffInput extends Input {
-  readonly from: string;
-  readonly to?: string | undefined;
-  readonly path?: string | undefined;
-  readonly context_lines?: number | undefined;
-  readonly from_line?: number | undefined;
-}
-
-export function showDiff(input: DiffInput, context: ToolContext) {
+export function showDiff(input: z.infer<typeof diffInput>, context: ToolContext) {
   return withRepository(input.repository, context, async ({ git }) => {
     const change = [await resolveCommit(git, input.from), await resolveCommit(git, input.to ?? "HEAD")] as const;
-    const files = await readChangedFiles(git, change, pathOf(input));
-    const { diff, nextLine } = await boundedPatch(git, change, { ...input, most: PATCH_SHOWN });
+    const path = pathOf(input);
+    const files = await readChangedFiles(git, change, path);
+    const { text: diff, nextLine } = await readPatch(git, change, { ...input, path, most: PATCH_SHOWN });
     return {
       from: change[0],
       to: change[1],
@@ -126,19 +93,12 @@ export function showDiff(input: DiffInput, context: ToolContext) {
   });
 }
 
-interface ChangedInput extends Input {
-  readonly from: string;
-  readonly to?: string | undefined;
-  readonly path?: string | undefined;
-  readonly limit?: number | undefined;
-}
-
-export function showChangedFiles(input: ChangedInput, context: ToolContext) {
+export function showChangedFiles(input: z.infer<typeof changedInput>, context: ToolContext) {
   return withRepository(input.repository, context, async ({ git, shallow }) => {
     const change = [await resolveCommit(git, input.from), await resolveCommit(git, input.to ?? "HEAD")] as const;
     const { limit = 100 } = input;
-    const files = await readChangedFiles(git, change, pathOf(input));
     const path = pathOf(input);
+    const files = await readChangedFiles(git, change, path);
     const range = ["--end-of-options", change[1], `^${change[0]}`, "--", ...(path ? [path] : [])];
     const found = await readCommits(git, [`--max-count=${limit + 1}`, ...range]);
     const shownFiles = fitting(files.slice(0, limit), BYTES_SHOWN / 2);
@@ -160,7 +120,7 @@ export function showChangedFiles(input: ChangedInput, context: ToolContext) {
   });
 }
 
-export function showRefs(input: Input & { readonly limit?: number | undefined }, context: ToolContext) {
+export function showRefs(input: z.infer<typeof refsInput>, context: ToolContext) {
   return withRepository(input.repository, context, async ({ git, shallow }) => {
     const { limit = 40 } = input;
     const head = await git(["rev-parse", "--abbrev-ref", "HEAD"], { mayFail: true });
@@ -192,7 +152,7 @@ export function instantOf(text: string): string {
 
 const ZONED = /(?:Z|[+-]\d\d:?\d\d)$/i;
 
-async function rangeOf(git: Git, { from, to, path }: Range): Promise<readonly string[]> {
+async function rangeOf(git: Git, { from, to, path }: LogInput): Promise<readonly string[]> {
   const head = await resolveCommit(git, to ?? "HEAD");
   const base = from === undefined ? [] : [`^${await resolveCommit(git, from)}`];
   return ["--end-of-options", head, ...base, "--", ...(path === undefined ? [] : [checkPath(path)])];
@@ -206,19 +166,6 @@ async function readCommit(git: Git, id: string): Promise<Commit> {
   const [commit] = await readCommits(git, ["--max-count=1", "--end-of-options", id, "--"]);
   if (!commit) throw new Error(`the commit ${id} cannot be read`);
   return commit;
-}
-
-interface PatchInput {
-  readonly most: number;
-  readonly path?: string | undefined;
-  readonly context_lines?: number | undefined;
-  readonly from_line?: number | undefined;
-}
-
-async function boundedPatch(git: Git, change: Comparison, input: PatchInput) {
-  const options = { path: pathOf(input), context: input.context_lines, fromLine: input.from_line, most: input.most };
-  const { text: diff, nextLine } = await readPatch(git, change, options);
-  return { diff, nextLine };
 }
 
 function readOn(line: number | undefined): string {

@@ -1,4 +1,4 @@
-import { clip, LASTING, pick, resultSchema, SNAPSHOT, TEAM_SNAPSHOT } from "skillflow/internal";
+import { clip, isoField, LASTING, pick, resultSchema, SNAPSHOT, TEAM_SNAPSHOT } from "skillflow/internal";
 import * as z from "zod";
 import { type ChangedFile, type Commit, githubTool, nextPage, type RepositoryClient } from "./client.ts";
 import {
@@ -13,7 +13,6 @@ import {
   repository,
   safePath,
   safeRef,
-  timestamp,
 } from "./fields.ts";
 
 export const commitTools = [
@@ -30,8 +29,8 @@ export const commitTools = [
       ref: ref.optional(),
       path: filePath.optional(),
       author: z.string().max(100).optional().describe("Login name or e-mail address."),
-      since: timestamp.optional(),
-      until: timestamp.optional(),
+      since: isoField.optional(),
+      until: isoField.optional(),
       ...paged,
     }),
     output_schema: pageSchema("commits", COMMIT),

@@ -1,5 +1,5 @@
 import { refusalOf } from "skillflow";
-import { limitAdvice, retryAfter, untoldPause } from "skillflow/internal";
+import { limitAdvice, memberAt, retryAfter, untoldPause } from "skillflow/internal";
 
 /** Failed request as the SDK throws it. `response` is missing if GitHub did not respond. */
 interface HttpFailure extends Error {
@@ -106,11 +106,11 @@ function neededAccess({ response }: HttpFailure): string {
 }
 
 function fields({ response }: HttpFailure): string {
-  const errors = propertyOf(response?.data, "errors");
+  const errors = memberAt(response?.data, "errors");
   if (!Array.isArray(errors)) return "";
   const texts = errors.slice(0, 10).map((error: unknown) => {
     if (typeof error === "string") return error;
-    const [resource, field, code, message, value] = FAULT.map((key) => propertyOf(error, key));
+    const [resource, field, code, message, value] = FAULT.map((key) => memberAt(error, key));
     const place = [resource, field].filter((part) => typeof part === "string").join(".");
     const given = value === undefined || value === null ? "" : ` ${JSON.stringify(value).slice(0, 200)}`;
     return [`${place}${given}`, message ?? code].filter((part) => part !== undefined && part !== "").join(": ");
@@ -120,8 +120,8 @@ function fields({ response }: HttpFailure): string {
 
 /** Explains a pull request for a branch that GitHub does not have. */
 function headAdvice({ response }: HttpFailure): string {
-  const errors = propertyOf(response?.data, "errors");
-  const isHead = (error: unknown) => propertyOf(error, "field") === "head" && propertyOf(error, "code") === "invalid";
+  const errors = memberAt(response?.data, "errors");
+  const isHead = (error: unknown) => memberAt(error, "field") === "head" && memberAt(error, "code") === "invalid";
   if (!Array.isArray(errors) || !errors.some(isHead)) return "";
   return " The branch of head does not exist. To propose the changes of a working copy, call propose_change of the skill workspace.";
 }
@@ -129,12 +129,8 @@ function headAdvice({ response }: HttpFailure): string {
 const FAULT = ["resource", "field", "code", "message", "value"] as const;
 
 function said({ response, message }: HttpFailure): string {
-  const text = propertyOf(response?.data, "message") ?? message;
+  const text = memberAt(response?.data, "message") ?? message;
   return `${String(text).replace(/\s+/g, " ").slice(0, 300).replace(/\.$/, "")}.`;
-}
-
-function propertyOf(value: unknown, key: string): unknown {
-  return typeof value === "object" && value !== null ? (value as Record<string, unknown>)[key] : undefined;
 }
 
 function outcome(failure: HttpFailure): string {

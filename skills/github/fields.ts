@@ -22,8 +22,6 @@ export const ref = textLike(/^[^\s:?*~^\\[\]]+$/, 255);
 
 export const filePath = textLike(/^[^\\\r\n\t]*$/, 1000).describe("Relative to the repository's root.");
 
-export const timestamp = textLike(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,9})?(Z|[+-]\d{2}:\d{2})$/, 40);
-
 export const title = z.string().min(1).max(256);
 
 export const body = z.string().max(60_000).describe("GitHub's Markdown.");

@@ -1,5 +1,5 @@
 import { defineTool } from "skillflow";
-import { clip, markerOf, pick, resultSchema, SNAPSHOT, WRITE_ONCE, withoutMarkers } from "skillflow/internal";
+import { clip, isoField, markerOf, pick, resultSchema, SNAPSHOT, WRITE_ONCE, withoutMarkers } from "skillflow/internal";
 import * as z from "zod";
 import { githubTool, type Issue, type IssueComment, nextPage, type RepositoryClient, withGitHub } from "./client.ts";
 import { isHttpFailure } from "./failure.ts";
@@ -16,7 +16,6 @@ import {
   repository,
   SEARCHED,
   searchQuery,
-  timestamp,
   title,
   writtenSchema,
 } from "./fields.ts";
@@ -76,7 +75,7 @@ export const issueTools = [
     effect: "read",
     clock: "range",
     range: { from: "since" },
-    input_schema: z.strictObject({ repository, number: issueNumber, since: timestamp.optional(), ...paged }),
+    input_schema: z.strictObject({ repository, number: issueNumber, since: isoField.optional(), ...paged }),
     output_schema: pageSchema("comments", COMMENT),
     work: async ({ rest, at }, input) => {
       const since = input.since ? { since: input.since } : {};

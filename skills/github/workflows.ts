@@ -34,9 +34,7 @@ export const workflowTools = [
       event: textLike(/^[a-z_]+$/, 50)
         .optional()
         .describe("Such as push or schedule."),
-      head_sha: z
-        .string()
-        .regex(/^[0-9a-f]{40}$/)
+      head_sha: textLike(/^[0-9a-f]{40}$/)
         .optional()
         .describe("Full sha."),
       ...paged,

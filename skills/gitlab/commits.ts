@@ -1,6 +1,6 @@
-import { clip, each, firstOf, LASTING, lenient, pick, resultSchema } from "skillflow/internal";
+import { clip, each, firstOf, isoField, LASTING, lenient, pick, resultSchema } from "skillflow/internal";
 import * as z from "zod";
-import { flag, limit, page, paged, project, ref, text, timestamp } from "./fields.ts";
+import { flag, limit, page, paged, project, ref, text } from "./fields.ts";
 import { gitlabTool, nextPage, pageSchema, paging, READS } from "./service.ts";
 
 const COMMIT = "sha subject author date url";
@@ -20,8 +20,8 @@ export const commitTools = [
       project,
       ref: ref.optional().describe("Branch, tag or sha. Default: the default branch."),
       path: z.string().min(1).max(1000).optional().describe("File or folder."),
-      since: timestamp.optional(),
-      until: timestamp.optional(),
+      since: isoField.optional(),
+      until: isoField.optional(),
       ...paged,
     }),
     output_schema: pageSchema("commits", COMMIT),

@@ -16,8 +16,6 @@ export const limit = z.int().min(1).max(100).optional();
 export const page = z.int().min(1).max(100).optional();
 export const paged = { limit, page };
 
-export const timestamp = textLike(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,9})?(Z|[+-]\d{2}:\d{2})$/, 40);
-
 export const text = lenient(z.string());
 
 export const amount = lenient(z.number());

@@ -1,7 +1,7 @@
-import { each, lenient, pick, resultSchema, SNAPSHOT } from "skillflow/internal";
+import { each, isoField, lenient, pick, resultSchema, SNAPSHOT } from "skillflow/internal";
 import * as z from "zod";
 import { CHANGE, changeOf, diff } from "./commits.ts";
-import { flag, number, page, paged, person, project, ref, text, timestamp } from "./fields.ts";
+import { flag, number, page, paged, person, project, ref, text } from "./fields.ts";
 import { gitlabTool, nextPage, pageSchema, paging, READS } from "./service.ts";
 
 const REQUEST = `number:number title state draft:flag author source_branch target_branch sha merge_sha labels:[text] created_at
@@ -19,7 +19,7 @@ export const mergeRequestTools = [
       state: z.enum(["opened", "closed", "merged"]).optional().describe("Default: all."),
       search: z.string().min(1).max(200).optional().describe("In title and text."),
       target_branch: ref.optional(),
-      updated_after: timestamp.optional(),
+      updated_after: isoField.optional(),
       ...paged,
     }),
     output_schema: pageSchema("merge_requests", REQUEST),

@@ -11,6 +11,7 @@ import {
   resultSchema,
   SNAPSHOT,
   TEAM_SNAPSHOT,
+  textLike,
 } from "skillflow/internal";
 import * as z from "zod";
 import { amount, flag, limit, number, page, paged, person, project, ref, text } from "./fields.ts";
@@ -33,9 +34,7 @@ export const pipelineTools = [
       status: z
         .enum(["running", "pending", "success", "failed", "canceled", "skipped", "manual", "scheduled"])
         .optional(),
-      sha: z
-        .string()
-        .regex(/^[0-9a-f]{40}$/)
+      sha: textLike(/^[0-9a-f]{40}$/)
         .optional()
         .describe("Full sha."),
       ...paged,

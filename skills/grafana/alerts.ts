@@ -1,6 +1,6 @@
-import { clip, each, firstOf, lenient, resultSchema, TEAM_SNAPSHOT } from "skillflow/internal";
+import { clip, each, firstOf, lenient, mentions, resultSchema, TEAM_SNAPSHOT } from "skillflow/internal";
 import * as z from "zod";
-import { ALERTMANAGER, contains, grafanaTool, holds, labels, NO_ALERTING, number, ownOf, text } from "./service.ts";
+import { ALERTMANAGER, contains, grafanaTool, labels, NO_ALERTING, number, ownOf, text } from "./service.ts";
 
 const ALERT = "name state since folder rule_uid labels:any annotations:any values dashboard panel silenced_by:[text]";
 
@@ -37,7 +37,7 @@ export const alertTools = [
       const isHeld = ({ status }: z.infer<typeof alert>) => status.state === "suppressed";
       const matching = all
         .filter((one) => input.silenced === undefined || isHeld(one) === input.silenced)
-        .filter((one) => holds([one.labels, one.annotations], input.contains))
+        .filter((one) => mentions([one.labels, one.annotations], input.contains))
         .sort((a, b) => ((a.startsAt ?? "") < (b.startsAt ?? "") ? -1 : 1));
       const { shown, left_out } = firstOf(matching, input.limit ?? 20);
       return {
@@ -92,7 +92,7 @@ export const alertTools = [
       const matching = all
         .filter((rule) => !input.state || rule.state === input.state)
         .filter(({ health }) => !input.health || (health ?? "").startsWith(input.health.slice(0, 3)))
-        .filter((rule) => holds(rule, input.contains))
+        .filter((rule) => mentions(rule, input.contains))
         .sort((a, b) => rank(a) - rank(b));
       const { shown, left_out } = firstOf(matching, input.limit ?? 10);
       return {

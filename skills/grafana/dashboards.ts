@@ -1,6 +1,6 @@
-import { clip, each, firstOf, lenient, resultSchema, TEAM_SNAPSHOT } from "skillflow/internal";
+import { clip, each, firstOf, lenient, mentions, resultSchema, TEAM_SNAPSHOT } from "skillflow/internal";
 import * as z from "zod";
-import { contains, grafanaTool, holds, number, text, uid } from "./service.ts";
+import { contains, grafanaTool, number, text, uid } from "./service.ts";
 
 export const dashboardTools = [
   grafanaTool({
@@ -65,7 +65,7 @@ export const dashboardTools = [
       const matching = flat(dashboard.panels)
         .filter((panel) => input.panel === undefined || panel.id === input.panel)
         .map(panelOf)
-        .filter((panel) => holds([panel.title, panel.queries], input.contains));
+        .filter((panel) => mentions([panel.title, panel.queries], input.contains));
       const { shown, left_out } = firstOf(matching, input.limit ?? 20);
       return {
         title: dashboard.title,
@@ -108,7 +108,7 @@ export const dashboardTools = [
               is_default: isDefault || undefined,
             };
           })
-          .filter((source) => holds(source, input.contains)),
+          .filter((source) => mentions(source, input.contains)),
         50,
       );
       return { datasources: shown, left_out };

@@ -1,6 +1,6 @@
-import { firstOf, lenient, resultSchema, TEAM_SNAPSHOT } from "skillflow/internal";
+import { firstOf, lenient, mentions, resultSchema, TEAM_SNAPSHOT } from "skillflow/internal";
 import * as z from "zod";
-import { contains, grafanaTool, holds, NO_ALERTING, text } from "./service.ts";
+import { contains, grafanaTool, NO_ALERTING, text } from "./service.ts";
 
 export const routingTools = [
   grafanaTool({
@@ -34,7 +34,7 @@ export const routingTools = [
       });
       const labels = input.labels && new Map(input.labels.map(({ name, value }) => [name, value]));
       const all = labels ? takenBy(root, labels) : flat(root);
-      const matching = all.map(briefOf).filter((one) => holds([one.matchers, one.receiver], input.contains));
+      const matching = all.map(briefOf).filter((one) => mentions([one.matchers, one.receiver], input.contains));
       const { shown, left_out } = firstOf(matching, input.limit ?? 30);
       const named = new Set(shown.map(({ receiver }) => receiver));
       const used = points.filter(({ name }) => named.has(name));

@@ -38,12 +38,6 @@ export const labels = z.record(z.string(), z.string());
 export const text = lenient(z.string());
 export const number = lenient(z.number());
 
-/** Returns true if a value contains the text anywhere, ignoring case. */
-export function holds(value: unknown, words: string | undefined): boolean {
-  if (words === undefined) return true;
-  return JSON.stringify(value).toLowerCase().includes(JSON.stringify(words).slice(1, -1).toLowerCase());
-}
-
 /** Returns the labels or annotations that users set, without Grafana's internal ones. */
 export function ownOf(all: Readonly<Record<string, string>> | null | undefined, ...taken: readonly string[]) {
   return Object.fromEntries(Object.entries(all ?? {}).filter(([key]) => !/^__.*__$/.test(key) && !taken.includes(key)));

@@ -1,3 +1,5 @@
+import { isObject } from "skillflow/internal";
+
 /** Removal of secrets, and of what may be one, from objects of any kind before a model reads them. */
 
 const HIDDEN = "[not shown]";
@@ -25,15 +27,15 @@ export function partOf(object: unknown, path: string): unknown {
 const HOLDERS = ["data", "stringData", "binaryData"] as const;
 
 function sizesOf(held: unknown): unknown {
-  if (!isRecord(held)) return HIDDEN;
+  if (!isObject(held)) return HIDDEN;
   return Object.fromEntries(Object.entries(held).map(([key, value]) => [key, hidden(value)]));
 }
 
 /** Removes managed fields, which are noise, and annotations with a copy of the object, which expose hidden values. */
 function metadataOf(metadata: unknown): unknown {
-  if (!isRecord(metadata)) return undefined;
+  if (!isObject(metadata)) return undefined;
   const { managedFields: _, annotations, ...rest } = metadata;
-  const own = Object.entries(isRecord(annotations) ? annotations : {}).filter(([key]) => !COPIES.test(key));
+  const own = Object.entries(isObject(annotations) ? annotations : {}).filter(([key]) => !COPIES.test(key));
   return plainOf({ ...rest, ...(own.length > 0 ? { annotations: Object.fromEntries(own) } : {}) });
 }
 
@@ -43,7 +45,7 @@ function plainOf(value: unknown, key = ""): unknown {
   if (typeof value === "string")
     return SECRET_NAME.test(key) || key === "caBundle" ? hidden(value) : withoutSecrets(value);
   if (Array.isArray(value)) return value.map((item, index) => itemOf(item, key, value[index - 1]));
-  if (!isRecord(value)) return value;
+  if (!isObject(value)) return value;
   const entries = Object.entries(value).map(([member, inner]) => {
     const isValues = /^values(Object)?$/.test(member) && !Array.isArray(inner);
     return [member, isValues ? hidden(inner) : plainOf(inner, member)] as const;
@@ -53,7 +55,7 @@ function plainOf(value: unknown, key = ""): unknown {
 
 /** Hides values of environment variables, of parameters named like secrets, and of secret command-line options. */
 function itemOf(item: unknown, list: string, before: unknown): unknown {
-  if (isRecord(item) && item["value"] !== undefined && typeof item["name"] === "string") {
+  if (isObject(item) && item["value"] !== undefined && typeof item["name"] === "string") {
     const { value, ...rest } = item;
     return { ...rest, value: list === "env" || SECRET_NAME.test(item["name"]) ? hidden(value) : plainOf(value) };
   }
@@ -76,8 +78,4 @@ function withoutSecrets(text: string): string {
 function hidden(value: unknown): string {
   const size = typeof value === "string" ? value.length : (JSON.stringify(value)?.length ?? 0);
   return `[not shown: ${size} characters]`;
-}
-
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

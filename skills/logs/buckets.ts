@@ -22,11 +22,6 @@ export function labelTimes(times: readonly number[], length: number): Labels {
   return { of: (time) => `${isoText(time).slice(0, 10)}T${clockOf(time)}` };
 }
 
-export function bucketLength(text: string): number {
-  const unit = { s: 1, m: 60, h: 3600, d: 86_400 }[text.slice(-1)] ?? 1;
-  return Number(text.slice(0, -1)) * unit * 1000;
-}
-
 /** Formats a duration, for example 30s, 1.5s, 5m or 2h. */
 export function lengthText(milliseconds: number): string {
   const [unit, size] = (

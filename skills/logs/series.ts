@@ -1,5 +1,5 @@
 import type { ToolContext } from "skillflow";
-import { fitting } from "skillflow/internal";
+import { fitting, isObject } from "skillflow/internal";
 import { labelTimes, lengthText } from "./buckets.ts";
 import { type Fields, fieldOf, fieldValues, parseRecord } from "./line/record.ts";
 import { shortened } from "./line/text.ts";
@@ -186,8 +186,8 @@ export function measuresOf(
   for (const key of Object.keys(fields)) {
     if (found.length === MOST_MEASURES) break;
     const value = fields[key];
-    if (typeof value === "object" && value !== null && !Array.isArray(value)) {
-      if (depth > 1) measuresOf(value as Fields, { prefix: `${prefix}${key}.`, depth: depth - 1 }, found);
+    if (isObject(value)) {
+      if (depth > 1) measuresOf(value, { prefix: `${prefix}${key}.`, depth: depth - 1 }, found);
       continue;
     }
     const isCandidate = typeof value === "number" || (typeof value === "string" && NUMERIC_START.test(value));

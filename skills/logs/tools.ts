@@ -1,6 +1,6 @@
 import type { ToolContext } from "skillflow";
-import { BYTES_SHOWN, fitting } from "skillflow/internal";
-import { bucketLength, lengthText } from "./buckets.ts";
+import { BYTES_SHOWN, fitting, lengthOf } from "skillflow/internal";
+import { lengthText } from "./buckets.ts";
 import { createEnds, createNearest, createSpread, createTally, labelBuckets, type Values } from "./collect.ts";
 import { compilePattern } from "./line/pattern.ts";
 import { fieldValues, parseRecord, shapeOf } from "./line/record.ts";
@@ -101,7 +101,7 @@ interface CountBy extends Selector {
 }
 
 export async function countBy(input: CountBy, context: ToolContext) {
-  const bucket = input.bucket === undefined ? undefined : bucketLength(input.bucket);
+  const bucket = input.bucket === undefined ? undefined : lengthOf(input.bucket);
   const tally = createTally(bucket);
   const { names, valuesOf } = createCounted(input);
   let without = 0;

@@ -85,19 +85,23 @@ function valuesTold(values: readonly string[], wanted: unknown): string {
     const [low, high] = [numbers.reduce((a, b) => Math.min(a, b)), numbers.reduce((a, b) => Math.max(a, b))];
     return `from ${low} to ${high}`;
   }
-  const counts = new Map<string, number>();
-  for (const value of values) counts.set(value, (counts.get(value) ?? 0) + 1);
-  const sorted = [...counts].sort(([, a], [, b]) => b - a);
+  const sorted = mostFrequent(values);
   const shown = sorted.slice(0, SHOWN / 2).map(([value, count]) => `${shortened(value, 60)} (${count})`);
   return [...shown, ...(sorted.length > shown.length ? [`${sorted.length - shown.length} others`] : [])].join(", ");
 }
 
+/** Returns the different values with their counts, the most frequent first. */
+function mostFrequent(values: readonly string[]): readonly (readonly [string, number])[] {
+  const counts = new Map<string, number>();
+  for (const value of values) counts.set(value, (counts.get(value) ?? 0) + 1);
+  return [...counts].sort(([, a], [, b]) => b - a);
+}
+
 function explainName(name: string, seen: Seen): readonly string[] {
   if (seen.lines.some(({ fields }) => fieldOf(fields, name) !== undefined)) return [];
-  const counts = new Map<string, number>();
-  for (const { fields } of seen.lines)
-    for (const each of fieldNames(fields)) counts.set(each, (counts.get(each) ?? 0) + 1);
-  const names = [...counts].sort(([, a], [, b]) => b - a).map(([each]) => shortened(each, 80));
+  const names = mostFrequent(seen.lines.flatMap(({ fields }) => fieldNames(fields))).map(([each]) =>
+    shortened(each, 80),
+  );
   if (names.length === 0)
     return [`${none(seen)} has the field ${name}: the lines have no fields; use contains or matches`];
   const near = names.filter((each) => isNear(each, name)).slice(0, 3);

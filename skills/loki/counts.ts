@@ -4,6 +4,7 @@ import {
   highestFirst,
   isoPeriod,
   lastHour,
+  lengthOf,
   lenient,
   type Period,
   periodOf,
@@ -11,6 +12,7 @@ import {
   resultSchema,
   seriesSummary,
   summarise,
+  textLike,
 } from "skillflow/internal";
 import * as z from "zod";
 import { nanoseconds, query, selector } from "./fields.ts";
@@ -30,9 +32,7 @@ export const countTools = [
     input_schema: z.strictObject({
       query: query.describe('Such as sum by (level) (count_over_time({app="checkout"} |= "error" [5m])).'),
       ...lastHour,
-      step: z
-        .string()
-        .regex(/^[1-9]\d{0,4}[smhd]$/)
+      step: textLike(/^[1-9]\d{0,4}[smhd]$/)
         .optional()
         .describe("Best set to the query's range: 5m. Default: gives 60 points."),
       points: z.int().min(0).max(60).optional().describe("Points shown per series. Default 20; 0 for none."),
@@ -148,12 +148,10 @@ function describePattern({ pattern: text, level, samples }: z.infer<typeof patte
 }
 
 const MOST_POINTS = 60;
-const UNITS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400 };
 
 /** Returns the step in seconds, widened for long periods because Loki refuses more than 11,000 points. */
 function stepOf(step: string | undefined, { from: begin, to: end }: Period): number {
   const span = (end - begin) / 1000;
-  const [, amount = "", unit = ""] = /^(\d+)([smhd])$/.exec(step ?? "") ?? [];
   if (step === undefined) return Math.max(10, Math.ceil(span / MOST_POINTS));
-  return Math.max(Number(amount) * (UNITS[unit] ?? 1), Math.ceil(span / 5000));
+  return Math.max(lengthOf(step) / 1000, Math.ceil(span / 5000));
 }

@@ -1,20 +1,13 @@
 import type { ToolContext } from "skillflow";
-import { type Ask, authorization, keyOf, lenient, type Service, toolsWith, withService } from "skillflow/internal";
+import { type Ask, grafanaHeaders, lenient, type Service, toolsWith, withService } from "skillflow/internal";
 import * as z from "zod";
 
 const LOKI: Service = {
   name: "Loki",
   address: "LOKI_URL",
   keys: ["LOKI_TOKEN"],
-  headers: (config) => ({
-    ...authorization(keyOf(config, "LOKI_USERNAME"), keyOf(config, "LOKI_TOKEN")),
-    ...tenant(keyOf(config, "LOKI_ORG_ID")),
-  }),
+  headers: grafanaHeaders("LOKI"),
 };
-
-function tenant(id: string | undefined): Record<string, string> {
-  return id ? { "x-scope-orgid": id } : {};
-}
 
 export function withLoki(context: ToolContext, work: (ask: Ask) => Promise<unknown>) {
   return withService(LOKI, context, work);

@@ -1,12 +1,7 @@
-import { firstOf, lastHour, periodOf, resultSchema, TEAM_RANGE, textLike } from "skillflow/internal";
+import { firstOf, type GivenPeriod, lastHour, periodOf, resultSchema, TEAM_RANGE, textLike } from "skillflow/internal";
 import * as z from "zod";
 import { nanoseconds, selector } from "./fields.ts";
 import { API, answered, labels, lokiTool, NEEDS } from "./service.ts";
-
-interface Span {
-  readonly from?: string | undefined;
-  readonly to?: string | undefined;
-}
 
 export const streamTools = [
   lokiTool({
@@ -84,7 +79,7 @@ const NO_STREAMS = "No match in this period. Check the label, the selector and t
 
 const statsAnswer = z.object({ streams: z.number(), chunks: z.number(), entries: z.number(), bytes: z.number() });
 
-function periodParameters(input: Span, now: number) {
+function periodParameters(input: GivenPeriod, now: number) {
   const period = periodOf(input, now);
   return { start: nanoseconds(period.from), end: nanoseconds(period.to) };
 }

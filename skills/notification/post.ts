@@ -1,5 +1,5 @@
 import { NothingDone, parseJson, refusalOf, type ToolContext } from "skillflow";
-import { causeCode, clip, patiently, retryAfter, untoldPause } from "skillflow/internal";
+import { causeCode, clip, memberAt, patiently, retryAfter, untoldPause } from "skillflow/internal";
 
 export interface Post {
   readonly service: string;
@@ -93,7 +93,7 @@ function pauseOf(failure: unknown, attempt: number, isRepeatable: boolean): numb
 
 /** Returns the wait from the header, or in seconds from the body as Discord sends it. */
 function toldPause({ headers, text }: Answer): number | undefined {
-  const seconds = member(parseJson(text), "retry_after");
+  const seconds = memberAt(parseJson(text), "retry_after");
   return (
     retryAfter(headers.get("retry-after")) ?? (typeof seconds === "number" && seconds >= 0 ? seconds * 1000 : undefined)
   );
@@ -129,12 +129,8 @@ function refusalAdvice(answer: Answer, { service, field }: Post): string {
 /** Returns the useful part of the service's error message. */
 function said({ text }: Answer): string {
   const json = parseJson(text);
-  const message = member(json, "message") ?? member(member(json, "error"), "message") ?? member(json, "error");
-  const errors = member(json, "errors");
+  const message = memberAt(json, "message") ?? memberAt(json, "error.message") ?? memberAt(json, "error");
+  const errors = memberAt(json, "errors");
   const words = [typeof message === "string" ? message : json ? "" : text, errors ? JSON.stringify(errors) : ""];
   return clip(words.join(" ").replace(/\s+/g, " ").trim(), 400);
-}
-
-export function member(value: unknown, key: string): unknown {
-  return typeof value === "object" && value !== null ? (value as Record<string, unknown>)[key] : undefined;
 }

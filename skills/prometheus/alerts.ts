@@ -1,4 +1,4 @@
-import { each, firstOf, resultSchema, TEAM_SNAPSHOT } from "skillflow/internal";
+import { each, firstOf, mentions, resultSchema, TEAM_SNAPSHOT } from "skillflow/internal";
 import * as z from "zod";
 import { contains, limit } from "./fields.ts";
 import { answered, labels, prometheusTool, text } from "./service.ts";
@@ -35,7 +35,7 @@ export const alertTools = [
       });
       const count = (state: string) => data.alerts.filter((alert) => alert.state === state).length;
       const matching = data.alerts
-        .filter((alert) => (!input.state || alert.state === input.state) && holds(alert, input.contains))
+        .filter((alert) => (!input.state || alert.state === input.state) && mentions(alert, input.contains))
         .sort((a, b) => ((a.activeAt ?? "") < (b.activeAt ?? "") ? -1 : 1));
       const { shown, left_out } = firstOf(matching, input.limit ?? 20);
       return {
@@ -75,7 +75,7 @@ export const alertTools = [
       });
       const all = data.groups.flatMap(({ name: group, rules }) => rules.map((rule) => ({ ...rule, group })));
       const matching = all
-        .filter((rule) => (!input.state || rule.state === input.state) && holds(rule, input.contains))
+        .filter((rule) => (!input.state || rule.state === input.state) && mentions(rule, input.contains))
         .sort((a, b) => rank(a.state) - rank(b.state));
       const { shown, left_out } = firstOf(matching, input.limit ?? 10);
       return {
@@ -110,13 +110,6 @@ const rule = z.object({
 });
 const rulesAnswer = answered(z.object({ groups: z.array(z.object({ name: z.string(), rules: z.array(rule) })) }));
 
-function holds(value: object, words: string | undefined): boolean {
-  return (
-    words === undefined ||
-    JSON.stringify(value).toLowerCase().includes(JSON.stringify(words).slice(1, -1).toLowerCase())
-  );
-}
-
 function rank(state: string | null | undefined): number {
-  return ["firing", "pending"].indexOf(state ?? "") === -1 ? 2 : ["firing", "pending"].indexOf(state ?? "");
+  return state === "firing" ? 0 : state === "pending" ? 1 : 2;
 }

@@ -1,4 +1,4 @@
-import { firstOf, periodOf, resultSchema, TEAM_RANGE, textLike } from "skillflow/internal";
+import { firstOf, type GivenPeriod, periodOf, resultSchema, TEAM_RANGE, textLike } from "skillflow/internal";
 import * as z from "zod";
 import { contains, limit, period, seconds, selector } from "./fields.ts";
 import { answered, labels, NEEDS, prometheusTool, remarksOf, text } from "./service.ts";
@@ -121,12 +121,7 @@ const MOST_SERIES = 5000;
 
 const metadata = answered(z.record(z.string(), z.array(z.object({ type: text, help: text }))));
 
-interface Span {
-  readonly from?: string | undefined;
-  readonly to?: string | undefined;
-}
-
-function periodParameters(input: Span, now: number) {
+function periodParameters(input: GivenPeriod, now: number) {
   const period = periodOf(input, now);
   return { start: seconds(period.from), end: seconds(period.to) };
 }

@@ -4,6 +4,7 @@ import {
   isoPeriod,
   isoTime,
   lastHour,
+  lengthOf,
   momentOf,
   type Point,
   periodOf,
@@ -11,6 +12,7 @@ import {
   seriesSummary,
   summarise,
   TEAM_RANGE,
+  textLike,
   timeField,
 } from "skillflow/internal";
 import * as z from "zod";
@@ -66,9 +68,7 @@ export const queryTools = [
     input_schema: z.strictObject({
       query: query.describe("Without a range around the query: sum by (service) (rate(http_requests_total[5m]))."),
       ...lastHour,
-      step: z
-        .string()
-        .regex(/^[1-9]\d{0,4}[smhd]$/)
+      step: textLike(/^[1-9]\d{0,4}[smhd]$/)
         .optional()
         .describe("Such as 30s. Default: gives 240 points."),
       points: z.int().min(0).max(60).optional().describe("Points shown per series. Default 20; 0 for none."),
@@ -150,12 +150,10 @@ function pointOf([at, value]: z.infer<typeof sample>): Point {
 }
 
 const MOST_POINTS = 240;
-const UNITS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400 };
 
 /** Returns the step in seconds, widened for long periods because Prometheus refuses more than 11,000 points. */
 function stepOf(step: string | undefined, span: number): number {
-  const [, amount = "", unit = ""] = /^(\d+)([smhd])$/.exec(step ?? "") ?? [];
-  const wanted = step === undefined ? span / 1000 / MOST_POINTS : Number(amount) * (UNITS[unit] ?? 1);
+  const wanted = step === undefined ? span / 1000 / MOST_POINTS : lengthOf(step) / 1000;
   const least = step === undefined ? 5 : span / 1000 / 5000;
   return Math.max(1, Math.ceil(Math.max(wanted, least)));
 }

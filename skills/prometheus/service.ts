@@ -1,20 +1,13 @@
 import type { ToolContext } from "skillflow";
-import { type Ask, authorization, keyOf, lenient, type Service, toolsWith, withService } from "skillflow/internal";
+import { type Ask, grafanaHeaders, lenient, type Service, toolsWith, withService } from "skillflow/internal";
 import * as z from "zod";
 
 const PROMETHEUS: Service = {
   name: "Prometheus",
   address: "PROMETHEUS_URL",
   keys: ["PROMETHEUS_TOKEN"],
-  headers: (config) => ({
-    ...authorization(keyOf(config, "PROMETHEUS_USERNAME"), keyOf(config, "PROMETHEUS_TOKEN")),
-    ...tenant(keyOf(config, "PROMETHEUS_ORG_ID")),
-  }),
+  headers: grafanaHeaders("PROMETHEUS"),
 };
-
-function tenant(id: string | undefined): Record<string, string> {
-  return id ? { "x-scope-orgid": id } : {};
-}
 
 export function withPrometheus(context: ToolContext, work: (ask: Ask) => Promise<unknown>) {
   return withService(PROMETHEUS, context, work);

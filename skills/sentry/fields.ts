@@ -1,4 +1,4 @@
-import { resultSchema, textLike } from "skillflow/internal";
+import { isoField, resultSchema, textLike } from "skillflow/internal";
 import * as z from "zod";
 
 /** Parameters that several tools share. */
@@ -15,23 +15,15 @@ export const issue = textLike(/^(\d{1,20}|[A-Za-z0-9][A-Za-z0-9_-]*-[A-Za-z0-9]{
 
 export const environment = textLike(/^[^\r\n/]+$/, 64).optional();
 
-const timestamp = textLike(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,9})?(Z|[+-]\d{2}:\d{2})$/, 40);
-
 /** Time range, either relative or by start and end. */
 export const period = {
   stats_period: textLike(/^\d{1,4}[smhdw]$/, 6).optional(),
-  start: timestamp.optional(),
-  end: timestamp.optional(),
+  start: isoField.optional(),
+  end: isoField.optional(),
 };
 
-interface Period {
-  readonly stats_period?: string | undefined;
-  readonly start?: string | undefined;
-  readonly end?: string | undefined;
-}
-
 /** Converts a tool's period to Sentry's parameters, with times in UTC. */
-export function periodParameters({ stats_period, start, end }: Period) {
+export function periodParameters({ stats_period, start, end }: z.infer<z.ZodObject<typeof period>>) {
   if (stats_period && (start || end)) throw new Error("Give either `stats_period`, or `start` and `end`.");
   if (stats_period) return { statsPeriod: stats_period };
   if (!start && !end) return {};

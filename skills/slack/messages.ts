@@ -69,10 +69,7 @@ export const messageTools = [
     input_schema: z.strictObject({
       text,
       blocks: blocks.optional(),
-      channel: z
-        .string()
-        .regex(/^[CGD][A-Z0-9]{5,20}$/)
-        .describe("`channel` of the message: the id, not a name."),
+      channel: textLike(/^[CGD][A-Z0-9]{5,20}$/).describe("`channel` of the message: the id, not a name."),
       ts: timestamp.describe("`ts` of the message."),
     }),
     output_schema: SENT,

@@ -1,11 +1,11 @@
 import type { ToolContext } from "skillflow";
-import { each, resultSchema, SNAPSHOT, textLike, trim } from "skillflow/internal";
+import { each, isoField, resultSchema, SNAPSHOT, trim } from "skillflow/internal";
 import * as z from "zod";
 import { slackTool } from "./failure.ts";
 import { channel, channelOf, cursor, DEFAULT_LIMIT, isId, limit, timestamp } from "./fields.ts";
 import { readApi } from "./web-api.ts";
 
-const time = textLike(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,9})?(Z|[+-]\d{2}:\d{2})$/, 40).optional();
+const time = isoField.optional();
 
 const MESSAGE = "ts at user text thread_ts replies:number reactions:[text] files:[text]";
 

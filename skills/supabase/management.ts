@@ -5,13 +5,14 @@ import {
   clip,
   each,
   firstOf,
+  type GivenPeriod,
+  isoField,
   lenient,
   RANGE,
   requiredKey,
   resultSchema,
   type Service,
   SNAPSHOT,
-  textLike,
   withService,
 } from "skillflow/internal";
 import * as z from "zod";
@@ -28,7 +29,7 @@ const SERVICES = {
   function_calls: "function_edge_logs",
 } as const;
 
-const time = textLike(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,9})?(Z|[+-]\d{2}:\d{2})$/, 40).optional();
+const time = isoField.optional();
 
 const NEEDS = ["SUPABASE_ACCESS_TOKEN"];
 
@@ -164,7 +165,7 @@ function wordsOf(error: unknown): string {
 const DAY_MS = 86_400_000;
 const HOUR_MS = 3_600_000;
 
-function periodOf({ from, to }: { readonly from?: string | undefined; readonly to?: string | undefined }, now: number) {
+function periodOf({ from, to }: GivenPeriod, now: number) {
   const end = to === undefined ? now : Date.parse(to);
   const start = from === undefined ? end - HOUR_MS : Date.parse(from);
   if (Number.isNaN(start) || Number.isNaN(end)) throw new Error("`from` or `to` is not a time.");

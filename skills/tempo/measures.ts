@@ -36,9 +36,7 @@ export const measureTools = [
         "{status=error} | rate() by (resource.service.name), or {kind=server} | quantile_over_time(duration, .95) by (span.http.route).",
       ),
       ...lastHour,
-      step: z
-        .string()
-        .regex(/^[1-9]\d{0,4}[smh]$/)
+      step: textLike(/^[1-9]\d{0,4}[smh]$/)
         .optional()
         .describe("Such as 5m. Default: gives 60 points."),
       points: z.int().min(0).max(60).optional().describe("Points shown per series. Default 20; 0 for none."),

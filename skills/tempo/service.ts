@@ -1,8 +1,8 @@
 import type { ToolContext } from "skillflow";
 import {
   type Ask,
-  authorization,
-  keyOf,
+  type GivenPeriod,
+  grafanaHeaders,
   lenient,
   type Period,
   periodOf,
@@ -16,13 +16,7 @@ const TEMPO: Service = {
   name: "Tempo",
   address: "TEMPO_URL",
   keys: ["TEMPO_TOKEN"],
-  headers: (config) => {
-    const tenant = keyOf(config, "TEMPO_ORG_ID");
-    return {
-      ...authorization(keyOf(config, "TEMPO_USERNAME"), keyOf(config, "TEMPO_TOKEN")),
-      ...(tenant ? { "x-scope-orgid": tenant } : {}),
-    };
-  },
+  headers: grafanaHeaders("TEMPO"),
 };
 
 export function withTempo(context: ToolContext, work: (ask: Ask) => Promise<unknown>) {
@@ -39,10 +33,7 @@ export function secondsOf({ from: begin, to: end }: Period) {
   return { start: Math.floor(begin / 1000), end: Math.ceil(end / 1000) };
 }
 
-export function periodParameters(
-  input: { readonly from?: string | undefined; readonly to?: string | undefined },
-  now: number,
-) {
+export function periodParameters(input: GivenPeriod, now: number) {
   return secondsOf(periodOf(input, now));
 }
 

@@ -2,7 +2,7 @@
 
 /** Functions and types that the built-in skills share. They may change with any version. */
 
-export { expandBraces } from "../core/base/values.ts";
+export { expandBraces, isObject } from "../core/base/values.ts";
 export { required, secret, setting, variables } from "./config.ts";
 
 export { lenient, textLike } from "./fields.ts";
@@ -25,13 +25,14 @@ export {
   withoutMarkers,
 } from "./http.ts";
 export { endOfStream, JOB_LOG_RESULT, type JobLogInput, jobLogInput, jobLogShape, readJobLog } from "./job-log.ts";
-export { each, pick } from "./members.ts";
+export { each, memberAt, mentions, pick } from "./members.ts";
 export { wholePages } from "./pages.ts";
 export { causeCode } from "./reason.ts";
 export {
   type Ask,
   type Asking,
   authorization,
+  grafanaHeaders,
   keyOf,
   limitAdvice,
   type Refusal,
@@ -42,11 +43,14 @@ export {
   withService,
 } from "./service.ts";
 export {
+  type GivenPeriod,
   highestFirst,
+  isoField,
   isoPeriod,
   isoTime,
   lastHour,
   lastLines,
+  lengthOf,
   momentOf,
   type Period,
   type Point,

@@ -45,6 +45,21 @@ export function pick<Whole extends object, const Names extends string>(
   return Object.fromEntries(members) as Picked<Whole, Words<Names>>;
 }
 
+/** Returns true if the value contains the text anywhere, ignoring case. */
+export function mentions(value: unknown, text: string | undefined): boolean {
+  if (text === undefined) return true;
+  return JSON.stringify(value).toLowerCase().includes(JSON.stringify(text).slice(1, -1).toLowerCase());
+}
+
+/** Returns the value at a dotted path. Also finds a member whose own name contains dots. */
+export function memberAt(root: unknown, path: string): unknown {
+  if (typeof root !== "object" || root === null) return undefined;
+  const members = root as Readonly<Record<string, unknown>>;
+  if (Object.hasOwn(members, path)) return members[path];
+  const [first = "", ...rest] = path.split(".");
+  return rest.length > 0 && Object.hasOwn(members, first) ? memberAt(members[first], rest.join(".")) : undefined;
+}
+
 function valueAt(whole: object, path: string): unknown {
   let value: unknown = whole;
   for (const part of path.split("?.")) {

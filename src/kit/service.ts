@@ -138,6 +138,17 @@ export function authorization(user: string | undefined, token: string | undefine
   return { authorization: `Basic ${Buffer.from(`${user.trim()}:${token}`).toString("base64")}` };
 }
 
+/** Returns the headers of Grafana Labs' databases, from the config fields `<name>_USERNAME`, `_TOKEN` and `_ORG_ID`. */
+export function grafanaHeaders(name: string): NonNullable<Service["headers"]> {
+  return (config) => {
+    const tenant = keyOf(config, `${name}_ORG_ID`);
+    return {
+      ...authorization(keyOf(config, `${name}_USERNAME`), keyOf(config, `${name}_TOKEN`)),
+      ...(tenant ? { "x-scope-orgid": tenant } : {}),
+    };
+  };
+}
+
 type Address = Pick<Service, "name" | "address" | "usual" | "url">;
 
 /** Returns the service's address without trailing slashes. */

@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { textLike } from "./fields.ts";
 import { clip, firstOf, jsonSize } from "./http.ts";
 
 /** Times and series for skills that read telemetry. */
@@ -7,6 +8,9 @@ const TIME = /^(now(-[1-9]\d{0,3}[smhdw])?|\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(
 
 /** Time parameter: `now`, `now-15m`, or ISO 8601 with a zone. */
 export const timeField = z.string().max(40).regex(TIME);
+
+/** Time parameter in ISO 8601, with seconds and a zone. */
+export const isoField = textLike(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,9})?(Z|[+-]\d{2}:\d{2})$/, 40);
 
 /** Parameters of a tool that reads a period, by default the last hour. */
 export const lastHour = {
@@ -20,11 +24,14 @@ export interface Period {
   readonly to: number;
 }
 
+/** Parameters of a period as given. */
+export interface GivenPeriod {
+  readonly from?: string | undefined;
+  readonly to?: string | undefined;
+}
+
 /** Returns the period of a call. Defaults to the last hour. */
-export function periodOf(
-  { from = "now-1h", to = "now" }: { readonly from?: string | undefined; readonly to?: string | undefined },
-  now = Date.now(),
-): Period {
+export function periodOf({ from = "now-1h", to = "now" }: GivenPeriod, now = Date.now()): Period {
   const period = { from: momentOf(from, now), to: momentOf(to, now) };
   if (period.from < period.to) return period;
   throw new Error("The period is empty: `from` must be before `to`.");
@@ -32,10 +39,15 @@ export function periodOf(
 
 const UNITS: Readonly<Record<string, number>> = { s: 1e3, m: 6e4, h: 3.6e6, d: 8.64e7, w: 6.048e8 };
 
+/** Parses a length of time, such as `5m`, into milliseconds. NaN for anything else. */
+export function lengthOf(text: string): number {
+  return Number(text.slice(0, -1)) * (UNITS[text.slice(-1)] ?? Number.NaN);
+}
+
 /** Parses a time into milliseconds since 1970. */
 export function momentOf(text: string, now = Date.now()): number {
-  const [, amount, unit = ""] = /^now(?:-(\d+)([smhdw]))?$/.exec(text) ?? [];
-  const moment = text.startsWith("now") ? now - Number(amount ?? 0) * (UNITS[unit] ?? 0) : Date.parse(text);
+  const [, length = "0s"] = /^now(?:-(\d+[smhdw]))?$/.exec(text) ?? [];
+  const moment = text.startsWith("now") ? now - lengthOf(length) : Date.parse(text);
   if (!Number.isNaN(moment)) return moment;
   throw new Error(`"${text}" is not a time: write now-15m, or 2026-01-31T08:00:00Z.`);
 }

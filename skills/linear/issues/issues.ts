@@ -1,13 +1,9 @@
-import { clip, resultSchema, SNAPSHOT, textLike } from "skillflow/internal";
+import { clip, isoField, resultSchema, SNAPSHOT } from "skillflow/internal";
 import * as z from "zod";
 import { type Linear, linearTool } from "../client.ts";
 import * as fields from "../fields.ts";
 import { aboutIssue, checkNames, issueFilter } from "../filters.ts";
 import { BRIEF, briefOf, DETAILS, detailsOf, ISSUE, ISSUE_DETAILS, type Issue, type IssueDetails } from "./issue.ts";
-
-const timestamp = textLike(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,9})?(Z|[+-]\d{2}:\d{2})$/, 40).describe(
-  "A time in ISO 8601, such as 2026-01-31T08:00:00Z.",
-);
 
 export const issueTools = [
   linearTool({
@@ -23,8 +19,8 @@ export const issueTools = [
       label: z.string().min(1).max(200).optional().describe("Name or id."),
       project: fields.project.optional(),
       assignee: fields.assignee.optional(),
-      created_after: timestamp.optional().describe("ISO 8601."),
-      updated_after: timestamp.optional().describe("ISO 8601."),
+      created_after: isoField.optional().describe("ISO 8601."),
+      updated_after: isoField.optional().describe("ISO 8601."),
       include_comments: z.boolean().optional(),
       limit: fields.limit,
       cursor: fields.cursor,

@@ -1,3 +1,4 @@
+import { isObject } from "skillflow/internal";
 import { fieldValues } from "./record.ts";
 import { parseInstant } from "./timestamp.ts";
 
@@ -26,7 +27,7 @@ export function compileConditions(where: unknown): readonly Condition[] {
 
 function conditionsIn(prefix: string, where: object): readonly Condition[] {
   return Object.entries(where as Readonly<Record<string, unknown>>).flatMap(([key, wanted]) => {
-    const isNested = typeof wanted === "object" && wanted !== null && !Array.isArray(wanted) && !isDenial(wanted);
+    const isNested = isObject(wanted) && !isDenial(wanted);
     const field = `${prefix}${key}`;
     return isNested ? conditionsIn(`${field}.`, wanted) : [compileCondition(field, wanted as Wanted)];
   });

@@ -1,3 +1,4 @@
+import { isObject } from "skillflow/internal";
 import { shortened } from "./text.ts";
 import { isTimeName } from "./timestamp.ts";
 
@@ -270,8 +271,4 @@ function scalars(value: unknown): readonly string[] {
   if (Array.isArray(value)) return value.flatMap(scalars);
   if (value === undefined) return [];
   return [typeof value === "object" && value !== null ? JSON.stringify(value) : String(value)];
-}
-
-function isObject(value: unknown): value is Fields {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

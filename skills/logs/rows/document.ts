@@ -1,10 +1,10 @@
+import { isObject } from "skillflow/internal";
 import { parseJson } from "../line/record.ts";
 import type { Convert } from "./csv.ts";
 import {
   camel,
   elementRows,
   isOtlp,
-  isRow,
   OTLP_LISTS,
   OTLP_RECORDS,
   otlpRows,
@@ -115,7 +115,7 @@ function mainList(value: unknown): string | undefined {
 const ANSWER = /\/(?:results?|events|logEvents|records|items|hits|series|entries|datapoints|MetricDataResults)$/i;
 
 function listsIn(value: unknown, path: string, depth: number): readonly { path: string; list: readonly unknown[] }[] {
-  if (!isRow(value) || depth === 0) return [];
+  if (!isObject(value) || depth === 0) return [];
   return Object.entries(value).flatMap(([key, member]) => {
     const at = `${path}/${key}`;
     if (!Array.isArray(member)) return listsIn(member, at, depth - 1);
@@ -246,7 +246,7 @@ function* take(reading: Reading, capture: Capture, part: string): Generator<stri
   const raw = pieces.join("");
   const value = purpose === "nothing" || raw === "" ? undefined : parseJson(raw);
   if (purpose === "row" && raw !== "") {
-    if (frame.around && isRow(value)) {
+    if (frame.around && isObject(value)) {
       const name = camel(frame.path.split("/").at(-1) ?? "");
       for (const row of recordRows(name, value, frame.around)) yield JSON.stringify(row);
     } else yield* rowsOf(raw, value);

@@ -1,3 +1,4 @@
+import { isObject } from "skillflow/internal";
 import { isoText, parseInstant } from "../line/timestamp.ts";
 
 /** Flat row from nested telemetry: OpenTelemetry JSON, metric series or query results. */
@@ -19,7 +20,7 @@ export const OTLP_RECORDS: ReadonlySet<string> = new Set(["logRecords", "spans",
 const SCOPES: ReadonlySet<string> = new Set(["scope", "instrumentationScope", "instrumentationLibrary"]);
 
 export function isOtlp(value: unknown): value is Row {
-  return isRow(value) && Object.keys(value).some((key) => /^resource(?:Logs|Spans|Metrics)$/.test(camel(key)));
+  return isObject(value) && Object.keys(value).some((key) => /^resource(?:Logs|Spans|Metrics)$/.test(camel(key)));
 }
 
 /** Returns whether a member is the resource or the scope. */
@@ -42,7 +43,7 @@ export function* otlpRows(value: Row, around: Surroundings = {}): Generator<Row>
   for (const [key, member] of Object.entries(value)) {
     if (!Array.isArray(member)) continue;
     const name = camel(key);
-    for (const each of member.filter(isRow)) {
+    for (const each of member.filter(isObject)) {
       if (OTLP_LISTS.has(name)) yield* otlpRows(each, surroundings);
       else if (OTLP_RECORDS.has(name)) yield* recordRows(name, each, surroundings);
     }
@@ -52,17 +53,17 @@ export function* otlpRows(value: Row, around: Surroundings = {}): Generator<Row>
 /** Converts a log record or span to one row, and a metric to one row per point. */
 export function* recordRows(list: string, record: Row, { resource, scope }: Surroundings): Generator<Row> {
   const common = {
-    resource: attributesOf(isRow(resource) ? resource["attributes"] : undefined),
-    scope: isRow(scope) ? scope["name"] : undefined,
+    resource: attributesOf(isObject(resource) ? resource["attributes"] : undefined),
+    scope: isObject(scope) ? scope["name"] : undefined,
   };
   const own = camelKeys(record);
   if (list === "logRecords") yield flat(logFields(own), own["attributes"], common);
   else if (list === "spans") yield flat(spanFields(own), own["attributes"], common);
   else {
     for (const [type, data] of Object.entries(own)) {
-      const points = isRow(data) ? (data["dataPoints"] ?? data["data_points"]) : undefined;
+      const points = isObject(data) ? (data["dataPoints"] ?? data["data_points"]) : undefined;
       if (!Array.isArray(points)) continue;
-      for (const point of points.filter(isRow).map(camelKeys)) {
+      for (const point of points.filter(isObject).map(camelKeys)) {
         yield flat(
           { ...pointFields(point), metric: own["name"], unit: own["unit"], type },
           point["attributes"],
@@ -86,9 +87,9 @@ function logFields(own: Row): Row {
 }
 
 function spanFields(own: Row): Row {
-  const status = isRow(own["status"]) ? own["status"] : {};
+  const status = isObject(own["status"]) ? own["status"] : {};
   const [start, end] = [nanosOf(own["startTimeUnixNano"]), nanosOf(own["endTimeUnixNano"])];
-  const events = (Array.isArray(own["events"]) ? own["events"] : []).filter(isRow).map(camelKeys);
+  const events = (Array.isArray(own["events"]) ? own["events"] : []).filter(isObject).map(camelKeys);
   return {
     time: nanoTime(own["startTimeUnixNano"]),
     name: own["name"],
@@ -123,7 +124,7 @@ function pointFields(point: Row): Row {
       ? Object.fromEntries(counts.map((count, index) => [`<=${bounds[index] ?? "+Inf"}`, numberOf(count)]))
       : undefined,
     quantiles: Array.isArray(quantiles)
-      ? Object.fromEntries(quantiles.filter(isRow).map(({ quantile, value }) => [String(quantile), value]))
+      ? Object.fromEntries(quantiles.filter(isObject).map(({ quantile, value }) => [String(quantile), value]))
       : undefined,
   };
 }
@@ -148,17 +149,17 @@ function flat(
 }
 
 function attributesOf(list: unknown): Row {
-  if (!Array.isArray(list)) return isRow(list) ? list : {};
-  return Object.fromEntries(list.filter(isRow).map(({ key, value }) => [String(key), anyValue(value)]));
+  if (!Array.isArray(list)) return isObject(list) ? list : {};
+  return Object.fromEntries(list.filter(isObject).map(({ key, value }) => [String(key), anyValue(value)]));
 }
 
 function anyValue(value: unknown): unknown {
-  if (!isRow(value)) return value;
+  if (!isObject(value)) return value;
   const [entry] = Object.entries(value);
   if (!entry) return undefined;
   const [kind, content] = [camel(entry[0]), entry[1]];
   if (kind === "intValue" || kind === "doubleValue") return numberOf(content);
-  const inner = isRow(content) && Array.isArray(content["values"]) ? content["values"] : [];
+  const inner = isObject(content) && Array.isArray(content["values"]) ? content["values"] : [];
   if (kind === "arrayValue") return inner.map(anyValue);
   if (kind === "kvlistValue") return attributesOf(inner);
   return /^(?:string|bool|bytes)Value$/.test(kind) ? content : value;
@@ -193,10 +194,11 @@ function nanoTime(value: unknown): string | undefined {
 export function elementRows(element: unknown): Iterable<Row> | undefined {
   if (isOtlp(element)) return otlpRows(element);
   if (Array.isArray(element)) {
-    const isFieldList = element.length > 0 && element.every((each) => isRow(each) && typeof each["field"] === "string");
+    const isFieldList =
+      element.length > 0 && element.every((each) => isObject(each) && typeof each["field"] === "string");
     return [Object.fromEntries(element.map((each, index) => (isFieldList ? [each.field, each.value] : [index, each])))];
   }
-  if (!isRow(element)) return [{ value: element }];
+  if (!isObject(element)) return [{ value: element }];
   return seriesRows(element) ?? nestedSeries(element);
 }
 
@@ -220,7 +222,7 @@ function seriesWithin(element: Row, path: readonly string[], labels: Row): reado
   const members = Object.entries(element);
   const own = { ...labels, ...Object.fromEntries(members.filter(([, value]) => typeof value !== "object")) };
   return members.flatMap(([key, member]) => {
-    if (!isRow(member) || path.length === DEEPEST_SERIES) return [];
+    if (!isObject(member) || path.length === DEEPEST_SERIES) return [];
     const within = [...path, key];
     const rows = seriesRows(member);
     return rows ? [named(rows, { ...own, metric: within.join(".") })] : seriesWithin(member, within, own);
@@ -235,14 +237,14 @@ function* named(rows: Iterable<Row>, names: Row): Generator<Row> {
 function labelledSeries(element: Row): Iterable<Row> | undefined {
   const { metric, stream, value, values } = element;
   const pairs = Array.isArray(values) ? values : Array.isArray(value) ? [value] : undefined;
-  const labels = isRow(metric) ? metric : stream;
-  if (!pairs || !isRow(labels)) return undefined;
+  const labels = isObject(metric) ? metric : stream;
+  if (!pairs || !isObject(labels)) return undefined;
   const { __name__: name, ...others } = labels;
   return each(pairs.filter(Array.isArray), ([at, content]) => ({
     time: timeText(at),
     ...(name === undefined ? {} : { metric: name }),
     ...others,
-    ...(isRow(metric) ? { value: exactNumber(content) } : { line: content }),
+    ...(isObject(metric) ? { value: exactNumber(content) } : { line: content }),
   }));
 }
 
@@ -304,8 +306,4 @@ function exactNumber(value: unknown): unknown {
 
 function camelKeys(record: Row): Row {
   return Object.fromEntries(Object.entries(record).map(([key, value]) => [camel(key), value]));
-}
-
-export function isRow(value: unknown): value is Row {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -1,4 +1,5 @@
 import type { ToolContext } from "skillflow";
+import { parseJson } from "../line/record.ts";
 
 /** Contents of an alert, whichever monitoring system posted it. */
 interface Alert {
@@ -67,7 +68,7 @@ function entriesOf(alert: unknown): readonly Entry[] {
   const visit = (value: unknown, key: string, depth: number): void => {
     if (entries.length >= MOST_VALUES || depth > MOST_DEPTH) return;
     if (typeof value === "string") {
-      const inner = value.startsWith("{") && value.length <= MOST_TEXT * 5 ? parsed(value) : undefined;
+      const inner = value.startsWith("{") && value.length <= MOST_TEXT * 5 ? parseJson(value) : undefined;
       if (inner) visit(inner, key, depth + 1);
       else entries.push({ key, text: value.slice(0, MOST_TEXT) });
     } else if (typeof value === "number") entries.push({ key, text: String(value) });
@@ -88,14 +89,6 @@ function entriesOf(alert: unknown): readonly Entry[] {
 
 function lower(name: string): string {
   return name.slice(0, 100).toLowerCase();
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 function pathsIn(text: string): readonly string[] {

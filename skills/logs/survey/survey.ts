@@ -1,5 +1,5 @@
 import type { ToolContext } from "skillflow";
-import { bucketLength } from "../buckets.ts";
+import { lengthOf } from "skillflow/internal";
 import { type LineRecord, parseRecord } from "../line/record.ts";
 import { shortened } from "../line/text.ts";
 import { briefTime } from "../line/timestamp.ts";
@@ -55,7 +55,7 @@ export async function surveyLogs(input: SurveyInput, context: ToolContext) {
 
 function createSurvey({ around, window = "30m", focus }: SurveyInput, limit: number) {
   const at = around === undefined ? undefined : instantOf(around);
-  const reach = bucketLength(window);
+  const reach = lengthOf(window);
   const word = focus?.toLowerCase();
   const counts = createCounts({ at, window: reach });
   const shapes = createShapes(MOST_SHAPES, at);
@@ -244,14 +244,14 @@ export function fitSections<Name extends string>(
   before: Readonly<Partial<Record<Name, number>>>,
 ): Sections<Name> & { readonly left_out: Readonly<Record<string, number>> } {
   const names = Object.keys(sections) as Name[];
-  const sizes = new Map(names.map((name) => [name, lengthOf(sections[name])]));
+  const sizes = new Map(names.map((name) => [name, sizeOf(sections[name])]));
   const bySize = [...names].sort((a, b) => (sizes.get(a) ?? 0) - (sizes.get(b) ?? 0));
   const kept = new Map<Name, readonly object[]>();
   let room = ROOM - FRAME;
   for (const [index, name] of bySize.entries()) {
     const part = beginning(sections[name], Math.floor(room / (bySize.length - index)));
     kept.set(name, part);
-    room -= lengthOf(part);
+    room -= sizeOf(part);
   }
   const missing = names.map((name) => {
     return [name, sections[name].length - (kept.get(name)?.length ?? 0) + (before[name] ?? 0)] as const;
@@ -271,6 +271,6 @@ function beginning(items: readonly object[], room: number): readonly object[] {
   return stop < 0 ? items : items.slice(0, stop);
 }
 
-function lengthOf(items: readonly object[]): number {
+function sizeOf(items: readonly object[]): number {
   return items.reduce<number>((sum, item) => sum + JSON.stringify(item).length + 1, 0);
 }

@@ -1,10 +1,10 @@
 import { parseJson } from "skillflow";
-import { clip } from "skillflow/internal";
+import { clip, memberAt } from "skillflow/internal";
 import { webhookAddress } from "../address.ts";
 import type { Channel } from "../channel.ts";
 import { heading, type Notice, type Severity } from "../notice.ts";
 import { replaceAddresses } from "../plain.ts";
-import { member, post } from "../post.ts";
+import { post } from "../post.ts";
 
 const FIELD = "DISCORD_WEBHOOK_URL";
 const VENDOR = {
@@ -24,7 +24,7 @@ export const discordChannel: Channel = {
     return async (notice) => {
       const body = JSON.stringify(discordMessage(notice));
       const { text } = await post({ service: "Discord", field: FIELD, url, body }, context);
-      const id = member(parseJson(text), "id");
+      const id = memberAt(parseJson(text), "id");
       if (typeof id === "string" && /^\d{1,25}$/.test(id)) return { message_id: id };
       throw new Error(`${NOT_DISCORD} Whether the message was sent is unclear: check before you send it again.`);
     };

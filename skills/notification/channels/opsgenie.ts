@@ -1,10 +1,10 @@
 import { createHash } from "node:crypto";
 import { parseJson } from "skillflow";
-import { clip } from "skillflow/internal";
+import { clip, memberAt } from "skillflow/internal";
 import { webhookAddress } from "../address.ts";
 import { type Channel, idempotencyKey, setting } from "../channel.ts";
 import { bodyText, type Notice, type Severity } from "../notice.ts";
-import { member, post } from "../post.ts";
+import { post } from "../post.ts";
 
 const KEY = "OPSGENIE_API_KEY";
 const VENDOR = {
@@ -25,7 +25,7 @@ export const opsgenieChannel: Channel = {
       const body = JSON.stringify({ alias, source: "skillflow", ...alertOf(notice) });
       const headers = () => ({ authorization: `GenieKey ${key}` });
       const { text } = await post({ service: "Opsgenie", field: KEY, url, body, headers, isRepeatable: true }, context);
-      const request = member(parseJson(text), "requestId");
+      const request = memberAt(parseJson(text), "requestId");
       return { alias, ...(typeof request === "string" ? { request_id: clip(request, 60) } : {}) };
     };
   },

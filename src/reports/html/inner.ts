@@ -1,4 +1,6 @@
 import { formatCost, formatCount, formatDuration, plural, previewJson, shortText } from "../../core/base/preview.ts";
+import { costOf } from "../../core/engine/result/result.ts";
+import { usageOf } from "../model/costs.ts";
 import { itemCounts, itemLook, itemWord } from "../model/items.ts";
 import { durationOf, type InnerRun, type Visit } from "../model/visit.ts";
 import { foldRest, html, type Markup, OPEN } from "./markup/markup.ts";
@@ -44,12 +46,13 @@ function itemHtml(run: InnerRun, draw: (visit: Visit) => Markup): Markup {
 function spentOn(run: InnerRun): string[] {
   const { visits } = run;
   if (visits.length === 0) return [];
-  const calls = visits.reduce((sum, visit) => sum + visit.modelCalls, 0);
-  const cost = visits.reduce<number | null>(
-    (sum, visit) => (sum === null || visit.costUsd === null ? null : sum + visit.costUsd),
-    0,
-  );
-  return [formatDuration(durationOf(run)), plural(calls, "model call"), cost === null ? "" : formatCost(cost)];
+  const usage = usageOf(visits);
+  const cost = costOf(usage);
+  return [
+    formatDuration(durationOf(run)),
+    plural(usage.modelCalls, "model call"),
+    cost === null ? "" : formatCost(cost),
+  ];
 }
 
 function inputHtml({ input }: InnerRun): Markup | undefined {

@@ -12,12 +12,15 @@ import { isObject, type Json, type JsonObject } from "../../core/base/values.ts"
 import { nodePath } from "../../core/document/inner/place.ts";
 import type { EvalResult } from "../../core/engine/event/node-result.ts";
 import { signalCommands } from "../../core/engine/result/commands.ts";
+import { costOf } from "../../core/engine/result/result.ts";
 import type { Account } from "../model/account.ts";
+import { usageOf } from "../model/costs.ts";
 import { claimsIn, quotesOf } from "../model/evidence.ts";
 import type { TimelineRow } from "../model/timeline.ts";
 import { answerLines, claimLists } from "../model/tree/run.ts";
 import { type Block, badge, code, joinWords, span, text, words } from "../model/tree/tree.ts";
 import { complaintOf, durationOf, statusOf, statusWord, type Visit, type VisitCall } from "../model/visit.ts";
+import { lastVisits } from "../model/visits.ts";
 import { innerHtml } from "./inner.ts";
 import { html, type Markup, OPEN } from "./markup/markup.ts";
 import { blocksHtml } from "./markup/tree.ts";
@@ -41,7 +44,7 @@ export function visitPage(account: Account, bars: Bars) {
     prompts: promptsOf(account),
     bars,
     /** Last visit of each node, whose claims are in the page's evidence section. */
-    last: new Set(new Map(every.map((visit) => [nodePath(visit.at, visit.node), visit])).values()),
+    last: new Set(lastVisits(every)),
   };
 }
 
@@ -68,14 +71,16 @@ export function visitHtml(visit: Visit, page: VisitPage): Markup {
 }
 
 function metaOf(visit: Visit): string {
+  const usage = usageOf([visit]);
+  const [tokens, cost] = [usage.inputTokens + usage.outputTokens, costOf(usage)];
   const facts = [
     visit.node === visit.name ? "" : visit.node,
     visit.iteration > 1 ? `visit ${visit.iteration}` : "",
     formatDuration(durationOf(visit)),
-    visit.modelCalls > 0 ? plural(visit.modelCalls, "model call") : "",
+    usage.modelCalls > 0 ? plural(usage.modelCalls, "model call") : "",
     visit.calls.length > 0 ? plural(visit.calls.length, "tool call") : "",
-    visit.tokens > 0 ? plural(visit.tokens, "token") : "",
-    visit.modelCalls > 0 && visit.costUsd !== null ? formatCost(visit.costUsd) : "",
+    tokens > 0 ? plural(tokens, "token") : "",
+    usage.modelCalls > 0 && cost !== null ? formatCost(cost) : "",
   ];
   return facts.filter((fact) => fact !== "").join(" · ");
 }

@@ -1,57 +1,34 @@
+import { groupBy } from "../../core/base/values.ts";
 import { documentOf, nodePath } from "../../core/document/inner/place.ts";
+import { addUsage } from "../../core/engine/fold/fold-reply.ts";
+import { noUsage, type UsageTotals } from "../../core/engine/fold/state.ts";
+import { costOf } from "../../core/engine/result/result.ts";
 import { durationOf, type Visit } from "./visit.ts";
 
-/** Usage of a node, summed over its visits. */
-export interface NodeCost {
-  /** Id of the node. In an inner run, its path: `each/look`. */
-  readonly node: string;
-  readonly name: string;
-  readonly visits: number;
-  readonly modelCalls: number;
-  readonly calls: number;
-  readonly inputTokens: number;
-  readonly outputTokens: number;
-  /** null if a price is unknown. */
-  readonly costUsd: number | null;
-  readonly ms: number;
+/** Returns the usage of each node, by its path such as `each/look`. The cost is null if a price is unknown. */
+export function costsOf(visits: readonly Visit[]) {
+  const nodes = groupBy(visits, ({ at, node }) => nodePath(at === undefined ? undefined : documentOf(at), node));
+  return [...nodes].map(([node, own]) => {
+    const usage = usageOf(own);
+    return {
+      node,
+      name: own[0]?.name ?? node,
+      visits: own.length,
+      modelCalls: usage.modelCalls,
+      calls: own.reduce((sum, { calls }) => sum + calls.length, 0),
+      inputTokens: usage.inputTokens,
+      outputTokens: usage.outputTokens,
+      costUsd: costOf(usage),
+      ms: own.reduce((sum, visit) => sum + durationOf(visit), 0),
+    };
+  });
 }
 
-export function costsOf(visits: readonly Visit[]): NodeCost[] {
-  const costs = new Map<string, NodeCost>();
-  for (const visit of visits) {
-    const node = nodePath(visit.at === undefined ? undefined : documentOf(visit.at), visit.node);
-    const so = costs.get(node) ?? { ...NOTHING, node, name: visit.name };
-    const usage = usageOf(visit);
-    costs.set(node, {
-      ...so,
-      visits: so.visits + 1,
-      modelCalls: so.modelCalls + visit.modelCalls,
-      calls: so.calls + visit.calls.length,
-      inputTokens: so.inputTokens + usage.inputTokens,
-      outputTokens: so.outputTokens + usage.outputTokens,
-      costUsd: so.costUsd === null || visit.costUsd === null ? null : so.costUsd + visit.costUsd,
-      ms: so.ms + durationOf(visit),
-    });
+/** Sums the usage of all replies in visits. */
+export function usageOf(visits: readonly Visit[]): UsageTotals {
+  const usage = noUsage();
+  for (const turn of visits.flatMap(({ turns }) => turns)) {
+    if (turn.kind === "asked" && turn.answer.type === "model:reply") addUsage(usage, turn.answer.usage);
   }
-  return [...costs.values()];
-}
-
-const NOTHING = {
-  visits: 0,
-  modelCalls: 0,
-  calls: 0,
-  inputTokens: 0,
-  outputTokens: 0,
-  costUsd: 0,
-  ms: 0,
-};
-
-function usageOf({ turns }: Visit) {
-  const sum = { inputTokens: 0, outputTokens: 0 };
-  for (const turn of turns) {
-    const usage = turn.kind === "asked" && turn.answer.type === "model:reply" ? turn.answer.usage : null;
-    sum.inputTokens += usage?.inputTokens ?? 0;
-    sum.outputTokens += usage?.outputTokens ?? 0;
-  }
-  return sum;
+  return usage;
 }

@@ -1,5 +1,4 @@
-import type { Json } from "../../core/base/values.ts";
-import { isObject } from "../../core/base/values.ts";
+import { defined, type Json, textAt } from "../../core/base/values.ts";
 import { callFailure } from "../../core/engine/event/node-result.ts";
 import { canonicalJson } from "../../core/engine/event/operation.ts";
 import { HELD, linkOf, openCount, STANDING_WORDS, viewReport } from "./plan.ts";
@@ -54,7 +53,7 @@ function writesIn({ record }: Report, visits: readonly Visit[]): Pick<Deeds, "do
       }
       undone.delete(key);
       const link = outcome && "output" in outcome ? linkOf(outcome.output) : undefined;
-      done.push({ text, at: ref, ...(link === undefined ? {} : { link }) });
+      done.push({ text, at: ref, ...defined("link", link) });
     }
   }
   return { done, undone: [...undone.values()].flat() };
@@ -62,11 +61,9 @@ function writesIn({ record }: Report, visits: readonly Visit[]): Pick<Deeds, "do
 
 /** Returns the field of an input that best describes the write. */
 function gistOf(input: Json): string {
-  if (!isObject(input)) return "";
-  const said = ["title", "name", "subject", "text", "message", "body", "path", "key", "id"].find(
-    (key) => typeof input[key] === "string" && input[key] !== "",
-  );
-  return said === undefined ? "" : `: “${String(input[said]).replace(/\s+/g, " ").trim()}”`;
+  const keys = ["title", "name", "subject", "text", "message", "body", "path", "key", "id"];
+  const said = keys.map((key) => textAt(input, key)).find((text) => text !== undefined);
+  return said === undefined ? "" : `: “${said.replace(/\s+/g, " ").trim()}”`;
 }
 
 function operationsIn(report: Report): Deeds {
@@ -78,10 +75,9 @@ function operationsIn(report: Report): Deeds {
   for (const { operation, now } of plan.operations) {
     const at = operation.id;
     const text = operation.summary;
-    const link = now.standing === "applied" ? linkOf(now.output) : undefined;
     if (now.standing === "applied") {
-      const was = now.existing ? { why: "it already existed" } : {};
-      done.push({ text, at, ...was, ...(link === undefined ? {} : { link }) });
+      const why = now.existing ? "it already existed" : undefined;
+      done.push({ text, at, ...defined("why", why), ...defined("link", linkOf(now.output)) });
     } else if (now.standing === "planned") {
       const hold = operation.held === undefined ? "planned" : HELD;
       const why = isOpen ? `${hold}; \`skillflow apply ${plan.run}\` carries it out` : hold;

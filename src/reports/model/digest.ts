@@ -1,6 +1,6 @@
 import { isAddress } from "../../core/base/inert.ts";
 import { shortText } from "../../core/base/preview.ts";
-import { defined, isObject, type Json, type JsonObject } from "../../core/base/values.ts";
+import { defined, isObject, type Json, type JsonObject, memberAt } from "../../core/base/values.ts";
 import { listAt } from "../../core/document/inner/items.ts";
 import { placeOf } from "../../core/document/inner/place.ts";
 import type { MapSettings } from "../../core/document/workflow/node.ts";
@@ -130,14 +130,8 @@ function isEntry(value: Json): value is Json & Entry {
 function sourceOf({ record, result }: Report, { over }: MapSettings) {
   const results = Object.entries(result.results).map(([node, { data }]): [string, Json] => [node, data]);
   const root: JsonObject = { input: record.input, ...Object.fromEntries(results) };
-  const beside = valueAt(root, over.split(".").slice(0, -1));
+  const beside = memberAt(root, ...over.split(".").slice(0, -1));
   return { list: listAt(over, root) ?? [], beside: isObject(beside) ? (beside as JsonObject) : {} };
-}
-
-function valueAt(root: JsonObject, path: readonly string[]): Json | undefined {
-  return path.reduce<Json | undefined>((value, name) => {
-    return isObject(value) && Object.hasOwn(value, name) ? (value as JsonObject)[name] : undefined;
-  }, root);
 }
 
 function itemOf(entry: Entry, item: Json, writes: DigestItem["writes"]): DigestItem {

@@ -1,4 +1,3 @@
-import { nodePath } from "../../core/document/inner/place.ts";
 import { nodeAt, type RunRecord } from "../../core/engine/event/record.ts";
 import type { Cite } from "../../core/engine/evidence/claims.ts";
 import { holds, type JudgedClaim, judgeClaims, mergeClaims, refutedIn } from "../../core/engine/finding/claims.ts";
@@ -6,6 +5,7 @@ import type { FoundClaim } from "../../core/engine/finding/finding.ts";
 import { describeQuotes, type FoundQuote } from "../../core/engine/finding/quotes.ts";
 import type { State } from "../../core/engine/fold/state.ts";
 import type { Visit } from "./visit.ts";
+import { lastVisits } from "./visits.ts";
 
 /** Result of the evidence check, for the claims of each node's last visit. */
 export interface Evidence {
@@ -26,7 +26,7 @@ interface Known {
 }
 
 export function evidenceOf(record: RunRecord, visits: readonly Visit[], { state, found }: Known): Evidence {
-  const last = [...new Map(visits.map((visit) => [nodePath(visit.at, visit.node), visit])).values()];
+  const last = lastVisits(visits);
   const claims = mergeClaims(claimsIn(record, last));
   const kept = claims.filter(holds);
   const cites = claims.flatMap(({ cites }) => cites.filter(({ problem }) => problem === undefined));

@@ -25,10 +25,6 @@ export interface Visit {
   readonly remarks: Remark[];
   readonly startedAt: string;
   endedAt: string;
-  modelCalls: number;
-  tokens: number;
-  /** null if a price is unknown. */
-  costUsd: number | null;
   /** Undefined while the node is running, or if its process died. */
   result?: NodeResult | undefined;
   /** A limit or an interrupt stopped the visit, so its result may be incomplete. */

@@ -1,8 +1,8 @@
+import { nodePath } from "../../core/document/inner/place.ts";
 import { shortfallText } from "../../core/engine/event/end.ts";
 import type { EventOf, RunEvent } from "../../core/engine/event/event.ts";
 import { plannedAs } from "../../core/engine/event/operation.ts";
 import { nameOfNode, type RunRecord } from "../../core/engine/event/record.ts";
-import type { CallUsage } from "../../core/engine/event/reply.ts";
 import { endOf } from "../../core/engine/result/waiting.ts";
 import type { Report } from "./report.ts";
 import type { Asked, InnerRun, Remark, Visit, VisitCall } from "./visit.ts";
@@ -31,14 +31,14 @@ export function visitsOf({ record, events, result }: Report): {
 
 /** Replaces the shortfalls of all visits with those of the run's result, which counts only each node's last visit. */
 function keepCounting(visits: readonly Visit[], { degraded }: Report["result"]): void {
-  const last = new Map(visits.map((visit) => [visit.node, visit]));
   for (const visit of visits) visit.degraded = [];
-  for (const { node, ...shortfall } of degraded) last.get(node)?.degraded.push(shortfallText(shortfall));
+  for (const { node, ...shortfall } of degraded)
+    visits.findLast((visit) => visit.node === node)?.degraded.push(shortfallText(shortfall));
 }
 
-/** Returns the last visit of each node of a run. */
+/** Returns the last visit of each node, also of those in inner runs. */
 export function lastVisits(visits: readonly Visit[]): Visit[] {
-  return [...new Map(visits.map((visit) => [visit.node, visit])).values()];
+  return [...new Map(visits.map((visit) => [nodePath(visit.at, visit.node), visit])).values()];
 }
 
 /** Returns the latest successful visit with evals and the latest successful visit. Reports show them first. */
@@ -74,9 +74,6 @@ function take(path: Path, scope: Scope, event: RunEvent): void {
   if (!visit) return;
   switch (event.type) {
     case "model:reply":
-      takeReply(visit, event.usage);
-      visit.turns.push(askedIn(scope, event));
-      break;
     case "model:error":
       visit.turns.push(askedIn(scope, event));
       break;
@@ -158,9 +155,6 @@ function enter(
     remarks: [],
     startedAt: time,
     endedAt: time,
-    modelCalls: 0,
-    tokens: 0,
-    costUsd: 0,
     isStopped: false,
     inner: [],
     left: 0,
@@ -233,13 +227,6 @@ function askedIn({ last }: Scope, event: Asked["answer"]): Asked {
   const { seq, purpose, model, time } = event;
   const startedAt = last?.epoch === event.epoch ? last.time : time;
   return { kind: "asked", seq, purpose, model, startedAt, endedAt: time, answer: event, calls: [] };
-}
-
-function takeReply(visit: Visit, usage: CallUsage | null): void {
-  visit.modelCalls += 1;
-  visit.tokens += (usage?.inputTokens ?? 0) + (usage?.outputTokens ?? 0);
-  const cost = usage?.costUsd ?? null;
-  visit.costUsd = visit.costUsd === null || cost === null ? null : visit.costUsd + cost;
 }
 
 function takeCall(path: Path, visit: Visit, event: EventOf<"tool:call"> & RunEvent): void {

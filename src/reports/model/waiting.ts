@@ -1,6 +1,6 @@
-import { documentOf } from "../../core/document/inner/place.ts";
 import type { Waiting } from "../../core/engine/event/end.ts";
 import type { EventOf } from "../../core/engine/event/event.ts";
+import { nodeAt } from "../../core/engine/event/record.ts";
 import { type Answers, signalCommands } from "../../core/engine/result/commands.ts";
 import type { Report } from "./report.ts";
 
@@ -23,9 +23,7 @@ export function answerText({ approved, by, note, late }: EventOf<"approval:given
 }
 
 /** Returns the name of a node by its path, such as `top/each[fp-81]/ask`. */
-function nameAt({ workflow, inner = {} }: Report["record"], path: string): string {
-  const plain = documentOf(path);
-  const cut = plain.lastIndexOf("/");
-  const nodes = cut === -1 ? workflow.nodes : inner[plain.slice(0, cut)]?.workflow.nodes;
-  return nodes?.[plain.slice(cut + 1)]?.name ?? path;
+function nameAt(record: Report["record"], path: string): string {
+  const cut = path.lastIndexOf("/");
+  return nodeAt(record, cut === -1 ? undefined : path.slice(0, cut), path.slice(cut + 1))?.name ?? path;
 }

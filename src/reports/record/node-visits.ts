@@ -1,9 +1,10 @@
 import { deepEqual, defined, type Json } from "../../core/base/values.ts";
 import { nodePath, placeOf } from "../../core/document/inner/place.ts";
 import type { EventOf, RunEvent } from "../../core/engine/event/event.ts";
-import { openingTexts, type Part, type Prompt } from "../../core/engine/event/prompt.ts";
-import type { CallUsage } from "../../core/engine/event/reply.ts";
+import { openingTexts, type Prompt } from "../../core/engine/event/prompt.ts";
 import { recordedPrompts } from "../../core/engine/record/recorded-prompts.ts";
+import { costOf } from "../../core/engine/result/result.ts";
+import { usageOf } from "../model/costs.ts";
 import { itemWord } from "../model/items.ts";
 import type { Report } from "../model/report.ts";
 import { durationOf, type InnerRun, statusOf, type Visit, type VisitCall } from "../model/visit.ts";
@@ -12,36 +13,7 @@ import { visitsOf } from "../model/visits.ts";
 /** Visits of a node with all prompts, replies and calls (`skillflow.node/1`). */
 export type NodeVisits = ReturnType<typeof nodeVisits>;
 
-/** Model call and its outcome. `seq` is the position of the answer in the run. */
-type Ask = {
-  readonly seq: number;
-  readonly at: string;
-  readonly purpose: EventOf<"model:reply">["purpose"];
-  readonly model: string;
-  /** null if this version would create a different prompt. */
-  readonly prompt: ReturnType<typeof askedAfter> | null;
-} & (
-  | { readonly reply: { readonly parts: readonly Part[]; readonly stop: string }; readonly usage: CallUsage | null }
-  | { readonly error: { readonly code: string; readonly message: string; readonly hint?: string } }
-);
-
-/** Tool call. `seq` is the position of its announcement in the run. */
-interface CallRecord {
-  readonly seq: number;
-  readonly ref: string;
-  readonly tool: string;
-  readonly input: Json;
-  readonly output?: Json;
-  readonly error?: string;
-  readonly planned?: string;
-  /** null while there is no result. */
-  readonly durationMs: number | null;
-}
-
-interface Reading extends Report {
-  readonly digest: (prompt: Prompt) => string;
-}
-export function nodeVisits(reading: Reading, node: string) {
+export function nodeVisits(reading: Report & Required<Pick<Report, "digest">>, node: string) {
   const { record, events, digest } = reading;
   const promptOf = recordedPrompts({ record, events });
   const visits = visitsOf(reading).every.filter((visit) => nodePath(visit.at, visit.node) === node);
@@ -62,22 +34,26 @@ export function nodeVisits(reading: Reading, node: string) {
 
 type Answer = RunEvent & EventOf<"model:reply">;
 
-/** Describes the model calls of a visit. `promptOf` returns a rebuilt prompt if it equals the recorded one. */
-function asksOf({ turns }: Visit, promptOf: (answer: Answer) => Prompt | undefined): Ask[] {
+type Ask = ReturnType<typeof asksOf>[number];
+
+/**
+ * Describes the model calls of a visit by the positions of their answers. `promptOf` returns a rebuilt prompt if it
+ * equals the recorded one. Otherwise the call's prompt is null.
+ */
+function asksOf({ turns }: Visit, promptOf: (answer: Answer) => Prompt | undefined) {
   const before = new Map<string, Prompt>();
-  return turns.flatMap((turn): Ask[] => {
-    if (turn.kind !== "asked") return [];
-    const { answer } = turn;
+  const asked = turns.filter((turn) => turn.kind === "asked");
+  return asked.map(({ answer }) => {
     const { seq, time: at, purpose, model } = answer;
     if (answer.type === "model:error") {
       const { code, message, hint } = answer;
-      return [{ seq, at, purpose, model, prompt: null, error: { code, message, ...defined("hint", hint) } }];
+      return { seq, at, purpose, model, prompt: null, error: { code, message, ...defined("hint", hint) } };
     }
     const prompt = promptOf(answer);
-    const asked = prompt ? askedAfter(before.get(purpose), prompt) : null;
+    const added = prompt ? askedAfter(before.get(purpose), prompt) : null;
     if (prompt) before.set(purpose, prompt);
     const { parts, stop, usage } = answer;
-    return [{ seq, at, purpose, model, prompt: asked, reply: { parts, stop }, usage }];
+    return { seq, at, purpose, model, prompt: added, reply: { parts, stop }, usage };
   });
 }
 
@@ -97,13 +73,14 @@ function askedAfter(before: Prompt | undefined, prompt: Prompt) {
 
 function describeVisit(visit: Visit, asks: readonly Ask[]) {
   const { iteration, startedAt, endedAt, result, retries, remarks, route } = visit;
+  const { unpriced, ...usage } = usageOf([visit]);
   return {
     visit: iteration,
     status: statusOf(visit),
     startedAt,
     endedAt,
     durationMs: durationOf(visit),
-    usage: usageOf(asks),
+    usage: { ...usage, costUsd: costOf({ ...usage, unpriced }) },
     asks,
     calls: visit.calls.map(describeCall),
     ...defined("data", result?.data),
@@ -135,23 +112,10 @@ function approvalOf({ asked, word }: Visit) {
   return { ask: asked.ask, approved, by, note, at };
 }
 
-function describeCall(call: VisitCall): CallRecord {
+/** Describes a tool call. The duration is null while there is no result. */
+function describeCall(call: VisitCall) {
   const { seq, ref, tool, input, outcome, planned, startedAt, endedAt } = call;
   const durationMs = endedAt === undefined ? null : durationOf({ startedAt, endedAt });
-  return { seq, ref, tool, input, ...outcome, ...defined("planned", planned), durationMs };
-}
-
-/** Sums the usage of the replies. The cost is null if a price is unknown. */
-function usageOf(asks: readonly Ask[]) {
-  const replies = asks.flatMap((ask) => ("usage" in ask ? [ask.usage] : []));
-  const sum = (of: (usage: CallUsage) => number) =>
-    replies.reduce((total, usage) => total + (usage === null ? 0 : of(usage)), 0);
-  const isPriced = replies.every((usage) => usage !== null && usage.costUsd !== null);
-  return {
-    modelCalls: replies.length,
-    inputTokens: sum(({ inputTokens }) => inputTokens),
-    cachedTokens: sum(({ cachedTokens }) => cachedTokens),
-    outputTokens: sum(({ outputTokens }) => outputTokens),
-    costUsd: isPriced ? Math.round(sum(({ costUsd }) => costUsd ?? 0) * 1e6) / 1e6 : null,
-  };
+  const told: { readonly output?: Json; readonly error?: string } = outcome ?? {};
+  return { seq, ref, tool, input, ...told, ...defined("planned", planned), durationMs };
 }

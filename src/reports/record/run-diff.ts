@@ -20,16 +20,6 @@ interface DataDiff {
   readonly b?: Json;
 }
 
-interface CallDiff {
-  readonly tool: string;
-  readonly input: Json;
-  /** Outcome of the call. Left out if the run did not make it. */
-  readonly a?: Outcome;
-  readonly b?: Outcome;
-}
-
-type Outcome = { readonly output: Json } | { readonly error: string } | { readonly unanswered: true };
-
 export function diffRuns(a: Report, b: Report) {
   const [pathA, pathB] = [pathOf(a), pathOf(b)];
   const [ofA, ofB] = [nodesOf(a), nodesOf(b)];
@@ -131,7 +121,8 @@ function diffData(a: Json | undefined, b: Json | undefined, path: string): DataD
   return [{ path, ...defined("a", a), ...defined("b", b) }];
 }
 
-function diffCalls(a: readonly Made[], b: readonly Made[]): CallDiff[] {
+/** Returns the calls that differ. An outcome is left out if the run did not make the call. */
+function diffCalls(a: readonly Made[], b: readonly Made[]) {
   const comparator = (one: Made, other: Made) => one.tool === other.tool && deepEqual(one.input, other.input);
   let [atA, atB] = [0, 0];
   return diffArrays([...a], [...b], { comparator }).flatMap(({ added, removed, value }) =>

@@ -1,4 +1,6 @@
 import { formatCost, formatCount, plural } from "../../core/base/preview.ts";
+import { addUsage } from "../../core/engine/fold/fold-reply.ts";
+import { noUsage } from "../../core/engine/fold/state.ts";
 import type { EarlierQuestion } from "../../core/engine/record/ask.ts";
 import { html, type Markup, trustedMarkup } from "../html/markup/markup.ts";
 import type { Report } from "../model/report.ts";
@@ -64,11 +66,9 @@ function served(drawn: string): string {
 }
 
 function totals({ events }: Report, upTo: number): { readonly tokens: number; readonly cost: number } {
-  let [tokens, cost] = [0, 0];
+  const usage = noUsage();
   for (const event of events) {
-    if (event.seq > upTo || event.type !== "model:reply") continue;
-    tokens += (event.usage?.inputTokens ?? 0) + (event.usage?.outputTokens ?? 0);
-    cost += event.usage?.costUsd ?? 0;
+    if (event.seq <= upTo && event.type === "model:reply") addUsage(usage, event.usage);
   }
-  return { tokens, cost };
+  return { tokens: usage.inputTokens + usage.outputTokens, cost: usage.costUsd };
 }

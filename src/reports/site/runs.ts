@@ -83,13 +83,11 @@ function rowOf(run: RunsView["runs"][number], isUnderWay: boolean): Markup {
 </a>`;
 }
 
-const MARKS: Readonly<Record<string, string>> = { succeeded: "✔", degraded: "▲", failed: "✘", waiting: "◆" };
-
 /** Shows a run's state as text, with a mark so that it does not depend on color. */
-export function stateHtml(run: Pick<RunSummary, "status" | "degraded" | "exitCode">, isUnderWay: boolean): Markup {
+function stateHtml(run: Pick<RunSummary, "status" | "degraded" | "exitCode">, isUnderWay: boolean): Markup {
   if (isUnderWay) return html`<span class="ui-state running"><span class="ui-busy-dot"></span>running</span>`;
   const state = stateOf(run);
-  return html`<span class="ui-state ${state}"><span aria-hidden="true">${MARKS[state] ?? "■"}</span>${state}</span>`;
+  return html`<span class="ui-state ${state}"><span aria-hidden="true">${STATE_MARKS[state]}</span>${state}</span>`;
 }
 
 function problemRow({ id, message }: RunsView["problems"][number]): Markup {

@@ -2,6 +2,7 @@ import { firstOf, parseModel } from "../../core/document/model-name.ts";
 import type { EventOf, RunEvent } from "../../core/engine/event/event.ts";
 import type { Part } from "../../core/engine/event/prompt.ts";
 import type { CallUsage } from "../../core/engine/event/reply.ts";
+import { addUsage } from "../../core/engine/fold/fold-reply.ts";
 import { inputContent, outputContent } from "./messages.ts";
 import { type Attributes, errorOf, openSpan, placeAttributes, visitAt, type Walk } from "./walk.ts";
 
@@ -12,10 +13,7 @@ export function takeAnswer(walk: Walk, event: RunEvent & (EventOf<"model:reply">
   // A name without a provider belongs to the default model's.
   const { name, provider = firstOf(record.settings.model).split(":")[0] ?? "" } = parseModel(model);
   const usage = event.type === "model:reply" ? event.usage : null;
-  // Without the price of one reply, the cost of all is unknown.
-  const cost = usage?.costUsd ?? undefined;
-  if (event.type === "model:reply")
-    walk.costUsd = walk.costUsd === undefined || cost === undefined ? undefined : walk.costUsd + cost;
+  if (event.type === "model:reply") addUsage(walk.usage, usage);
   const asked = content && event.type === "model:reply" ? walk.promptOf(event) : undefined;
   const span = openSpan(walk, {
     key,

@@ -1,13 +1,14 @@
 import { defined } from "../../core/base/values.ts";
+import { nodePath } from "../../core/document/inner/place.ts";
 import type { EventOf, RunEvent } from "../../core/engine/event/event.ts";
 import { fold } from "../../core/engine/fold/fold.ts";
-import { begin } from "../../core/engine/fold/state.ts";
+import { begin, noUsage } from "../../core/engine/fold/state.ts";
 import type { StoredRun } from "../../core/engine/ports.ts";
 import { recordedPrompts } from "../../core/engine/record/recorded-prompts.ts";
-import { describeResult } from "../../core/engine/result/result.ts";
+import { costOf, describeResult } from "../../core/engine/result/result.ts";
 import { openCall, takeApplied, takeResult } from "./calls.ts";
 import { takeAnswer } from "./chat.ts";
-import { errorOf, later, openSpan, openVisit, outerOf, pathOf, type Span, visitAt, type Walk } from "./walk.ts";
+import { errorOf, later, openSpan, openVisit, outerOf, type Span, visitAt, type Walk } from "./walk.ts";
 
 interface Telling extends StoredRun {
   /** Includes prompts, replies, tool arguments and results. */
@@ -40,7 +41,7 @@ function startWalk({ record, events, content }: Telling): Walk {
     visits: new Map(),
     visitKeys: new Map(),
     open: new Map(),
-    costUsd: 0,
+    usage: noUsage(),
     last: { time: record.at, epoch: events[0]?.epoch ?? 0 },
   };
 }
@@ -57,7 +58,7 @@ function take(walk: Walk, event: RunEvent): void {
       openPart(walk, event.key, event.time);
       break;
     case "node:enter":
-      walk.visitKeys.set(pathOf(event), event.key);
+      walk.visitKeys.set(nodePath(event.at, event.node), event.key);
       openVisit(walk, event, event.key, { "skillflow.visit": { int: event.iteration } });
       break;
     case "model:reply":
@@ -133,11 +134,11 @@ function openPart(walk: Walk, key: string, time: string): void {
       "skillflow.kind": record.kind,
     },
   });
-  walk.costUsd = 0;
+  walk.usage = noUsage();
 }
 
 function finishPart(walk: Walk): void {
-  const { root, record, spans, part, costUsd } = walk;
+  const { root, record, spans, part, usage } = walk;
   for (const call of walk.open.values()) {
     call.endedAt = later(call.endedAt, walk.root?.endedAt ?? call.endedAt);
     call.error = { type: "run.interrupted" };
@@ -156,7 +157,7 @@ function finishPart(walk: Walk): void {
     ...root.attributes,
     "skillflow.status": root.attributes["skillflow.status"] ?? "interrupted",
     "skillflow.degraded": degraded.size > 0,
-    ...defined("skillflow.cost_usd", costUsd && Math.round(costUsd * 1e6) / 1e6),
+    ...defined("skillflow.cost_usd", costOf(usage) ?? undefined),
   };
   walk.root = undefined;
 }

@@ -1,8 +1,8 @@
 import { defined } from "../../core/base/values.ts";
-import { documentOf } from "../../core/document/inner/place.ts";
+import { documentOf, nodePath } from "../../core/document/inner/place.ts";
 import type { EventOf, RunEvent } from "../../core/engine/event/event.ts";
 import { nameOfNode, type RunRecord } from "../../core/engine/event/record.ts";
-import type { State } from "../../core/engine/fold/state.ts";
+import type { State, UsageTotals } from "../../core/engine/fold/state.ts";
 import type { recordedPrompts } from "../../core/engine/record/recorded-prompts.ts";
 
 /**
@@ -56,7 +56,7 @@ export interface Walk {
   /** Key of each node's last visit, by the node's path. */
   readonly visitKeys: Map<string, string>;
   readonly open: Map<string, Draft>;
-  costUsd: number | undefined;
+  usage: UsageTotals;
   last: { readonly time: string; readonly epoch: number };
 }
 
@@ -76,10 +76,6 @@ export function openSpan(walk: Walk, { time, ...said }: Opening): Draft {
 
 /** Node of the run or of an inner run, and a time. */
 type Place = Pick<RunEvent, "at"> & { readonly node: string; readonly time: string };
-
-export function pathOf({ at, node }: Pick<Place, "at" | "node">): string {
-  return at === undefined ? node : `${at}/${node}`;
-}
 
 /** Returns the path of the enclosing inner run. Undefined for the run itself. */
 export function outerOf(at: string): string | undefined {
@@ -125,7 +121,7 @@ export function visitAt(walk: Walk, place: Place): Draft {
   const open = walk.visits.get(at);
   if (open?.node === node) return open;
   if (at !== undefined) openAround(walk, at, place.time);
-  return openVisit(walk, place, `${walk.visitKeys.get(pathOf(place)) ?? node}~${walk.part}`);
+  return openVisit(walk, place, `${walk.visitKeys.get(nodePath(at, node)) ?? node}~${walk.part}`);
 }
 
 function openAround(walk: Walk, at: string, time: string): void {

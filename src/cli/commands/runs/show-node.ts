@@ -94,7 +94,7 @@ function describeAsk(ask: Ask, view: View): string[] {
   const { paint } = view;
   const head = `  ${paint("cyan", "▸")} ${paint("bold", PURPOSES[ask.purpose])} ${paint("dim", plainLine(ask.model))}`;
   const asked = [head, ...describePrompt(ask, view)];
-  if ("error" in ask) return [...asked, `  ${paint("red", "✘")} ${plainLine(ask.error.message)}`, ""];
+  if (ask.error) return [...asked, `  ${paint("red", "✘")} ${plainLine(ask.error.message)}`, ""];
   const { usage, reply } = ask;
   const spent = usage
     ? [`${formatCount(usage.inputTokens)} in, ${formatCount(usage.outputTokens)} out`, costWords(usage.costUsd)]

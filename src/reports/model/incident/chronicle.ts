@@ -1,5 +1,5 @@
 import { formatTime } from "../../../core/base/preview.ts";
-import { isObject, type Json, type JsonObject } from "../../../core/base/values.ts";
+import { isObject, type Json, type JsonObject, textAt } from "../../../core/base/values.ts";
 import { containerOf } from "../../../core/engine/evidence/records.ts";
 import type { Account } from "../account.ts";
 import { lastVisits } from "../visits.ts";
@@ -81,9 +81,7 @@ function toldIn(value: Json): Moment[] {
 }
 
 function textIn(value: Json | undefined, names: readonly string[]): string | undefined {
-  if (!isObject(value)) return undefined;
-  const found = names.map((name) => value[name]).find((each) => typeof each === "string" && each !== "");
-  return typeof found === "string" ? found : undefined;
+  return names.map((name) => textAt(value, name)).find((text) => text !== undefined);
 }
 
 const STARTS = [
