@@ -1,7 +1,7 @@
 import { groupBy } from "../../core/base/values.ts";
 import { documentOf, nodePath } from "../../core/document/inner/place.ts";
 import { addUsage } from "../../core/engine/fold/fold-reply.ts";
-import { noUsage, type UsageTotals } from "../../core/engine/fold/state.ts";
+import { UsageTotals } from "../../core/engine/fold/state.ts";
 import { costOf } from "../../core/engine/result/result.ts";
 import { durationOf, type Visit } from "./visit.ts";
 
@@ -26,7 +26,7 @@ export function costsOf(visits: readonly Visit[]) {
 
 /** Sums the usage of all replies in visits. */
 export function usageOf(visits: readonly Visit[]): UsageTotals {
-  const usage = noUsage();
+  const usage = new UsageTotals();
   for (const turn of visits.flatMap(({ turns }) => turns)) {
     if (turn.kind === "asked" && turn.answer.type === "model:reply") addUsage(usage, turn.answer.usage);
   }

@@ -1,6 +1,6 @@
 import { formatCost, formatCount, plural } from "../../core/base/preview.ts";
 import { addUsage } from "../../core/engine/fold/fold-reply.ts";
-import { noUsage } from "../../core/engine/fold/state.ts";
+import { UsageTotals } from "../../core/engine/fold/state.ts";
 import type { EarlierQuestion } from "../../core/engine/record/ask.ts";
 import { html, type Markup, trustedMarkup } from "../html/markup/markup.ts";
 import type { Report } from "../model/report.ts";
@@ -66,7 +66,7 @@ function served(drawn: string): string {
 }
 
 function totals({ events }: Report, upTo: number): { readonly tokens: number; readonly cost: number } {
-  const usage = noUsage();
+  const usage = new UsageTotals();
   for (const event of events) {
     if (event.seq <= upTo && event.type === "model:reply") addUsage(usage, event.usage);
   }

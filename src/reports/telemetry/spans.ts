@@ -2,7 +2,7 @@ import { defined } from "../../core/base/values.ts";
 import { nodePath } from "../../core/document/inner/place.ts";
 import type { EventOf, RunEvent } from "../../core/engine/event/event.ts";
 import { fold } from "../../core/engine/fold/fold.ts";
-import { begin, noUsage } from "../../core/engine/fold/state.ts";
+import { begin, UsageTotals } from "../../core/engine/fold/state.ts";
 import type { StoredRun } from "../../core/engine/ports.ts";
 import { recordedPrompts } from "../../core/engine/record/recorded-prompts.ts";
 import { costOf, describeResult } from "../../core/engine/result/result.ts";
@@ -41,7 +41,7 @@ function startWalk({ record, events, content }: Telling): Walk {
     visits: new Map(),
     visitKeys: new Map(),
     open: new Map(),
-    usage: noUsage(),
+    usage: new UsageTotals(),
     last: { time: record.at, epoch: events[0]?.epoch ?? 0 },
   };
 }
@@ -134,7 +134,7 @@ function openPart(walk: Walk, key: string, time: string): void {
       "skillflow.kind": record.kind,
     },
   });
-  walk.usage = noUsage();
+  walk.usage = new UsageTotals();
 }
 
 function finishPart(walk: Walk): void {
