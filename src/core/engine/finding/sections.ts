@@ -75,7 +75,8 @@ function placesOf({ file, line, commit }: Cause): Place[] {
 /** Describes what was checked: `8 of 9 claims kept: quotes found in the results`. Empty if nothing was checked. */
 function checkedWords({ counts: { claims, kept, unbound } }: Finding): string {
   if (claims === 0) return "";
-  const facts = unbound === 0 ? "" : `, ${unbound} with facts not found in the quoted records`;
-  const found = kept === 0 ? "no quotes found in the results" : "quotes found in the results";
-  return `${kept} of ${claims} ${claims === 1 ? "claim" : "claims"} kept: ${found}${facts}`;
+  const facts = unbound === 0 ? [] : [`${unbound} with facts not found in the quoted records`];
+  const none = unbound === 0 ? ["no quotes found in the results"] : [];
+  const found = kept === 0 ? none : ["quotes found in the results"];
+  return `${kept} of ${claims} ${claims === 1 ? "claim" : "claims"} kept: ${[...found, ...facts].join(", ")}`;
 }

@@ -101,8 +101,8 @@ function slackQuote(text: string): string {
 function written(sections: readonly Section[], format: Format, lead: readonly string[]): string {
   const claims = sections.flatMap((section) => (section.kind === "claims" ? section.claims : []));
   const shown = claims.map((claim, index) => claimText(claim, `${index + 1}.`, format));
-  const write = (kept: number, room: number) => {
-    const parts = sections.flatMap((section) => {
+  const write = (kept: number, room: number, written = sections) => {
+    const parts = written.flatMap((section) => {
       if (section.kind === "claims") return claimParts(shown, kept);
       return sectionText(section, format, room);
     });
@@ -116,7 +116,12 @@ function written(sections: readonly Section[], format: Format, lead: readonly st
     const text = write(0, most);
     if (text.length <= format.most) return text;
   }
-  return wholeLines(write(0, LEAST_OF_PROSE), format.most);
+  const foot = sections.flatMap((section) =>
+    section.kind === "footer" ? sectionText(section, format, LEAST_OF_PROSE) : [],
+  );
+  const end = foot.map((text) => `${format.gap}${text}`).join("");
+  const body = sections.filter(({ kind }) => kind !== "footer");
+  return `${wholeLines(write(0, LEAST_OF_PROSE, body), format.most - end.length)}${end}`;
 }
 
 const LEAST_OF_PROSE = 40;

@@ -116,10 +116,11 @@ function deedItem({ text: done, why, link, at }: Deed): Item {
 }
 
 /** Returns a title such as `quotes found for 5 of 6 claims`. */
-export function evidenceTitle({ claims, kept }: Account["evidence"]): string {
+export function evidenceTitle({ claims }: Pick<Account["evidence"], "claims">): string {
+  const quoted = claims.filter(({ supported }) => supported).length;
   const unbound = claims.filter(({ status }) => status === "unbound").length;
   const facts = unbound === 0 ? "" : `, facts not found for ${unbound}`;
-  return `quotes found for ${kept} of ${plural(claims.length, "claim")}${facts}`;
+  return `quotes found for ${quoted} of ${plural(claims.length, "claim")}${facts}`;
 }
 
 type Claim = Account["evidence"]["claims"][number];
