@@ -11,6 +11,8 @@ import { instantOf, limitOf, type Selector } from "./selector.ts";
 export interface Asked extends Selector {
   /** Fields requested for a table, count or series. */
   readonly named?: readonly string[] | undefined;
+  /** Checks whether a line has a number to sum up. */
+  readonly isNumeric?: (fields: Fields) => boolean;
 }
 
 /** Explains why nothing was found, judging by the beginnings and ends of the files. */
@@ -24,6 +26,7 @@ export async function explain(
   const told = [
     ...compileConditions(asked.where).flatMap((condition) => explainCondition(condition, seen)),
     ...(asked.named ?? []).flatMap((name) => explainName(name, seen)),
+    ...explainNumbers(asked, seen),
     ...explainTimes(asked, seen),
     ...explainTexts(asked, seen),
   ];
@@ -94,16 +97,25 @@ function valuesTold(values: readonly string[], wanted: unknown): string {
 
 function explainName(name: string, seen: Seen): readonly string[] {
   if (seen.lines.some(({ fields }) => fieldOf(fields, name) !== undefined)) return [];
+  return explainLack(`the field ${name}`, seen, (each) => isNear(each, name));
+}
+
+function explainNumbers({ isNumeric }: Asked, seen: Seen): readonly string[] {
+  if (!isNumeric || seen.lines.some(({ fields }) => isNumeric(fields))) return [];
+  return explainLack("a number in a field", seen);
+}
+
+/** Describes what every line lacks, with the fields that the lines have, the most frequent first. */
+function explainLack(what: string, seen: Seen, fits: (name: string) => boolean = () => false): readonly string[] {
   const counts = new Map<string, number>();
   for (const { fields } of seen.lines)
     for (const each of fieldNames(fields)) counts.set(each, (counts.get(each) ?? 0) + 1);
   const names = [...counts].sort(([, a], [, b]) => b - a).map(([each]) => shortened(each, 80));
-  if (names.length === 0)
-    return [`${none(seen)} has the field ${name}: the lines have no fields; use contains or matches`];
-  const near = names.filter((each) => isNear(each, name)).slice(0, 3);
+  if (names.length === 0) return [`${none(seen)} has ${what}: the lines have no fields; use contains or matches`];
+  const near = names.filter(fits).slice(0, 3);
   const hint = near.length > 0 ? ` (near: ${near.join(", ")})` : "";
   const more = names.length > SHOWN ? ", …" : "";
-  return [`${none(seen)} has the field ${name}${hint}; fields: ${names.slice(0, SHOWN).join(", ")}${more}`];
+  return [`${none(seen)} has ${what}${hint}; fields: ${names.slice(0, SHOWN).join(", ")}${more}`];
 }
 
 function isNear(there: string, wanted: string): boolean {
