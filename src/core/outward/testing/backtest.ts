@@ -6,7 +6,9 @@ import { lazyStrictObject, optional } from "../../skill/field.ts";
 
 const text = lazy(() => z.string().min(1));
 const patterns = lazy(() => z.array(z.string().min(1).refine(isPattern, "is not a regular expression")));
-const input = lazy(() => z.union([z.record(z.string(), z.json() as z.ZodType<Json>), z.string().regex(/^@./)]));
+const input = lazy(() =>
+  z.union([z.record(z.string(), z.json() as z.ZodType<Json>), z.string().regex(/^@./, 'must be a map or "@file"')]),
+);
 
 function isPattern(pattern: string): boolean {
   try {
@@ -21,9 +23,15 @@ export const truthSchema = lazy(() =>
     .strictObject({
       verdict: optional(text(), "True verdict"),
       cause_kind: optional(text(), "True kind of cause"),
-      commit: optional(z.string().regex(/^[0-9a-fA-F]{7,64}$/), "Commit of the change that caused it"),
+      commit: optional(
+        z.string().regex(/^[0-9a-fA-F]{7,64}$/, "must be a commit id of at least 7 hexadecimal digits"),
+        "Commit of the change that caused it",
+      ),
       service: optional(text(), "Service that is at fault, compared without case"),
-      cause_matches: optional(patterns(), "Regular expressions, all of which match the true cause, without case"),
+      cause_matches: optional(
+        patterns().min(1),
+        "Regular expressions, all of which match the true cause, without case",
+      ),
       decoys: optional(patterns(), "Regular expressions of causes that are wrong, without case"),
     })
     .refine(
