@@ -1,5 +1,5 @@
 import { defineSkill, defineTool } from "skillflow";
-import { resultSchema, setting, TEAM_SNAPSHOT, variables } from "skillflow/internal";
+import { resultSchema, setting, variables } from "skillflow/internal";
 import * as z from "zod";
 import { readFileAt, showBlame } from "./contents.ts";
 import { lacksRepository } from "./repository.ts";
@@ -26,6 +26,9 @@ const patch = {
   from_line: line("Line of the diff to start at"),
 };
 
+/** Reads commits up to the run's clock. */
+const HISTORY = { effect: "read", origin: "team", clock: "range" } as const;
+
 const changed = "files:[any] files_changed:number";
 const cutShort = "truncated:flag more note";
 
@@ -47,9 +50,7 @@ export default defineSkill({
       name: "survey",
       description:
         "Shows what changed before an instant: commits with files and size, tags, the diff of what was deployed or last released, the README's beginning",
-      effect: "read",
-      origin: "team",
-      clock: "range",
+      ...HISTORY,
       range: { to: "around" },
       selects: ["paths"],
       input_schema: z.strictObject({
@@ -68,9 +69,7 @@ export default defineSkill({
     defineTool({
       name: "log",
       description: "Lists commits, newest first: author, date and message",
-      effect: "read",
-      origin: "team",
-      clock: "range",
+      ...HISTORY,
       range: { from: "since", to: "until" },
       selects: ["from", "to", "path", "author", "grep", "changes_text"],
       input_schema: z.strictObject({
@@ -98,9 +97,7 @@ export default defineSkill({
     defineTool({
       name: "show",
       description: "Shows commits: message, changed files, diff. Several share the room of one",
-      effect: "read",
-      origin: "team",
-      clock: "range",
+      ...HISTORY,
       input_schema: z.strictObject({
         repository,
         commits: z.array(z.string().min(1).max(200)).min(1).max(10).describe("Ids, branches or tags"),
@@ -116,7 +113,7 @@ export default defineSkill({
     defineTool({
       name: "diff",
       description: "Shows the difference between two commits",
-      ...TEAM_SNAPSHOT,
+      ...HISTORY,
       selects: ["path"],
       input_schema: z.strictObject({ repository, from, to, path: path.optional(), ...patch }),
       output_schema: resultSchema("diff truncated", `from to range diff ${changed} ${cutShort}`),
@@ -125,7 +122,7 @@ export default defineSkill({
     defineTool({
       name: "changed_files",
       description: "Lists files changed between two commits, with line counts, and the commits between them",
-      ...TEAM_SNAPSHOT,
+      ...HISTORY,
       selects: ["path"],
       input_schema: z.strictObject({ repository, from, to, path: path.optional(), limit: limitOf(300, 100) }),
       output_schema: resultSchema("files commits", `from to range ${changed} commits:[text] ${cutShort}`),
@@ -134,7 +131,7 @@ export default defineSkill({
     defineTool({
       name: "blame",
       description: "Tells which commit last changed each line of a file",
-      ...TEAM_SNAPSHOT,
+      ...HISTORY,
       echoes: ["path"],
       input_schema: z.strictObject({
         repository,
@@ -152,7 +149,7 @@ export default defineSkill({
     defineTool({
       name: "read_file",
       description: "Reads a file as it was at a commit, with line numbers",
-      ...TEAM_SNAPSHOT,
+      ...HISTORY,
       echoes: ["path"],
       input_schema: z.strictObject({
         repository,
@@ -167,7 +164,7 @@ export default defineSkill({
     defineTool({
       name: "refs",
       description: "Lists branches and tags, newest first, with their commits",
-      ...TEAM_SNAPSHOT,
+      ...HISTORY,
       input_schema: z.strictObject({ repository, limit: limitOf(200, 40) }),
       output_schema: resultSchema("refs", `head refs:[{ name kind id date }] ${cutShort}`),
       handler: showRefs,

@@ -1,4 +1,5 @@
 import type { ToolContext } from "skillflow";
+import { limitOf } from "skillflow/internal";
 import type { Condition } from "./line/condition.ts";
 import { compileConditions, isComparison } from "./line/condition.ts";
 import { type Fields, fieldNames, fieldOf, fieldValues, parseRecord } from "./line/record.ts";
@@ -6,7 +7,7 @@ import { shortened } from "./line/text.ts";
 import { briefTime } from "./line/timestamp.ts";
 import { readEnds } from "./read/excerpt.ts";
 import { type LogFile, withLog } from "./read/files.ts";
-import { instantOf, limitOf, type Selector } from "./selector.ts";
+import { instantOf, type Selector } from "./selector.ts";
 
 export interface Asked extends Selector {
   /** Fields requested for a table, count or series. */

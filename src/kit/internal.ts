@@ -47,6 +47,7 @@ export {
   isoTime,
   lastHour,
   lastLines,
+  limitOf,
   momentOf,
   type Period,
   type Point,

@@ -1,11 +1,12 @@
 import type { ToolContext } from "skillflow";
+import { limitOf } from "skillflow/internal";
 import { bucketLength } from "../buckets.ts";
 import { type LineRecord, parseRecord } from "../line/record.ts";
 import { shortened } from "../line/text.ts";
 import { briefTime } from "../line/timestamp.ts";
 import { formatOf } from "../overview.ts";
 import { chooseFiles, type Files, type OpenLog, withLog } from "../read/files.ts";
-import { compileSelector, instantOf, type Line, limitOf } from "../selector.ts";
+import { compileSelector, instantOf, type Line } from "../selector.ts";
 import { numberOf } from "../series.ts";
 import { createCounts, type Group, groupsOf } from "./counts.ts";
 import { createEvents } from "./events.ts";
