@@ -87,7 +87,7 @@ it("grades, ends the clock, cuts what is later, and names what cannot be cut", a
   expect(JSON.parse(again.stdout).total).toMatchObject({ right: 1 });
   const more = ["backtest", "cases/disk", "--model", "replay:out", "--trust-skill", "oracle", "--runs", "4"];
   const missing = await runHere(more, { cwd });
-  expect([missing.code, missing.stderr]).toEqual([2, expect.stringMatching(/disk\.4\.jsonl[^]*--runs 3/)]);
+  expect([missing.code, missing.stderr]).toEqual([2, expect.stringMatching(/disk\.4\.jsonl[\s\S]*--runs 3/)]);
 });
 
 it("leaves out tools without a clock, if asked", async () => {
