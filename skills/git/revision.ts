@@ -1,14 +1,24 @@
 import { type Git, utc } from "./run-git.ts";
 
-/** Returns the full commit id for a name. Throws an Error that lists the names that exist. */
+/** Returns the full commit id for a name. Throws an Error if it is too late, or one that lists the names that exist. */
 export async function resolveCommit(git: Git, name: string): Promise<string> {
   checkName(name);
   const found = await git(["rev-parse", "--verify", "--quiet", "--end-of-options", `${name}^{commit}`], {
     mayFail: true,
   });
   const id = found.text.trim().split("\n").at(-1) ?? "";
-  if (found.code === 0 && /^[0-9a-f]{40,64}$/.test(id)) return id;
+  if (found.code === 0 && /^[0-9a-f]{40,64}$/.test(id)) {
+    if (Number.isFinite(git.limit)) await checkTime(git, id, name);
+    return id;
+  }
   throw new Error(`there is no commit, branch or tag named ${name}. ${await whatIsThere(git)}`);
+}
+
+async function checkTime(git: Git, id: string, name: string): Promise<void> {
+  const { text } = await git(["rev-list", "--max-count=1", "--timestamp", id, "--"]);
+  if (Number.parseInt(text, 10) * 1000 <= git.limit) return;
+  const time = new Date(git.limit).toISOString();
+  throw new Error(`${name} is later than ${time}, the time of this run. HEAD is the last commit before it`);
 }
 
 /** Returns branches and tags that point to commits, newest first. */
@@ -23,13 +33,15 @@ export async function listRefs(git: Git, limit: number): Promise<readonly Ref[]>
     "creatordate:unix",
   ];
   const format = fields.map((field) => `%(${field})`).join("%00");
-  const args = ["for-each-ref", "--sort=-creatordate", `--count=${limit}`, `--format=${format}`];
+  const count = Number.isFinite(git.limit) ? [] : [`--count=${limit}`];
+  const args = ["for-each-ref", "--sort=-creatordate", ...count, `--format=${format}`];
   const { text } = await git([...args, "refs/heads", "refs/tags", "refs/remotes"]);
   return text
     .split("\n")
-    .filter((line) => line !== "")
-    .flatMap((line) => {
-      const [ref = "", type = "", id = "", peeledType = "", peeledId = "", date = ""] = line.split("\0");
+    .map((line) => line.split("\0"))
+    .filter((fields) => fields.length > 1 && !(Number(fields[5]) * 1000 > git.limit))
+    .slice(0, limit)
+    .flatMap(([ref = "", type = "", id = "", peeledType = "", peeledId = "", date = ""]) => {
       const commit = type === "commit" ? id : peeledType === "commit" ? peeledId : undefined;
       const name = ref.replace(/^refs\/(?:heads|tags|remotes)\//, "");
       return commit === undefined ? [] : [{ name, kind: kindOf(ref), id: commit, date: utc(date) }];

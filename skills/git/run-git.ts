@@ -4,6 +4,7 @@ import { copyFile, lstat, mkdir, mkdtemp, readFile, rm, symlink, writeFile } fro
 import { tmpdir } from "node:os";
 import { isAbsolute, join } from "node:path";
 import type { ToolContext } from "skillflow";
+import { limitOf } from "skillflow/internal";
 
 export interface GitOutput {
   readonly text: string;
@@ -23,7 +24,10 @@ interface GitOptions {
 }
 
 /** Runs one git command. Throws an Error with the cause if it fails. */
-export type Git = (args: readonly string[], options?: GitOptions) => Promise<GitOutput>;
+type Run = (args: readonly string[], options?: GitOptions) => Promise<GitOutput>;
+
+/** Git for one repository. Commits later than `limit` must not be shown: it is the clock of a backtest. */
+export type Git = Run & { readonly limit: number };
 
 export const USUAL_PATH = "/usr/local/bin:/usr/bin:/bin:/opt/homebrew/bin";
 const USUAL_BYTES = 4 * 1024 * 1024;
@@ -47,18 +51,21 @@ export async function withGit<T>(
   context: ToolContext,
   use: (git: Git) => Promise<T>,
 ): Promise<T> {
+  const limit = limitOf(context);
   const home = await mkdtemp(join(tmpdir(), "git-skill-"));
   try {
     // Git treats unpacking a bundle, the only work outside a repository, as a transfer from a file.
     const env = environment(home, context, parts ? "none" : "file");
-    const outside: Git = (args, options = {}) =>
+    const outside: Run = (args, options = {}) =>
       runGit([...FRONT, ...args], { cwd: home, env, signal: context.signal }, options);
-    if (!parts) return await use(outside);
+    if (!parts) return await use(Object.assign(outside, { limit }));
     const view = await createView(join(home, "view.git"), parts, outside);
     const tree = join(home, "tree");
     await mkdir(tree);
     const inside = { cwd: tree, env: { ...env, ...view }, signal: context.signal };
-    return await use((args, options = {}) => runGit([...FRONT, `--work-tree=${tree}`, ...args], inside, options));
+    const git: Run = (args, options = {}) => runGit([...FRONT, `--work-tree=${tree}`, ...args], inside, options);
+    if (Number.isFinite(limit)) await moveHead(view.GIT_DIR, limit, git);
+    return await use(Object.assign(git, { limit }));
   } finally {
     await rm(home, { recursive: true, force: true });
   }
@@ -67,7 +74,7 @@ export async function withGit<T>(
 const FRONT = ["--no-pager", "--literal-pathspecs"];
 
 /** Creates a git directory with only another one's objects and references. Returns the variables to select it. */
-async function createView(view: string, parts: Parts, git: Git): Promise<NodeJS.ProcessEnv> {
+async function createView(view: string, parts: Parts, git: Run) {
   const { gitDir, commonDir, shallow } = parts;
   const head = await readFile(join(gitDir, "HEAD"), "utf8");
   if (!/^(?:ref: refs\/\S+|[0-9a-f]{40,64})\s*$/.test(head))
@@ -80,8 +87,16 @@ async function createView(view: string, parts: Parts, git: Git): Promise<NodeJS.
   return { GIT_DIR: view, GIT_OBJECT_DIRECTORY: join(commonDir, "objects") };
 }
 
+/** Sets a view's HEAD to its last commit up to a time, so that every name that begins with HEAD is as it was then. */
+async function moveHead(view: string, limit: number, git: Run): Promise<void> {
+  const time = new Date(limit).toISOString();
+  const { code, text } = await git(["rev-list", "--max-count=1", `--until=${time}`, "HEAD", "--"], { mayFail: true });
+  if (code === 0 && text === "") throw new Error(`the repository has no commit before ${time}, the time of this run`);
+  if (code === 0) await writeFile(join(view, "HEAD"), text);
+}
+
 /** Reads the object format, the only setting of a repository that reading it requires. */
-async function readFormat(config: string, git: Git): Promise<string> {
+async function readFormat(config: string, git: Run): Promise<string> {
   const args = [
     "config",
     "--file",

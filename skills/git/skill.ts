@@ -1,10 +1,13 @@
 import { defineSkill, defineTool } from "skillflow";
-import { resultSchema, setting, TEAM_SNAPSHOT, variables } from "skillflow/internal";
+import { resultSchema, setting, variables } from "skillflow/internal";
 import { readFileAt, showBlame } from "./contents.ts";
 import { changedInput, diffInput, linesInput, logInput, refsInput, showInput, surveyInput } from "./inputs.ts";
 import { lacksRepository } from "./repository.ts";
 import { surveyHistory } from "./survey.ts";
 import { showChangedFiles, showCommits, showDiff, showLog, showRefs } from "./tools.ts";
+
+/** Reads commits up to the run's clock. */
+const HISTORY = { effect: "read", origin: "team", clock: "range" } as const;
 
 const changed = "files:[any] files_changed:number";
 const cutShort = "truncated:flag more note";
@@ -27,9 +30,7 @@ export default defineSkill({
       name: "survey",
       description:
         "Shows what changed before an instant: commits with files and size, tags, the diff of what was deployed or last released, the README's beginning",
-      effect: "read",
-      origin: "team",
-      clock: "range",
+      ...HISTORY,
       range: { to: "around" },
       selects: ["paths"],
       input_schema: surveyInput,
@@ -43,9 +44,7 @@ export default defineSkill({
     defineTool({
       name: "log",
       description: "Lists commits, newest first: author, date and message",
-      effect: "read",
-      origin: "team",
-      clock: "range",
+      ...HISTORY,
       range: { from: "since", to: "until" },
       selects: ["from", "to", "path", "author", "grep", "changes_text"],
       input_schema: logInput,
@@ -59,9 +58,7 @@ export default defineSkill({
     defineTool({
       name: "show",
       description: "Shows commits: message, changed files, diff. Several share the room of one",
-      effect: "read",
-      origin: "team",
-      clock: "range",
+      ...HISTORY,
       input_schema: showInput,
       output_schema: resultSchema(
         "commits",
@@ -72,7 +69,7 @@ export default defineSkill({
     defineTool({
       name: "diff",
       description: "Shows the difference between two commits",
-      ...TEAM_SNAPSHOT,
+      ...HISTORY,
       selects: ["path"],
       input_schema: diffInput,
       output_schema: resultSchema("diff truncated", `from to range diff ${changed} ${cutShort}`),
@@ -81,7 +78,7 @@ export default defineSkill({
     defineTool({
       name: "changed_files",
       description: "Lists files changed between two commits, with line counts, and the commits between them",
-      ...TEAM_SNAPSHOT,
+      ...HISTORY,
       selects: ["path"],
       input_schema: changedInput,
       output_schema: resultSchema("files commits", `from to range ${changed} commits:[text] ${cutShort}`),
@@ -90,7 +87,7 @@ export default defineSkill({
     defineTool({
       name: "blame",
       description: "Tells which commit last changed each line of a file",
-      ...TEAM_SNAPSHOT,
+      ...HISTORY,
       echoes: ["path"],
       input_schema: linesInput("Default 100 lines"),
       output_schema: resultSchema(
@@ -102,7 +99,7 @@ export default defineSkill({
     defineTool({
       name: "read_file",
       description: "Reads a file as it was at a commit, with line numbers",
-      ...TEAM_SNAPSHOT,
+      ...HISTORY,
       echoes: ["path"],
       input_schema: linesInput("Default 400 lines"),
       output_schema: resultSchema("text truncated", `path at ref text bytes:number ${cutShort}`),
@@ -111,7 +108,7 @@ export default defineSkill({
     defineTool({
       name: "refs",
       description: "Lists branches and tags, newest first, with their commits",
-      ...TEAM_SNAPSHOT,
+      ...HISTORY,
       input_schema: refsInput,
       output_schema: resultSchema("refs", `head refs:[{ name kind id date }] ${cutShort}`),
       handler: showRefs,

@@ -96,11 +96,11 @@ function linesTold(log: OpenLog, head: Excerpt, counted: number | undefined) {
   return log.packed ? {} : { lines_estimated: Math.round((log.size / head.bytes) * head.lines.length) };
 }
 
-/** Returns the format that most records have. */
+/** Returns the format that most records have. Without any record, it is text. */
 export function formatOf(records: readonly LineRecord[]): string {
   const formats = ["json", "logfmt", "access", "text"].map((format) => ({
     format,
     count: records.filter((record) => record.format === format).length,
   }));
-  return formats.reduce((best, next) => (next.count > best.count ? next : best)).format;
+  return formats.reduce((best, next) => (next.count > best.count ? next : best), { format: "text", count: 0 }).format;
 }

@@ -1,7 +1,8 @@
 import type { ToolContext } from "skillflow";
+import { limitOf } from "skillflow/internal";
 import { noted } from "./line/text.ts";
 import { chooseFiles, type Files, withLog } from "./read/files.ts";
-import { compileSelector, limitOf, type Selected } from "./selector.ts";
+import { compileSelector, type Selected } from "./selector.ts";
 import type { Aliases } from "./view.ts";
 import { type Asked, explain } from "./why.ts";
 

@@ -1,4 +1,3 @@
-import type { ToolContext } from "skillflow";
 import { type Condition, compileConditions, type Wanted as WantedValue } from "./line/condition.ts";
 import { compilePattern, type Pattern, requiredLiteral } from "./line/pattern.ts";
 import { ACCESS_FIELDS, parseJson, parseRecord } from "./line/record.ts";
@@ -44,14 +43,6 @@ interface CompiledSelector {
   /** Starts a file. `latest` determines the year of timestamps without one. */
   begin(latest: number): Selection;
 }
-
-/** Returns the time after which no line is read: that of a backtest's clock, which is in the past. */
-export function limitOf({ now }: ToolContext): number {
-  const time = now();
-  return time < Date.now() - PAST_MS ? time : Number.POSITIVE_INFINITY;
-}
-
-const PAST_MS = 60_000;
 
 /** Throws an Error that explains what is wrong with the selector. `times` requests the time of every selected line. */
 export function compileSelector(

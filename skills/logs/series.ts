@@ -26,29 +26,10 @@ export async function summarizeSeries(input: SeriesInput, context: ToolContext) 
   const fields = input.fields === undefined ? undefined : [input.fields].flat();
   // Rows of exports have the metric's name in a field of its own.
   const by = input.by === undefined ? (fields ? [] : ["metric"]) : [input.by].flat();
-  const series = new Map<string, Series>();
-  let other = 0;
-  let numbers = 0;
-  const asked = { ...input, named: [...(fields ?? []), ...by] };
-  const scan = await scanFiles(asked, { times: true }, context, ({ selected }) => {
-    for (let index = 0; index < selected.count; index++) {
-      const line = selected.line(index);
-      const record = parseRecord(line.text).fields;
-      const group = by.map((name) => {
-        const [value] = fieldValues(record, name);
-        return value === undefined ? null : shortened(value, NAME_SHOWN);
-      });
-      const measures = fields?.map((name) => ({ name, value: numberOf(fieldOf(record, name)) })) ?? measuresOf(record);
-      for (const { name: field, value } of measures) {
-        if (value === undefined) continue;
-        numbers++;
-        const key = JSON.stringify([...group, field]);
-        const known = series.get(key) ?? (series.size < MOST_SERIES ? createSeries(group, field) : undefined);
-        if (known) series.set(key, known.add(value, line.time));
-        else other++;
-      }
-    }
-  });
+  const measured = await gather(input, { fields, by, isAny: false }, context);
+  // The only numbers may have a name that seldom measures, such as `v` or `level`.
+  const isAny = fields === undefined && measured.numbers === 0 && measured.scan.matched > 0;
+  const { scan, series, numbers, other } = isAny ? await gather(input, { fields, by, isAny }, context) : measured;
   const told = [...series.values()].map((each) => each.result(input.rate ?? false));
   const sorted = told.sort((a, b) => b.weight - a.weight);
   const times = told.flatMap(({ times: [from, to] }) => (from === undefined || to === undefined ? [] : [from, to]));
@@ -76,6 +57,44 @@ export async function summarizeSeries(input: SeriesInput, context: ToolContext) 
     ...(other > 0 ? { values_left_out: other } : {}),
     ...(await scan.report(createAliases(), numbers > 0)),
   };
+}
+
+interface Wanted {
+  /** Undefined for all that measure something, or for all numbers if `isAny` is set. */
+  readonly fields: readonly string[] | undefined;
+  readonly by: readonly string[];
+  readonly isAny: boolean;
+}
+
+/** Reads the lines once and adds their numbers to series by group and field. */
+async function gather(input: SeriesInput, { fields, by, isAny }: Wanted, context: ToolContext) {
+  const series = new Map<string, Series>();
+  let other = 0;
+  let numbers = 0;
+  const named = [...(fields ?? []), ...(input.by === undefined ? [] : by)];
+  const isNumeric = (record: Fields) => measuresOf(record, { isAny: true }).length > 0;
+  const asked = { ...input, named, ...(fields ? {} : { isNumeric }) };
+  const scan = await scanFiles(asked, { times: true }, context, ({ selected }) => {
+    for (let index = 0; index < selected.count; index++) {
+      const line = selected.line(index);
+      const record = parseRecord(line.text).fields;
+      const group = by.map((name) => {
+        const [value] = fieldValues(record, name);
+        return value === undefined ? null : shortened(value, NAME_SHOWN);
+      });
+      const measures =
+        fields?.map((name) => ({ name, value: numberOf(fieldOf(record, name)) })) ?? measuresOf(record, { isAny });
+      for (const { name: field, value } of measures) {
+        if (value === undefined) continue;
+        numbers++;
+        const key = JSON.stringify([...group, field]);
+        const known = series.get(key) ?? (series.size < MOST_SERIES ? createSeries(group, field) : undefined);
+        if (known) series.set(key, known.add(value, line.time));
+        else other++;
+      }
+    }
+  });
+  return { scan, series, numbers, other };
 }
 
 const STATISTICS = ["count", "every", "min", "max", "mean", "first", "last"];
@@ -173,6 +192,13 @@ export interface Measure {
   readonly value: number;
 }
 
+interface MeasureOptions {
+  readonly prefix?: string;
+  readonly depth?: number;
+  /** Returns all numbers except times. */
+  readonly isAny?: boolean;
+}
+
 const MOST_MEASURES = 30;
 const DEEPEST = 4;
 const NUMERIC_START = /^[\s\d.+-]/;
@@ -180,18 +206,18 @@ const NUMERIC_START = /^[\s\d.+-]/;
 /** Returns the numbers that measure something, in the order of the fields: no ids, times, statuses or positions. */
 export function measuresOf(
   fields: Fields,
-  { prefix = "", depth = DEEPEST }: { readonly prefix?: string; readonly depth?: number } = {},
+  { prefix = "", depth = DEEPEST, isAny = false }: MeasureOptions = {},
   found: Measure[] = [],
 ): readonly Measure[] {
   for (const key of Object.keys(fields)) {
     if (found.length === MOST_MEASURES) break;
     const value = fields[key];
     if (isObject(value)) {
-      if (depth > 1) measuresOf(value, { prefix: `${prefix}${key}.`, depth: depth - 1 }, found);
+      if (depth > 1) measuresOf(value, { prefix: `${prefix}${key}.`, depth: depth - 1, isAny }, found);
       continue;
     }
     const isCandidate = typeof value === "number" || (typeof value === "string" && NUMERIC_START.test(value));
-    if (!isCandidate || !isMeasure(key)) continue;
+    if (!isCandidate || !(isAny ? !isTimeName(key) : isMeasure(key))) continue;
     const number = numberOf(value);
     if (number !== undefined) found.push({ name: `${prefix}${key}`, value: number });
   }

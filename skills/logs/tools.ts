@@ -1,5 +1,5 @@
 import type { ToolContext } from "skillflow";
-import { BYTES_SHOWN, fitting, lengthOf } from "skillflow/internal";
+import { BYTES_SHOWN, fitting, lengthOf, limitOf } from "skillflow/internal";
 import { lengthText } from "./buckets.ts";
 import { createEnds, createNearest, createSpread, createTally, labelBuckets, type Values } from "./collect.ts";
 import { compilePattern } from "./line/pattern.ts";
@@ -8,7 +8,7 @@ import { fittingLast, noted, shown } from "./line/text.ts";
 import { briefTime, isoText } from "./line/timestamp.ts";
 import { chooseFile, type Files, type OpenLog, withLog } from "./read/files.ts";
 import { scanFiles } from "./scan.ts";
-import { compileSelector, instantOf, type Line, limitOf, type Selector } from "./selector.ts";
+import { compileSelector, instantOf, type Line, type Selector } from "./selector.ts";
 import { createAliases, createView, type KeptLine, present, withoutEmpty } from "./view.ts";
 
 /** Input of all tools that show lines. */

@@ -1,4 +1,5 @@
 import type { ToolContext } from "skillflow";
+import { limitOf } from "skillflow/internal";
 import type { Condition } from "./line/condition.ts";
 import { compileConditions, isComparison } from "./line/condition.ts";
 import { type Fields, fieldNames, fieldOf, fieldValues, parseRecord } from "./line/record.ts";
@@ -6,11 +7,13 @@ import { shortened } from "./line/text.ts";
 import { briefTime } from "./line/timestamp.ts";
 import { readEnds } from "./read/excerpt.ts";
 import { type LogFile, withLog } from "./read/files.ts";
-import { instantOf, limitOf, type Selector } from "./selector.ts";
+import { instantOf, type Selector } from "./selector.ts";
 
 export interface Asked extends Selector {
   /** Fields requested for a table, count or series. */
   readonly named?: readonly string[] | undefined;
+  /** Checks whether a line has a number to sum up. */
+  readonly isNumeric?: (fields: Fields) => boolean;
 }
 
 /** Explains why nothing was found, judging by the beginnings and ends of the files. */
@@ -24,6 +27,7 @@ export async function explain(
   const told = [
     ...compileConditions(asked.where).flatMap((condition) => explainCondition(condition, seen)),
     ...(asked.named ?? []).flatMap((name) => explainName(name, seen)),
+    ...explainNumbers(asked, seen),
     ...explainTimes(asked, seen),
     ...explainTexts(asked, seen),
   ];
@@ -99,15 +103,23 @@ function mostFrequent(values: readonly string[]): readonly (readonly [string, nu
 
 function explainName(name: string, seen: Seen): readonly string[] {
   if (seen.lines.some(({ fields }) => fieldOf(fields, name) !== undefined)) return [];
-  const names = mostFrequent(seen.lines.flatMap(({ fields }) => fieldNames(fields))).map(([each]) =>
-    shortened(each, 80),
-  );
-  if (names.length === 0)
-    return [`${none(seen)} has the field ${name}: the lines have no fields; use contains or matches`];
-  const near = names.filter((each) => isNear(each, name)).slice(0, 3);
+  return explainLack(`the field ${name}`, seen, (each) => isNear(each, name));
+}
+
+function explainNumbers({ isNumeric }: Asked, seen: Seen): readonly string[] {
+  if (!isNumeric || seen.lines.some(({ fields }) => isNumeric(fields))) return [];
+  return explainLack("a number in a field", seen);
+}
+
+/** Describes what every line lacks, with the fields that the lines have, the most frequent first. */
+function explainLack(what: string, seen: Seen, fits: (name: string) => boolean = () => false): readonly string[] {
+  const counts = mostFrequent(seen.lines.flatMap(({ fields }) => fieldNames(fields)));
+  const names = counts.map(([each]) => shortened(each, 80));
+  if (names.length === 0) return [`${none(seen)} has ${what}: the lines have no fields; use contains or matches`];
+  const near = names.filter(fits).slice(0, 3);
   const hint = near.length > 0 ? ` (near: ${near.join(", ")})` : "";
   const more = names.length > SHOWN ? ", …" : "";
-  return [`${none(seen)} has the field ${name}${hint}; fields: ${names.slice(0, SHOWN).join(", ")}${more}`];
+  return [`${none(seen)} has ${what}${hint}; fields: ${names.slice(0, SHOWN).join(", ")}${more}`];
 }
 
 function isNear(there: string, wanted: string): boolean {

@@ -16,6 +16,7 @@ import {
   timeField,
 } from "skillflow/internal";
 import * as z from "zod";
+import { checkTimes } from "./clock.ts";
 import { query, seconds } from "./fields.ts";
 import { answered, labels, NEEDS, prometheusTool, remarksOf } from "./service.ts";
 
@@ -38,6 +39,7 @@ export const queryTools = [
     }),
     output_schema: resultSchema("series series_total", `kind at series:[{ labels:any value:any at }] ${COUNTS}`),
     work: async (ask, input, context) => {
+      checkTimes(input.query, context);
       const at = momentOf(input.at ?? "now", context.now());
       const { data, ...told } = await ask({
         path: ["api", "v1", "query"],
@@ -79,6 +81,7 @@ export const queryTools = [
       `from to step_seconds:number series:[{ labels:any ${seriesSummary} }] ${COUNTS}`,
     ),
     work: async (ask, input, context) => {
+      checkTimes(input.query, context);
       const period = periodOf(input, context.now());
       const step = stepOf(input.step, period.to - period.from);
       const { data, ...told } = await ask({

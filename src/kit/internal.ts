@@ -51,6 +51,7 @@ export {
   lastHour,
   lastLines,
   lengthOf,
+  limitOf,
   momentOf,
   type Period,
   type Point,

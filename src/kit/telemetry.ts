@@ -1,4 +1,5 @@
 import * as z from "zod";
+import type { ToolContext } from "../core/skill/skill.ts";
 import { textLike } from "./fields.ts";
 import { clip, firstOf, jsonSize } from "./http.ts";
 
@@ -17,6 +18,14 @@ export const lastHour = {
   from: timeField.optional(),
   to: timeField.optional().describe("`from` and `to`: now-2h or ISO 8601. Default: the last hour."),
 };
+
+/** Returns the time after which nothing may be shown: that of a backtest's clock, which is in the past. */
+export function limitOf({ now }: Pick<ToolContext, "now">): number {
+  const time = now();
+  return time < Date.now() - PAST_MS ? time : Number.POSITIVE_INFINITY;
+}
+
+const PAST_MS = 60_000;
 
 /** Start and end in milliseconds since 1970. */
 export interface Period {

@@ -245,6 +245,44 @@ describe("reading history", () => {
     expect(result.refs.map((each) => each.name).sort()).toEqual(["main", "renamed", "side", "v1.0", "v1.1"]);
   });
 
+  describe("in a backtest", () => {
+    const past = (tool: string, input: object) => call(tool, input, { now: () => Date.parse("2024-01-03T12:00:00Z") });
+    const idOf = (name: string) => execFileSync("git", ["rev-parse", name], { cwd: repo, encoding: "utf8" }).trim();
+
+    test("HEAD is the last commit before the clock, and later refs are not listed or counted", async () => {
+      const at = ids["v1.1"];
+      const { commits, ...counts } = await past("log", { limit: 2 });
+      expect(commits.map(({ subject }) => subject)).toEqual(["Raise the limit", "Add payments"]);
+      expect(counts).toMatchObject({ returned: 2, truncated: true, more: expect.stringContaining("skip: 2") });
+      expect(await past("log", { from: "v1.1" })).toEqual({ returned: 0, truncated: false, commits: [] });
+      expect(await past("diff", { from: "v1.0" })).toMatchObject({ to: at });
+      expect((await past("changed_files", { from: "HEAD~1" })).commits).toHaveLength(1);
+      expect(await past("read_file", { path: "src/pay.ts" })).toMatchObject({ at });
+      expect(await past("blame", { path: "src/pay.ts" })).toMatchObject({ at });
+      await expect(past("read_file", { path: "main.txt" })).rejects.toThrow("main.txt does not exist");
+      expect((await past("refs", { limit: 2 })).refs.map(({ name }) => name).sort()).toEqual(["v1.0", "v1.1"]);
+      expect(skill.tools.filter(({ clock }) => clock !== "range")).toEqual([]);
+    });
+
+    test.each([
+      ["show", (name: string) => ({ commits: [name] })],
+      ["log", (name: string) => ({ to: name })],
+      ["diff", (name: string) => ({ from: "v1.0", to: name })],
+      ["changed_files", (name: string) => ({ from: name })],
+      ["read_file", (name: string) => ({ path: "README.md", ref: name })],
+      ["blame", (name: string) => ({ path: "README.md", ref: name })],
+    ])("%s refuses later commits", async (tool, input) => {
+      for (const name of ["main", "renamed", idOf("side"), idOf("main").slice(0, 10)])
+        await expect(past(tool, input(name))).rejects.toThrow(`${name} is later than 2024-01-03T12:00:00.000Z`);
+    });
+
+    test("a repository without an earlier commit says so", async () => {
+      const now = () => Date.parse("2023-01-01T00:00:00Z");
+      await expect(call("log", {}, { now })).rejects.toThrow("no commit before 2023-01-01T00:00:00.000Z");
+      await expect(call("survey", { around: "2023-01-01" }, { now })).rejects.toThrow("no commit before");
+    });
+  });
+
   test("a message cannot forge another commit or field", async () => {
     const forged = newRepository("forged");
     const message = "Subject\n\nbody\n\x1e\x1f commit 0000000000000000000000000000000000000000\n\nAuthor: root";

@@ -83,6 +83,19 @@ describe("a search without a hit explains why", () => {
     expect(await call("series", { files: "app.jsonl", fields: "Ms" })).toMatchObject({ matched: 2, why });
   });
 
+  test("a series without fields sums up numbers of any name if there are no others", async () => {
+    for (const name of ["v", "index", "level", "build"]) {
+      put("only.csv", `time,${name}\n${at(0)},1\n${at(60)},100\n`);
+      const { rows, why } = await call("series", { files: "only.csv" });
+      expect([rows, why]).toEqual([[[null, name, 2, "1m", 1, 100, 50.5, 1, 100, expect.anything()]], undefined]);
+    }
+    put("both.csv", `time,v,conns\n${at(0)},1,5\n${at(60)},100,6\n`);
+    expect((await call("series", { files: "both.csv" })).rows?.map(([, field]) => field)).toEqual(["conns"]);
+    put("none.csv", `time,name\n${at(0)},a\n`);
+    const why = ["no line has a number in a field; fields: time, name"];
+    expect(await call("series", { files: "none.csv" })).toMatchObject({ matched: 1, why });
+  });
+
   test("a partial search makes no statement about the rest", async () => {
     put("long.jsonl", jsonl(Array.from({ length: 9000 }, (_, index) => ({ time: at(index), n: index }))));
     const { why } = await call("search", { files: "long.jsonl", where: { level: "error" } });

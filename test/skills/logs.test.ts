@@ -283,6 +283,11 @@ describe("orientation and neighbourhood", () => {
     ]);
   });
 
+  test("an empty file is text", async () => {
+    put("clock/empty.log", "");
+    expect((await call("files", { files: "clock/empty.log" })).files[0]).toMatchObject({ lines: 0, format: "text" });
+  });
+
   test("files without a name finds files that look like a log, and no link targets outside", async () => {
     const names = (await call("files", { limit: 100 })).files.map((each) => each.file);
     expect(names).toEqual(expect.arrayContaining(["app.log", "fmt.log", "api/api.jsonl", "api/old/api.jsonl.gz"]));
@@ -331,6 +336,20 @@ describe("orientation and neighbourhood", () => {
     expect(await past("time_window", { files, at: "2024-05-01T10:01:30Z" })).toMatchObject({ matched: 1 });
     expect((await past("around", { file: files, offset: 0 })).lines).toHaveLength(5);
     expect(await past("survey", { files })).toMatchObject({ errors: [{ count: 1 }, {}] });
+  });
+
+  test.each<[string, string, string | undefined]>([
+    ["access.log", '- - - [01/May/2024:10:00:00 +0000] "GET /a HTTP/1.1" 200 1\n', "- - - [01/May/2024:10:00:00"],
+    ["fmt.log", "level=info ts=2024-05-01T10:00:00Z msg=fine\n", "level=info ts=2024-05-01T10:00:00Z msg=fine"],
+    ["list.json", '[{"time":"2024-05-01T10:00:00Z","n":1}]', '{"time":"2024-05-01T10:00:00Z","n":1}'],
+    ["later.log", "", undefined],
+  ])("a survey shows %s without the lines after the clock of a backtest", async (name, line, kept) => {
+    const later = line.replaceAll("10:00:00", "11:00:00") || "level=info ts=2024-05-01T11:00:00Z msg=late\n".repeat(99);
+    put(`late/${name}`, name === "list.json" ? `${line.slice(0, -1)},${later.slice(1)}` : line + later);
+    const result = await call("survey", { files: `late/${name}` }, { now: () => Date.parse("2024-05-01T10:30:00Z") });
+    expect(result).toMatchObject({ whole: kept ? [{ text: expect.stringContaining(kept) }] : [] });
+    expect(JSON.stringify(result)).not.toContain("11:00:00");
+    expect(JSON.stringify(await call("survey", { files: `late/${name}` }))).toContain("11:00:00");
   });
 
   test("time_window merges files by time and counts", async () => {

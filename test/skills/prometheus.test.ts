@@ -194,6 +194,39 @@ describe("a moment", () => {
   });
 });
 
+describe("in a backtest, a query", () => {
+  const at = (name: string, query: string) =>
+    start().then((context) => call(name, { ...context, now: () => 1_772_366_400_000 }, { query }));
+
+  it.each([
+    "err offset -1h",
+    "sum(rate(err[5m] OFFSET  - 1h))",
+    "err[1h:] offset (1h - 2h)",
+    "err @ 1772370000",
+    "err @1.77237e+9",
+    "err @ Inf",
+    `x{a="\\"#"} @ 1772370000`,
+    "err # '\noffset -1h",
+  ])("that reads later is refused: %s", async (query) => {
+    for (const name of ["query", "query_range"])
+      await expect(at(name, query)).rejects.toThrow("beyond 2026-03-01T12:00:00.000Z, the time of this run");
+    expect(service.requests).toEqual([]);
+    await expect(call("query", await start(), { query })).resolves.toMatchObject({ series: expect.anything() });
+  });
+
+  it.each([
+    "err offset 1h",
+    "err @ 1772366400",
+    "err @ -5",
+    "rate(err[5m] @ start()) - err @ end ()",
+    `kafka_offset - 1 + x{offset="-1", b='offset -1h'} # @ 1772370000`,
+    "sum by (offset) (err) - `@ 1772370000`",
+  ])("that does not is sent: %s", async (query) => {
+    for (const name of ["query", "query_range"]) expect(await at(name, query)).toHaveProperty("series");
+    expect(lastQuery()).toMatchObject({ query });
+  });
+});
+
 describe("what is listed", () => {
   it("of alerts is told apart: filtered, none, or no rules at all", async () => {
     const context = await start();

@@ -1,11 +1,11 @@
 import type { ToolContext } from "skillflow";
-import { lengthOf } from "skillflow/internal";
+import { lengthOf, limitOf } from "skillflow/internal";
 import { type LineRecord, parseRecord } from "../line/record.ts";
 import { shortened } from "../line/text.ts";
 import { briefTime } from "../line/timestamp.ts";
 import { formatOf } from "../overview.ts";
 import { chooseFiles, type Files, type OpenLog, withLog } from "../read/files.ts";
-import { compileSelector, instantOf, type Line, limitOf } from "../selector.ts";
+import { compileSelector, instantOf, type Line } from "../selector.ts";
 import { numberOf } from "../series.ts";
 import { createCounts, type Group, groupsOf } from "./counts.ts";
 import { createEvents } from "./events.ts";
@@ -73,12 +73,13 @@ function createSurvey({ around, window = "30m", focus }: SurveyInput, limit: num
         return;
       }
       if (log.layout === "lines") asLines.add(log.name);
-      if (isSmall && log.head.length > 0) whole.push({ file: log.name, text: plain(log.head) });
       const told = createFile(log);
+      const kept: string[] = [];
       const groups = groupsOf();
       const inFile = events.begin(log.name);
       const isNamed = word === undefined || log.name.toLowerCase().includes(word);
       const take = (line: Line) => {
+        if (isSmall) kept.push(line.text);
         const record = parseRecord(line.text);
         // A sample of a metric counts errors, but is none.
         const failed = !isSample(record.fields) && isError(record, line.text);
@@ -96,8 +97,10 @@ function createSurvey({ around, window = "30m", focus }: SurveyInput, limit: num
         if (record.format !== "access")
           metrics.add(record.fields, { time: line.time, isExport: log.layout !== "lines", groups: found });
       };
-      await eachLine(log, limit, take);
-      files.push({ ...told.result(), ...(notes.length > 0 ? { notes } : {}) });
+      const isCut = await eachLine(log, limit, take);
+      const bytes = isCut ? Buffer.from(kept.join("\n")) : log.head;
+      if (isSmall && bytes.length > 0) whole.push({ file: log.name, text: plain(bytes) });
+      files.push({ ...told.result(isCut), ...(notes.length > 0 ? { notes } : {}) });
     },
     result(filesNotRead: number) {
       const centre = counts.around();
@@ -121,15 +124,19 @@ function createSurvey({ around, window = "30m", focus }: SurveyInput, limit: num
   };
 }
 
-async function eachLine(log: OpenLog, limit: number, visit: (line: Line) => void): Promise<void> {
-  const selection = compileSelector({}, { times: true, limit }).begin(log.modified);
+/** Visits the lines up to a time. Returns true if there are later ones. */
+async function eachLine(log: OpenLog, limit: number, visit: (line: Line) => void): Promise<boolean> {
+  const selection = compileSelector({}, { times: true }).begin(log.modified);
+  let isCut = false;
   for await (const block of log.blocks()) {
     const selected = selection.take(block);
     for (let index = 0; index < selected.count; index++) {
       const line = selected.line(index);
-      if (line.text.trim() !== "") visit(line);
+      if (line.time !== undefined && line.time > limit) isCut = true;
+      else if (line.text.trim() !== "") visit(line);
     }
   }
+  return isCut;
 }
 
 interface FileTold {
@@ -166,12 +173,12 @@ function createFile(log: OpenLog) {
         else if (field.others++ === 0) field.example = value;
       }
     },
-    result(): FileTold {
+    result(isCut: boolean): FileTold {
       const format = log.layout === "lines" ? formatOf(judged) : log.layout;
       const times =
         range.from <= range.to
           ? { first: briefTime(range.from), last: briefTime(range.to) }
-          : { ...(log.head.length < SMALL ? {} : { head: headOf(log) }), ...oddOf(fields) };
+          : { ...(isCut || log.head.length < SMALL ? {} : { head: headOf(log) }), ...oddOf(fields) };
       const packed = log.packed ? { packed: true } : {};
       return { file: log.name, bytes: log.size, format, records, errors, ...times, ...packed };
     },

@@ -73,8 +73,8 @@ export async function runBacktest(workspace: Workspace, request: BacktestRequest
   return done;
 }
 
-/** Opens the recording or script for each run. A folder of recordings has `<case>.<n>.jsonl`, where the last one repeats. */
-async function servings(workspace: Workspace, { choices, cases }: BacktestRequest) {
+/** Opens the recording or script for each run. A folder of recordings has `<case>.<n>.jsonl` for each of them. */
+async function servings(workspace: Workspace, { choices, cases, runs }: BacktestRequest) {
   const [, name] = /^replay:(.+)$/s.exec(choices.model ?? "") ?? [];
   const folder = name === undefined ? undefined : recordingsIn(resolve(workspace.host.cwd, name));
   if (folder === undefined) {
@@ -82,11 +82,14 @@ async function servings(workspace: Workspace, { choices, cases }: BacktestReques
     return () => opened;
   }
   const pathOf = (id: string, n: number) => join(folder, `${id}.${n}.jsonl`);
-  const missing = cases.find(({ id }) => !existsSync(pathOf(id, 1)));
-  if (missing) throw usageError(`there is no recording ${pathOf(missing.id, 1)}`, "record it with --out DIR");
-  return ({ id }: BacktestCase, run: number): Serving => {
-    let n = run;
-    while (n > 1 && !existsSync(pathOf(id, n))) n--;
+  for (const { id } of cases) {
+    let found = 0;
+    while (found < runs && existsSync(pathOf(id, found + 1))) found++;
+    if (found === runs) continue;
+    const hint = found > 0 ? `set --runs ${found}, or record it with --out DIR` : "record it with --out DIR";
+    throw usageError(`there is no recording ${pathOf(id, found + 1)}`, hint);
+  }
+  return ({ id }: BacktestCase, n: number): Serving => {
     return { provider: "replay", recording: readRecording(pathOf(id, n)), resumed: "latest" };
   };
 }

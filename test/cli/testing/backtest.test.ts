@@ -85,6 +85,9 @@ it("grades cases, stops the clock, removes later content, and names what it cann
     { cwd },
   );
   expect(JSON.parse(again.stdout).total).toMatchObject({ right: 1 });
+  const more = ["backtest", "cases/disk", "--model", "replay:out", "--trust-skill", "oracle", "--runs", "4"];
+  const missing = await runHere(more, { cwd });
+  expect([missing.code, missing.stderr]).toEqual([2, expect.stringMatching(/disk\.4\.jsonl[\s\S]*--runs 3/)]);
 });
 
 it("leaves out tools without a clock, if asked", async () => {
@@ -108,6 +111,16 @@ it("exits with 1 if the score fell below the baseline (as a process)", async () 
 
 test.each<[string, string, string[], RegExp]>([
   ["a pattern that is none", CASE.replace("[disk]", "['(']"), [], /case\.yml:5/],
+  ["no pattern at all", CASE.replace("[disk]", "[]"), [], /cause_matches must not be empty/],
+  [
+    "a short commit",
+    CASE.replace("cause_matches: [disk]", "commit: a1"),
+    [],
+    /commit must be a commit id of at least 7/,
+  ],
+  ["an input that is a text", CASE.replace("{ service: api }", "alert.json"), [], /input must be a map or "@file"/],
+  ["results at the place of a file", CASE, ["--out", "triage.yml"], /nothing ran: .*triage\.yml is not a folder/],
+  ["records at the place of a file", CASE, ["--out", "cases/disk/evidence"], /nothing ran: .*runs is not a folder/],
   ["a time without a zone", CASE.replace("12:00:00Z", "12:00:00"), [], /case\.yml:3/],
   ["an unknown field", `${CASE}more: 1\n`, [], /case\.yml:6/],
   ["files that are not there", CASE.replace("evidence", "nothing"), [], /case\.yml:4/],
@@ -116,6 +129,7 @@ test.each<[string, string, string[], RegExp]>([
 ])("exits with 2 for %s", async (_, text, more, told) => {
   const cwd = project();
   writeFileSync(join(cwd, "cases/disk/case.yml"), text);
+  writeFileSync(join(cwd, "cases/disk/evidence/runs"), "");
   const ended = await runHere([...args, ...more], { cwd });
   expect([ended.code, ended.stderr]).toEqual([2, expect.stringMatching(told)]);
 });

@@ -15,8 +15,8 @@ import {
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, describe, expect } from "vitest";
-import { matchesGlob } from "../../../src/core/base/glob.ts";
 import { setTimeBound } from "../../../src/core/base/schema/time-bound.ts";
+import { matchesGlob } from "../../../src/core/skill/glob.ts";
 import { type Copy, openCopy } from "../../../src/loaders/own/workspace/copy.ts";
 import { matching, NO_RULES, segmentsOf, whyClosed } from "../../../src/loaders/own/workspace/paths.ts";
 import { oneOf } from "../../harness/long.ts";

@@ -10,8 +10,8 @@ import type { BacktestResult } from "../../../core/outward/testing/backtest-resu
 import { compareScores, type Scores } from "../../../core/outward/testing/grade.ts";
 import { makeFolder } from "../../../files/files.ts";
 import { number, openGuarded, text } from "../../flags.ts";
-import { type Action, type Flags, type Io, interruptSignal } from "../../io.ts";
-import { writeReport } from "../../outputs.ts";
+import { type Action, type Io, interruptSignal } from "../../io.ts";
+import { checkPlaces, writeReport } from "../../outputs.ts";
 import { jsonText } from "../../terminal/terminal.ts";
 import { backtestMarkdown, backtestTable } from "./backtest-view.ts";
 
@@ -26,6 +26,8 @@ export const backtest: Action = async (io, [place], flags) => {
   const { cases, leftOut }: Cases = place === undefined ? await feedbackCases(workspace) : loadCases(workspace, place);
   const baseline = readBaseline(io, text(flags, "baseline"));
   if (baseline && !cases.some(({ id }) => baseline.has(id))) throw usageError("the baseline has none of these cases");
+  const out = text(flags, "out");
+  for (const folder of out === undefined ? [] : [out, join(out, "runs")]) checkPlaces(io, { out: folder, reports: [] });
   const signal = interruptSignal(io);
   const runs = number(flags, "runs") ?? BACKTEST_RUNS;
   const done = await runBacktest(workspace, {
@@ -43,7 +45,7 @@ export const backtest: Action = async (io, [place], flags) => {
   const tested = backtestDocument(done, { runs, leftOut });
   const compared = baseline && compareScores(baseline, scoresOf(tested.cases));
   const document: BacktestResult = { ...tested, ...(compared ? { baseline: compared } : {}) };
-  await writeFiles(io, flags, { document, done });
+  if (out !== undefined) await writeFiles(io, resolve(io.host.cwd, out), { document, done });
   if (flags.json === true) await io.out(jsonText(document));
   else await io.outText(backtestTable(document));
   if (signal.aborted) return 130;
@@ -71,12 +73,9 @@ function scoresOf(cases: z.infer<typeof baselineSchema>["cases"]): Scores {
 /** Writes `backtest.json`, `backtest.md` and the runs' records, `runs/CASE.N.jsonl`. */
 async function writeFiles(
   io: Io,
-  flags: Flags,
+  folder: string,
   { document, done }: { readonly document: BacktestResult; readonly done: readonly BacktestedCase[] },
 ): Promise<void> {
-  const out = text(flags, "out");
-  if (out === undefined) return;
-  const folder = resolve(io.host.cwd, out);
   const runs = makeFolder(join(folder, "runs"));
   await writeReport(io, join(folder, "backtest.json"), jsonText(document));
   await writeReport(io, join(folder, "backtest.md"), backtestMarkdown(document));

@@ -1,5 +1,5 @@
-import { matchesGlob } from "../../base/glob.ts";
 import { isObject, type Json } from "../../base/values.ts";
+import { matchesGlob } from "../../skill/glob.ts";
 import type { Tool, ToolDescriptor } from "../../skill/skill.ts";
 import { exposedName } from "../../skill/tool-names.ts";
 import type { RecordedCall } from "../event/call.ts";

@@ -5,7 +5,7 @@ import { jsonObject, lazyStrictObject, optional, text } from "../../skill/field.
 /** Past incidents that a workflow is judged by: one file with a case, or with several. */
 
 const patterns = lazy(() => z.array(z.string().min(1).refine(isPattern, "is not a regular expression")));
-const input = lazy(() => z.union([jsonObject(), z.string().regex(/^@./)]));
+const input = lazy(() => z.union([jsonObject(), z.string().regex(/^@./, 'must be a map or "@file"')]));
 
 function isPattern(pattern: string): boolean {
   try {
@@ -20,9 +20,15 @@ export const truthSchema = lazy(() =>
     .strictObject({
       verdict: optional(text(), "True verdict"),
       cause_kind: optional(text(), "True kind of cause"),
-      commit: optional(z.string().regex(/^[0-9a-fA-F]{7,64}$/), "Commit of the change that caused it"),
+      commit: optional(
+        z.string().regex(/^[0-9a-fA-F]{7,64}$/, "must be a commit id of at least 7 hexadecimal digits"),
+        "Commit of the change that caused it",
+      ),
       service: optional(text(), "Service that is at fault, compared without case"),
-      cause_matches: optional(patterns(), "Regular expressions, all of which match the true cause, without case"),
+      cause_matches: optional(
+        patterns().min(1),
+        "Regular expressions, all of which match the true cause, without case",
+      ),
       decoys: optional(patterns(), "Regular expressions of causes that are wrong, without case"),
     })
     .refine(

@@ -14,10 +14,10 @@ import {
 import { tmpdir } from "node:os";
 import { dirname, join, relative } from "node:path";
 import { attempt, inputError, SkillflowError } from "../../../core/base/errors.ts";
-import { matchesWords } from "../../../core/base/glob.ts";
 import { cutMiddle } from "../../../core/base/preview.ts";
 import { checkedAs, type Json, type JsonObject } from "../../../core/base/values.ts";
 import { DEFAULT_SECONDS, SETUP_MS } from "../../../core/engine/tools/workspace.ts";
+import { matchesWords } from "../../../core/skill/glob.ts";
 import { codeOfEnding, type ForeignResult, type Mount, readOnly } from "../../../core/skill/sandbox.ts";
 import type { ToolContext } from "../../../core/skill/skill.ts";
 import { isWithin } from "../../../files/files.ts";

@@ -1,7 +1,7 @@
 import { inputError } from "../../../core/base/errors.ts";
-import { matchesGlob } from "../../../core/base/glob.ts";
 import { withoutEnd } from "../../../core/base/preview.ts";
 import { PATTERN_TOO_SLOW, withinSecond } from "../../../core/base/schema/time-bound.ts";
+import { matchesGlob } from "../../../core/skill/glob.ts";
 
 /** Which files of a working copy a call may change. Names are compared as the most lenient file system would. */
 

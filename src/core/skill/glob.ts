@@ -1,5 +1,5 @@
-import { inputError } from "./errors.ts";
-import { expandBraces } from "./values.ts";
+import { inputError } from "../base/errors.ts";
+import { expandBraces } from "../base/values.ts";
 
 /**
  * Matches a path with `*`, `?`, `**`, the choices `{a,b}` and the classes `[ab]`, `[a-c]` and `[!a]`. A glob without `/`
