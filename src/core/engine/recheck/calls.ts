@@ -16,16 +16,8 @@ interface Moving {
   readonly window: number | undefined;
 }
 
-/** A repeated call: its input, and the start of its range in milliseconds. */
-export interface Moved {
-  readonly input: JsonObject;
-  readonly since: number;
-  /** End of the recorded range, if it had one. */
-  readonly until?: number;
-}
-
 /** Moves the time range of a call to end now. Returns undefined if the call has no time range. */
-export function moveInput(input: Json, facts: Facts | undefined, { now, then, window }: Moving): Moved | undefined {
+export function moveInput(input: Json, facts: Facts | undefined, { now, then, window }: Moving) {
   const { from, to } = (facts?.clock === "range" && facts.range) || {};
   if (!isObject(input)) return undefined;
   const fields = input as JsonObject;
@@ -44,7 +36,13 @@ export function moveInput(input: Json, facts: Facts | undefined, { now, then, wi
     ...(from === undefined ? {} : { [from]: writeLike(given.from ?? given.to, since) }),
     ...(to === undefined ? {} : { [to]: writeLike(given.to ?? given.from, now) }),
   };
-  return { input: moved, since, ...(given.to === undefined ? {} : { until: end }) };
+  return {
+    input: moved,
+    /** Start of the range, in milliseconds. */
+    since,
+    /** End of the recorded range, if it had one. */
+    until: given.to === undefined ? undefined : end,
+  };
 }
 
 /** Ends the range of a call at a time, instead of later or where a call with a start leaves its end open. */
