@@ -74,6 +74,7 @@ describe("a recheck", () => {
   it.each([
     ["held, if the symptom is gone and there is traffic", () => [paid(recently(5), 9)], 0, "held"],
     ["not held, if the symptom goes on with another id", () => [timeout(recently(5), 9)], 1, "not_held"],
+    ["not held, if another user has it", () => [`${timeout(recently(5), 9)} user=kim`], 1, "not_held"],
     ["inconclusive without traffic", () => [], 8, "inconclusive"],
   ] as const)("answers %s", async (_name, lines, code, answer) => {
     await investigate(found);
@@ -190,6 +191,28 @@ describe("a recheck", () => {
       answer,
     );
     OLD.splice(-9);
+  });
+
+  it.each([
+    ["stays worse", [0, 0], "not_held"],
+    ["falls for a moment", [119, 30], "not_held"],
+    ["is high again", [119, 119], "held"],
+    ["is gone among others", [], "not_held"],
+    ["is gone with all others", undefined, "inconclusive"],
+  ])("compares a row by the name of its series: one that fell and %s", async (_name, values, answer) => {
+    const at = (time: string, numbers: string) => `${time} level=info ${numbers}`;
+    OLD.push(...Array.from({ length: 9 }, (_, n) => at(`${THEN}:1${n}:00Z`, `orders=${n < 4 ? 120 : 3} cpu=1`)));
+    const { contains: _contains, ...input } = SEARCH;
+    const series = { tool: "logs_series", input: { ...input, fields: ["orders", "cpu"] } };
+    await investigate({
+      calls: [series],
+      claims: [{ claim: "Orders fell from 120 to 3", quote: '"orders",9,"1m",3,120' }],
+    });
+    OLD.splice(-9);
+    const lines = values?.map((value, n) => at(recently(9 - n), `orders=${value} cpu=1`)) ?? [];
+    expect((await recheck(values ? [...lines, at(recently(2), "cpu=1")] : [paid(recently(2), 9)]))[1].answer).toBe(
+      answer,
+    );
   });
 
   it("answers held if only groups other than the quoted one are counted", async () => {

@@ -51,9 +51,7 @@ export async function planRecheck(workspace: Workspace, of: StoredRun, window?: 
     const found = await findTool(workspace, of, call.tool);
     const output = call.outcome && "output" in call.outcome ? call.outcome.output : undefined;
     const own = quotes.filter((quote) => quote.ref === ref);
-    const symptoms = (output === undefined ? [] : readSymptoms(output, own)).flatMap((symptom, at) => {
-      return symptom ? [{ quote: own[at]?.quote ?? "", ...symptom }] : [];
-    });
+    const symptoms = output === undefined ? [] : readSymptoms(output, own);
     const then = Date.parse(record.at);
     const isFixed = found !== undefined && (found.isCode || found.tool.clock === "none");
     const moved = found && !isFixed ? moveInput(call.input, found.tool, { now: Date.now(), window, then }) : undefined;

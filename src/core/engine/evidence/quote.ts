@@ -34,7 +34,8 @@ export function readQuote(written: string): Quote {
   return { kind: "pieces", pieces: pieces.map((piece) => foldText(piece.trim())) };
 }
 
-const ELLIPSIS = /\[(?:…|\.{3,})\]|…|\.{3,}/;
+/** Mark of what a quote leaves out. */
+export const ELLIPSIS = /\[(?:…|\.{3,})\]|…|\.{3,}/;
 
 /** Normalizes a claim as quotes are compared. Equal claims give equal strings. */
 export function foldedClaim(text: string): string {

@@ -240,7 +240,7 @@ function escaped(text: string): string {
 }
 
 /** Returns the column names of a table: `{columns, rows}`. */
-function columnsOf({ columns, rows }: JsonObject): readonly string[] | undefined {
+export function columnsOf({ columns, rows }: JsonObject): readonly string[] | undefined {
   const isTable = Array.isArray(columns) && Array.isArray(rows) && columns.every((name) => typeof name === "string");
   return isTable ? (columns as string[]) : undefined;
 }

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { defined, type Fitting, type Json, lazy } from "../../base/values.ts";
+import { type Fitting, type Json, lazy } from "../../base/values.ts";
 import { json, lazyObject } from "../../skill/field.ts";
 import type { RunRecord } from "../event/record.ts";
 import type { State } from "../fold/state.ts";
@@ -8,7 +8,8 @@ import { ANSWERS, type Compared, compare, joinAnswers } from "./compare.ts";
 /** Answer of a recheck. It depends on its record alone: the plan is the run's input, the repeated calls are its events. */
 
 const quoted = () => z.object({ ref: z.string(), quote: z.string() });
-const leaf = () => z.object({ path: z.string(), value: z.number(), before: z.number() });
+const leaf = () => z.object({ path: z.string(), value: z.number(), before: z.number(), known: z.array(z.string()) });
+const unit = () => z.object({ field: z.string(), value: json(), text: z.string(), isRow: z.literal(true).optional() });
 
 /** Input of a recheck: the claims, and the calls that they cite. */
 export const recheckPlanSchema = lazyObject(() => ({
@@ -30,14 +31,7 @@ export const recheckPlanSchema = lazyObject(() => ({
       /** End of the recorded range, if it had one. */
       until: z.number().optional(),
       /** Quotes that the recorded result shows, and what they show. */
-      symptoms: z.array(
-        z.object({
-          quote: z.string(),
-          unit: z.object({ field: z.string(), value: json(), text: z.string() }),
-          shape: z.string(),
-          number: leaf().optional(),
-        }),
-      ),
+      symptoms: z.array(z.object({ quote: z.string(), unit: unit(), number: leaf().optional() })),
       /** The call is repeated without its selecting fields if it finds nothing. */
       isWidened: z.boolean(),
     }),
@@ -147,9 +141,8 @@ function compareQuote(
   if (!now) return unknown(then, "source unavailable: the call was not made");
   if ("error" in now) return unknown(then, `source unavailable: ${now.error}`);
   const wide = isWidened ? made.calls.get(`traffic/${step}`) : undefined;
-  const { number, ...symptom } = found;
   const wider = wide && "output" in wide ? wide.output : undefined;
-  const compared = compare({ ...symptom, ...defined("number", number) }, { now: now.output, wider, since, until });
+  const compared = compare(found, { now: now.output, wider, since, until });
   if (compared.answer !== "inconclusive" || !isWidened) return compared;
   if (wide && "error" in wide) return { ...compared, reason: `source unavailable without filters: ${wide.error}` };
   return wide || made.isWhole

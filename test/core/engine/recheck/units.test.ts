@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { shapeOf } from "../../../../src/core/engine/recheck/compare.ts";
+import { shapeOf } from "../../../../src/core/engine/recheck/likeness.ts";
 
 test.each([
   ["lost 4bf92f35-77b3-4da6-a3ce-929d0e0e4736 at 10.5", "lost # at #"],
