@@ -44,6 +44,7 @@ describe("writes and limits", () => {
     expect(ended.stderr).toMatch(
       /the policy \S+policy\.yml limits this run: writes deny instead of allow, max_steps 9 instead of \d+/,
     );
+    if (args.length > 0) expect(ended.stderr).toContain(", timeout 1h instead of 2h");
   });
 
   it("hold for a run that resumes, for its approvals, and for a recording that is repeated with live tools", async () => {

@@ -1,5 +1,6 @@
 import { missingForTool } from "../../core/document/config.ts";
 import type { Unavailable } from "../../core/skill/availability/unavailable.ts";
+import { TOOL_MAKER } from "../../core/engine/tools/tool-maker.ts";
 import { exposedName } from "../../core/skill/tool-names.ts";
 import type { SkillEntry } from "../../loaders/registry/skill-set.ts";
 import { type Host, hintText, type Workspace } from "../host.ts";
@@ -38,6 +39,13 @@ export async function skillStates(workspace: Workspace): Promise<SkillState[]> {
 export async function allSkills({ skills }: Workspace): Promise<SkillEntry[]> {
   const found = await Promise.all([...skills.ids].sort().map((id) => skills.find(id)));
   return found.filter((entry) => entry !== undefined);
+}
+
+/** Returns the skills whose tools other programs can call. Skills that work on a run's own state fail outside of a run. */
+export async function callableSkills(workspace: Workspace): Promise<SkillEntry[]> {
+  return (await allSkills(workspace)).filter(({ skill }) => {
+    return skill.id !== TOOL_MAKER && !skill.tools.some(({ contained }) => contained);
+  });
 }
 
 /** Returns why a skill, or its untrusted part, cannot be used. */
