@@ -179,6 +179,13 @@ describe("the settings of a checkout", () => {
     expect(named.stderr).toContain(".env may not hold WORKSPACE_COMMANDS");
   });
 
+  it("are shown by doctor if no command may run", async () => {
+    const cwd = project();
+    const lacking = "workspace_run_command  WORKSPACE_COMMANDS is not set";
+    expect((await runHere(["doctor", "w.yml"], { cwd })).stdout).toContain(lacking);
+    expect((await runHere(["doctor", "w.yml"], { cwd, env })).stdout).not.toContain(lacking);
+  });
+
   it("make the skill unavailable without a commit", async () => {
     const cwd = makeProject({ "w.yml": WORKFLOW });
     const { stdout } = await runHere(["skills", "list", "--json"], { cwd });

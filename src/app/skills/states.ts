@@ -1,6 +1,7 @@
 import { missingForTool } from "../../core/document/config.ts";
-import type { Unavailable } from "../../core/skill/availability/unavailable.ts";
 import { TOOL_MAKER } from "../../core/engine/tools/tool-maker.ts";
+import { WORKSPACE } from "../../core/engine/tools/workspace.ts";
+import type { Unavailable } from "../../core/skill/availability/unavailable.ts";
 import { exposedName } from "../../core/skill/tool-names.ts";
 import type { SkillEntry } from "../../loaders/registry/skill-set.ts";
 import { type Host, hintText, type Workspace } from "../host.ts";
@@ -61,6 +62,9 @@ interface Examined {
   readonly nodes?: readonly string[];
 }
 
+/** Config without which a tool is offered, but refuses every call. */
+const REFUSING = new Map([[exposedName(WORKSPACE, "run_command"), ["commands"]]]);
+
 /** Describes whether a skill can be used, and how to fix it otherwise. */
 export function examineSkill({ skill: id, entry, nodes = [] }: Examined, host: Pick<Host, "writeOption">): SkillState {
   if (!entry) {
@@ -79,9 +83,10 @@ export function examineSkill({ skill: id, entry, nodes = [] }: Examined, host: P
       fix: trust,
       nodes,
       tools: entry.skill.tools.map((tool) => {
-        const lack = missingForTool(tool, fields) ?? null;
+        const name = exposedName(id, tool.name);
+        const lack = missingForTool(tool, fields) ?? missingForTool({ needs: REFUSING.get(name) }, fields) ?? null;
         return {
-          name: exposedName(id, tool.name),
+          name,
           state: lack === null ? "configured" : "not_configured",
           reason: lack,
         };

@@ -3,7 +3,15 @@ import { basename, dirname, extname, join, relative, resolve } from "node:path";
 import { stringify } from "yaml";
 import type { Blobs } from "../../core/base/blobs.ts";
 import { SkillflowError, usageError } from "../../core/base/errors.ts";
-import { deepEqual, defined, isObject, type Json, type JsonObject, parseJson, stringsIn } from "../../core/base/values.ts";
+import {
+  deepEqual,
+  defined,
+  isObject,
+  type Json,
+  type JsonObject,
+  parseJson,
+  stringsIn,
+} from "../../core/base/values.ts";
 import { nodePath } from "../../core/document/inner/place.ts";
 import type { RunEvent } from "../../core/engine/event/event.ts";
 import { canonicalJson } from "../../core/engine/event/operation.ts";

@@ -100,7 +100,10 @@ describe.each<[string, Parameters<typeof connectStdio>[0]["client"]]>([
   it("lists the tools with what is known of their effect, and calls one that reads", async () => {
     const cwd = makeProject(FILES);
     const author = ["-c", "user.name=t", "-c", "user.email=t@example.com"];
-    for (const args of [["init", "-q"], [...author, "commit", "-qm", "first", "--allow-empty"]]) {
+    for (const args of [
+      ["init", "-q"],
+      [...author, "commit", "-qm", "first", "--allow-empty"],
+    ]) {
       execFileSync("git", args, { cwd });
     }
     const { client, stderr } = await connectStdio({ cwd, ...(options ? { client: options } : {}) });
