@@ -8,7 +8,7 @@ import { SkillflowError } from "./core/base/errors.ts";
 import { type Json, nearest } from "./core/base/values.ts";
 import type { RunEvent } from "./core/engine/event/event.ts";
 import type { Model, Observer } from "./core/engine/ports.ts";
-import { escapeGlobs, type Fixture, type Fixtures, findFixture, noFixture } from "./core/outward/testing/fixtures.ts";
+import { escapeGlobs, type Fixture, type Fixtures, noFixture, openFixtures } from "./core/outward/testing/fixtures.ts";
 import { type ScriptedReply, scriptSchema } from "./core/outward/testing/script.ts";
 import type { SkillDefinition as Skill, ToolContext } from "./core/skill/skill.ts";
 import { exposedName } from "./core/skill/tool-names.ts";
@@ -115,7 +115,7 @@ export function scriptedModel(replies: readonly ScriptedReply[]): Model {
 /**
  * Creates a skill for testing a workflow, to pass to `openProject`: your own skill, or a built-in one by id. It keeps
  * its tools and instruction, but answers from fixtures. It needs no config and makes no requests. A call without a
- * matching row fails with `no fixture for TOOL`. Throws `skill.invalid` if there is no such skill or tool.
+ * matching row fails with `no fixture for TOOL`. Create one for each run if rows have an equal `when`. Throws `skill.invalid` if there is no such skill or tool.
  */
 export async function fixtureSkill(skill: string | Skill, fixtures: Fixtures): Promise<Skill> {
   const { mcp: _, probe: __, lacks: ____, ...real } = typeof skill === "string" ? await builtinSkill(skill) : skill;
@@ -128,7 +128,8 @@ export async function fixtureSkill(skill: string | Skill, fixtures: Fixtures): P
   }
   const tools = real.tools.map(({ needs: ___, output_schema: _____, ...tool }) => {
     const name = exposedName(real.id, tool.name);
-    return { ...tool, handler: (input: Json) => answer(name, fixtures[name] ?? [], input) };
+    const find = openFixtures(fixtures[name] ?? []);
+    return { ...tool, handler: (input: Json) => answer(name, find(input)) };
   });
   return { ...real, config: {}, tools };
 }
@@ -156,8 +157,7 @@ async function builtinSkill(id: string): Promise<Skill> {
   throw new SkillflowError("skill.invalid", `there is no built-in skill ${id}`);
 }
 
-function answer(name: string, rows: readonly Fixture[], input: Json): Json {
-  const row = findFixture(rows, input);
+function answer(name: string, row: Fixture | undefined): Json {
   if (row?.error !== undefined) throw new Error(row.error);
   if (!row) throw new Error(noFixture(name));
   return row.output ?? null;

@@ -44,6 +44,7 @@ describe("writes and limits", () => {
     expect(ended.stderr).toMatch(
       /the policy \S+policy\.yml limits this run: writes deny instead of allow, max_steps 9 instead of \d+/,
     );
+    if (args.length > 0) expect(ended.stderr).toContain(", timeout 1h instead of 2h");
   });
 
   it("apply to a run that resumes, to its approvals, and to a recording that is replayed with live tools", async () => {

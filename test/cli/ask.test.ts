@@ -96,23 +96,23 @@ describe("a question about a run", () => {
     rmSync(join(cwd, "app.log")); // nothing is called again
     const read = { node: "ask", calls: [{ tool: "read_result", input: { ref: "r1" } }] };
     const wrong = claim("Order 4712 failed", "r1", "order=4712");
-    const { code, answer } = await ask([
-      read,
-      gives("Order 4711.", [ORDER, wrong]),
-      gives("Order 4711.", [ORDER, wrong]),
-    ]);
+    const both = gives("Orders 4711 and 4712.", [ORDER, wrong]);
+    const { code, answer } = await ask([read, both, both]);
     writeFileSync(join(cwd, "app.log"), `${[PAYMENT, PAID, HOSTILE].join("\n")}\n`);
     expect([code, answer]).toMatchObject([
       0,
       {
         of: "one",
-        answer: "Order 4711.",
+        answer: ORDER.claim,
         claims: [{ claim: ORDER.claim, evidence: ORDER.evidence }],
         evidence: { claims: 2, supported: 1, dropped: 1 },
         usage: { modelCalls: 3 },
       },
     ]);
     expect(askSchema().safeParse(answer).error).toBeUndefined();
+    script("ask.json", both, both);
+    const { stdout } = await here("ask", "one", "Which order?", "--model", "script:ask.json");
+    expect(stdout).toMatch(/^1 of 2 claims removed: the quoted results do not show them\n\n- Order 4711 timed out\n/);
     const { kind, about, settings } = readRecord(answer.run);
     expect([kind, about?.run, about?.question, settings.writes]).toEqual(["ask", "one", "Which order?", "deny"]);
     expect(JSON.parse((await here("runs", "show", "latest", "--json")).stdout).run).toBe("waits");
@@ -127,7 +127,7 @@ describe("a question about a run", () => {
     const shown = await here("runs", "show", answer.run, "ask", "--json", "--verbose");
     const { opening, tools } = promptOf(shown.stdout);
     expect(tools).toEqual(["read_result"]);
-    for (const text of ["[r1] look: logs_search", "Earlier questions about this run", "Order 4711.", "shop-7"]) {
+    for (const text of ["[r1] look: logs_search", "Earlier questions about this run", ORDER.claim, "shop-7"]) {
       expect(opening).toContain(text);
     }
     const record = readRecord(answer.run);
@@ -197,7 +197,8 @@ describe("a question about a run", () => {
     const site = openSite(workspace);
     const { report, html, ...live } = await site.run("one");
     const page = runPage(report, html, live)("");
-    for (const text of ["Which order?", "Order 4711.", 'skillflow ask one "QUESTION"']) expect(page).toContain(text);
+    for (const text of ["Which order?", "Order 4711 timed out", 'skillflow ask one "QUESTION"'])
+      expect(page).toContain(text);
     const [question] = live.questions ?? [];
     expect((await site.run(question?.run ?? "")).questions).toBeUndefined();
   });

@@ -148,6 +148,20 @@ describe("a run with a working copy", () => {
   });
 });
 
+it("names the commit of the copy if the repository no longer has it", async () => {
+  const cwd = project();
+  script(cwd, WRITE);
+  const args = ["--model", "script:s.json", "--writes", "deny"];
+  await runHere(["run", "w.yml", "--run-id", "one", ...args], { cwd, env });
+  const base = git(cwd, "rev-parse", "HEAD").trim();
+  git(cwd, "commit", "-q", "--amend", "-m", "other");
+  git(cwd, "reflog", "expire", "--expire=now", "--all");
+  git(cwd, "gc", "-q", "--prune=now");
+  const { code, stderr } = await runHere(["resume", "one", ...args], { cwd, env });
+  const message = `the working copy of run one starts at commit ${base}, which is not in this repository`;
+  expect([code, stderr]).toEqual([2, expect.stringContaining(message)]);
+});
+
 describe("the settings of a checkout", () => {
   it("are ignored and reported", async () => {
     const cwd = project({
@@ -163,6 +177,13 @@ describe("the settings of a checkout", () => {
     const named = await runHere([...args, "--env-from", ".env"], { cwd });
     expect(named.code).toBe(2);
     expect(named.stderr).toContain(".env may not hold WORKSPACE_COMMANDS");
+  });
+
+  it("are shown by doctor if no command may run", async () => {
+    const cwd = project();
+    const lacking = "workspace_run_command  WORKSPACE_COMMANDS is not set";
+    expect((await runHere(["doctor", "w.yml"], { cwd })).stdout).toContain(lacking);
+    expect((await runHere(["doctor", "w.yml"], { cwd, env })).stdout).not.toContain(lacking);
   });
 
   it("make the skill unavailable without a commit", async () => {

@@ -2,7 +2,6 @@ import type { Blobs } from "../../core/base/blobs.ts";
 import { callCodeOf, messageOf, SkillflowError } from "../../core/base/errors.ts";
 import type { Redactor } from "../../core/base/redact/redact.ts";
 import type { Json, JsonObject } from "../../core/base/values.ts";
-import { TOOL_MAKER } from "../../core/engine/tools/tool-maker.ts";
 import { describeTools, type Logger, type Outcome, refusedCall, type ToolDescriptor } from "../../core/skill/skill.ts";
 import type { Invocation } from "../../loaders/folder/host.ts";
 import { openLinks } from "../../loaders/mcp/offer/links.ts";
@@ -16,7 +15,7 @@ import { type Connecting, connectServers, type Servers } from "../adapters/mcp-c
 import type { Host, Workspace } from "../host.ts";
 import { environmentRedactor } from "../secrets.ts";
 import { gatherCalled } from "../skills/entries.ts";
-import { allSkills } from "../skills/states.ts";
+import { callableSkills } from "../skills/states.ts";
 import type { SkillEntry } from "../workspace.ts";
 
 export interface InvokeOptions {
@@ -149,7 +148,7 @@ export async function offeredSkills(
   workspace: Workspace,
   { offline, frozen, signal }: Pick<Connecting, "offline" | "frozen" | "signal">,
 ): Promise<{ readonly offered: readonly OfferedSkill[]; readonly warnings: readonly string[] }> {
-  const found = (await allSkills(workspace)).filter(({ skill }) => skill.id !== TOOL_MAKER);
+  const found = await callableSkills(workspace);
   const usable = found.filter(({ unavailable }) => unavailable === undefined);
   const { entries, warnings } = await listServers(workspace, usable, { offline, frozen, signal });
   const lost = [...entries].flatMap(([id, entry]) =>

@@ -62,6 +62,10 @@ export function openRunCopy({ host, root, storeDirectory }: Workspace, record: R
     if (record.kind === "replay" || record.base === undefined) {
       throw new SkillflowError("call.refused", "this run has no working copy");
     }
+    if (resolveCommit({ root, env: host.env }, record.base) === undefined) {
+      const message = `the working copy of run ${record.run} starts at commit ${record.base}, which is not in this repository`;
+      throw usageError(message, "fetch the commit, or start a new run");
+    }
     const temporary = () => mkdtempSync(join(tmpdir(), temporaryName("copy", host.self)));
     const folder = storeDirectory === undefined ? temporary() : copyOfRun(storeDirectory, record.run);
     made = openCopy({ checkout: root, base: record.base, folder, env: host.env });

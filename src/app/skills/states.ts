@@ -1,4 +1,6 @@
 import { missingForTool } from "../../core/document/config.ts";
+import { TOOL_MAKER } from "../../core/engine/tools/tool-maker.ts";
+import { WORKSPACE } from "../../core/engine/tools/workspace.ts";
 import type { Unavailable } from "../../core/skill/availability/unavailable.ts";
 import { exposedName } from "../../core/skill/tool-names.ts";
 import type { SkillEntry } from "../../loaders/registry/skill-set.ts";
@@ -40,11 +42,21 @@ export async function allSkills({ skills }: Workspace): Promise<SkillEntry[]> {
   return found.filter((entry) => entry !== undefined);
 }
 
+/** Returns the skills whose tools other programs can call. Skills that work on a run's own state fail outside of a run. */
+export async function callableSkills(workspace: Workspace): Promise<SkillEntry[]> {
+  return (await allSkills(workspace)).filter(({ skill }) => {
+    return skill.id !== TOOL_MAKER && !skill.tools.some(({ contained }) => contained);
+  });
+}
+
 export function faultOf({ unavailable, withheld }: SkillEntry): string | undefined {
   return unavailable?.reason ?? withheld;
 }
 
 export const HELD_SCRIPTS = "its scripts are not trusted";
+
+/** Config without which a tool is offered, but refuses every call. */
+const REFUSING = new Map([[exposedName(WORKSPACE, "run_command"), ["commands"]]]);
 
 /** Describes whether a skill can be used, and how to fix it otherwise. */
 export function examineSkill(
@@ -67,8 +79,9 @@ export function examineSkill(
     return { id, state: isUnset ? "not_configured" : "unavailable", cause: kind, reason, fix, nodes };
   }
   const tools = entry.skill.tools.map((tool): ToolState => {
-    const lack = missingForTool(tool, fields) ?? null;
-    return { name: exposedName(id, tool.name), state: lack === null ? "configured" : "not_configured", reason: lack };
+    const name = exposedName(id, tool.name);
+    const lack = missingForTool(tool, fields) ?? missingForTool({ needs: REFUSING.get(name) }, fields) ?? null;
+    return { name, state: lack === null ? "configured" : "not_configured", reason: lack };
   });
   const isSet = entry.skill.mcp !== undefined || fields.some(({ field }) => field.required);
   return { id, state: isSet ? "configured" : "available", reason, fix: trust, nodes, tools };

@@ -3,7 +3,15 @@ import { basename, dirname, extname, join, relative, resolve } from "node:path";
 import { stringify } from "yaml";
 import type { Blobs } from "../../core/base/blobs.ts";
 import { SkillflowError, usageError } from "../../core/base/errors.ts";
-import { defined, isObject, type Json, type JsonObject, parseJson, stringsIn } from "../../core/base/values.ts";
+import {
+  deepEqual,
+  defined,
+  isObject,
+  type Json,
+  type JsonObject,
+  parseJson,
+  stringsIn,
+} from "../../core/base/values.ts";
 import { nodePath } from "../../core/document/inner/place.ts";
 import type { RunEvent } from "../../core/engine/event/event.ts";
 import { canonicalJson } from "../../core/engine/event/operation.ts";
@@ -128,29 +136,38 @@ function checkedName(run: string): string {
   throw new SkillflowError("recording.invalid", "the run's id is not a valid file name");
 }
 
-/** Collects the recorded results of skills' tools as fixtures, one per input. Longer patterns come first. */
+/**
+ * Collects the recorded results of skills' tools as fixtures, by input: one if all its results are equal. Longer patterns
+ * come first.
+ */
 async function recordedTools(events: readonly RunEvent[], blobs: Blobs): Promise<Record<string, Fixture[]>> {
   const inputs = new Map<string, Json>();
-  const rows = new Map<string, Map<string, Fixture>>();
+  const rows = new Map<string, Map<string, Fixture[]>>();
   for (const event of events) {
     if (event.type === "tool:call") inputs.set(event.id, event.input);
     const isAnswer = event.type === "tool:result" && event.ref !== undefined && !event.planned;
     if (!isAnswer || event.code === "tool.unknown" || event.code === "input.invalid" || OWN_TOOLS.includes(event.tool))
       continue;
     const when = escapeGlobs(inputs.get(event.id) ?? {});
-    const known = rows.get(event.tool) ?? new Map<string, Fixture>();
+    const known = rows.get(event.tool) ?? new Map<string, Fixture[]>();
     rows.set(event.tool, known);
     const key = canonicalJson(when);
-    if (known.has(key)) continue;
     const { error, acted, output = null } = event;
-    known.set(
-      key,
-      error === undefined ? { when, output: await whole(output, blobs) } : { when, error, ...defined("acted", acted) },
-    );
+    const row =
+      error === undefined ? { when, output: await whole(output, blobs) } : { when, error, ...defined("acted", acted) };
+    const same = known.get(key);
+    if (same) same.push(row);
+    else known.set(key, [row]);
   }
   // A short input may fit calls that a longer one is meant for.
   const sorted = [...rows].map(([tool, known]) => [tool, [...known].sort(([a], [b]) => b.length - a.length)] as const);
-  return Object.fromEntries(sorted.map(([tool, known]) => [tool, known.map(([, row]) => row)]));
+  return Object.fromEntries(sorted.map(([tool, known]) => [tool, known.flatMap(([, same]) => withoutRepeats(same))]));
+}
+
+/** Leaves out the rows at the end that repeat the one before, because the last row answers all further calls. */
+function withoutRepeats(rows: readonly Fixture[]): readonly Fixture[] {
+  const last = rows.at(-1);
+  return rows.slice(0, rows.findLastIndex((row) => !deepEqual(row, last)) + 2);
 }
 
 /** Replaces blob references in a result by the blobs' content. */

@@ -2,7 +2,7 @@ import { reportedError } from "../../core/base/errors.ts";
 import { defined, type Json } from "../../core/base/values.ts";
 import type { Settings, SkillRecord } from "../../core/engine/event/record.ts";
 import { TOOL_MAKER } from "../../core/engine/tools/tool-maker.ts";
-import { actedIn, type Fixtures, findFixture, noFixture } from "../../core/outward/testing/fixtures.ts";
+import { actedIn, type Fixture, type Fixtures, noFixture, openFixtures } from "../../core/outward/testing/fixtures.ts";
 import { describeTools, type Tool } from "../../core/skill/skill.ts";
 import { alike, exposedName } from "../../core/skill/tool-names.ts";
 import type { SkillEntry } from "../../loaders/registry/skill-set.ts";
@@ -108,14 +108,15 @@ function withAnswers(tool: Tool, exposed: string, { fixtures, isLive }: Props): 
   const rows = Object.hasOwn(fixtures, exposed) ? fixtures[exposed] : undefined;
   if (!rows && isLive) return tool;
   const { audience, output_schema, ...rest } = tool;
-  const handler = (input: Json) => answer(tool, findFixture(rows ?? [], input), exposed);
+  const find = openFixtures(rows ?? []);
+  const handler = (input: Json) => answer(tool, find(input), exposed);
   const schema = rows ? {} : defined("output_schema", output_schema);
   const reader =
     audience === undefined ? {} : { audience: audience === "team" ? ("team" as const) : ("public" as const) };
   return { ...rest, ...schema, ...reader, handler };
 }
 
-function answer(tool: Tool, row: ReturnType<typeof findFixture>, exposed: string): Json {
+function answer(tool: Tool, row: Fixture | undefined, exposed: string): Json {
   if (!row) throw new Error(noFixture(exposed));
   if (row.error !== undefined) throw reportedError(row.error, actedIn(row, tool));
   return row.output ?? null;

@@ -194,6 +194,12 @@ export function parseDuration(value: unknown): number | undefined {
   return Number.isFinite(milliseconds) && milliseconds > 0 ? milliseconds : undefined;
 }
 
+/** Writes a number of milliseconds as a duration with the largest unit that divides it, such as `10m`. */
+export function spellDuration(ms: number): string {
+  const [unit, size] = Object.entries(UNITS).findLast(([, each]) => ms % each === 0) ?? ["ms", 1];
+  return `${ms / size}${unit}`;
+}
+
 /** Returns the closest candidate to a misspelled word, for "did you mean". Returns undefined if none is close. */
 export function nearest(word: string, candidates: Iterable<string>): string | undefined {
   const words = [...candidates];

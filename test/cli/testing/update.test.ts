@@ -1,6 +1,8 @@
+import { execFileSync } from "node:child_process";
 import { existsSync, lstatSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
+import { parse } from "yaml";
 import { runHere } from "../in-process.ts";
 import { forgedRecord, makeProject, removeProjects } from "../program.ts";
 import { caseOf, makeDesk, runTest, SCRIPT, WORKFLOW } from "./desk.ts";
@@ -37,6 +39,27 @@ edges:
   - { from: each, to: sure }
   - { from: sure, to: noted, if: sure.note = fine }
 `;
+
+const READ = { skills: ["workspace"], steps: [{ id: "file", tool: "workspace_read_file", with: { path: "a.txt" } }] };
+const shows = (text: string) => [
+  { name: text, kind: "value", rule: { output_matches: [{ path: "file.text", equals: text }] } },
+];
+const EDIT = { path: "a.txt", old: "old", new: "new" };
+const EDITING = JSON.stringify({
+  ...{ id: "flow", name: "Flow", entry: "before" },
+  nodes: {
+    before: { name: "Before", ...READ, eval: shows("old") },
+    edit: { name: "Edit", skills: ["workspace"], steps: [{ id: "edit", tool: "workspace_edit_file", with: EDIT }] },
+    after: { name: "After", ...READ, eval: shows("new") },
+    again: { name: "Again", ...READ, eval: shows("new") },
+  },
+  edges: [
+    { from: "before", to: "edit" },
+    { from: "edit", to: "after" },
+    { from: "after", to: "again" },
+  ],
+});
+const AUTHOR = ["-c", "user.name=t", "-c", "user.email=t@example.com"];
 
 describe("skillflow test -u", () => {
   it("replaces expected values with actual ones, and keeps comments and matchers", async () => {
@@ -139,6 +162,19 @@ describe("a recording", () => {
     expect(await runTest(cwd)).toMatchObject({ code: 0 });
     const again = await runTest(cwd, ["--from", "first"]);
     expect([again.code, again.stderr.includes("triage.first.test.yml already exists")]).toEqual([2, true]);
+  });
+
+  it("answers equal calls with their results in order, such as a file before and after an edit", async () => {
+    const cwd = makeProject({ "flow.yml": EDITING, "a.txt": "old\n" });
+    const git = (...args: string[]) => execFileSync("git", ["-C", cwd, ...AUTHOR, ...args]);
+    git("init", "-q");
+    git("add", "a.txt");
+    git("commit", "-qm", "first");
+    expect(await runHere(["run", "flow.yml", "--run-id", "r"], { cwd })).toMatchObject({ code: 0 });
+    expect(await runTest(cwd, ["--from", "r"])).toMatchObject({ code: 0 });
+    const rows = parse(readFileSync(join(cwd, "flow.r.test.yml"), "utf8")).tools.workspace_read_file;
+    expect(rows.map((row: { output: { text: string } }) => row.output.text)).toEqual(["old", "new"]);
+    expect(await runTest(cwd)).toMatchObject({ code: 0 });
   });
 
   it("answers the approvals of its run, with their authors and notes", async () => {

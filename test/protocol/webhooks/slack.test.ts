@@ -295,7 +295,11 @@ describe("a conversation", () => {
     const talk = await conversation({
       ask: async (run, question) => {
         asked.push(`${run} ${question}`);
-        return { answer: `Since <!here>\nmore`, claims: [{ claim: "c", evidence: [{ ref: "r1", quote: "q" }] }] };
+        return {
+          answer: "Since <!here>",
+          claims: [{ claim: "Since <!here>", evidence: [{ ref: "r1", quote: "q" }] }],
+          evidence: { claims: 2, supported: 1, dropped: 1 },
+        };
       },
     });
     const { slack } = talk;
@@ -303,13 +307,26 @@ describe("a conversation", () => {
     await post(talk, mentionOf("since when?", { thread: mention.ts }));
     await slack.until(() => slack.messages.length === 2);
     expect(asked).toEqual([`${runOf(talk)} since when?`]);
-    expect(shownIn(slack.messages[1] ?? { text: "" })).toContain("Since &lt;!here&gt;");
+    const shown = shownIn(slack.messages[1] ?? { text: "" });
+    expect(shown).toContain("_1 of 2 claims removed: the quoted results do not show them_");
+    expect(shown).toContain("• Since &lt;!here&gt; (`r1`)");
     const other = await conversation();
     const first = await mentioned(other, "First step");
     await post(other, mentionOf("since when?", { thread: first.ts }));
     await other.slack.until(() => shownIn(other.slack.messages[1] ?? { text: "" }).includes("cannot be asked"));
     expect([slack.faults, other.slack.faults]).toEqual([[], []]);
   });
+});
+
+it("starts a run for a mention that begins with cause: outside of a run's thread, and none without a text", async () => {
+  const talk = await conversation();
+  await post(talk, mentionOf(" "));
+  await talk.slack.until(() => talk.slack.messages.length === 1);
+  expect(talk.slack.messages[0]?.text).toBe("Write a question after the mention.");
+  await post(talk, mentionOf("Cause: what is the cause of the 502?"));
+  await talk.slack.until(() => shownIn(talk.slack.messages[1] ?? { text: "" }).includes("First step"));
+  expect(inputOf(talk, runOf(talk)).text).toBe("Cause: what is the cause of the 502?");
+  expect([talk.listener.ended.length, talk.slack.faults]).toEqual([1, []]);
 });
 
 it("limits the length of its messages, and questions end with the day's budget", async () => {
@@ -325,7 +342,11 @@ it("limits the length of its messages, and questions end with the day's budget",
     ask: async (_run, _question, { onEvent }) => {
       onEvent(reply as never);
       const evidence = Array.from({ length: 900 }, (_, index) => ({ ref: `r${index}`, quote: long }));
-      return { answer: `${long}\n${long}\n${long}\n${long}`, claims: [{ claim: long, evidence }] };
+      return {
+        answer: `${long}\n${long}\n${long}\n${long}`,
+        claims: [{ claim: long, evidence }],
+        evidence: { claims: 1, supported: 1, dropped: 0 },
+      };
     },
   });
   const { slack } = talk;

@@ -15,18 +15,20 @@ import { renderAnswer } from "./message.ts";
 /** Handles messages: mentions start a run or ask the thread's run, and `cause:` adds to a judgement. */
 
 const MOST_CAUSE = 2000;
+const NO_TEXT = { text: "Write a question after the mention." };
 
 export async function handleMention(desk: Desk, event: SaidInSlack): Promise<void> {
   const { workspace, state, messages, channelOf } = desk;
   const channel = channelOf(event.channel);
   if (!channel) return;
-  if (causeIn(event.text) !== undefined) return addCause(desk, event);
   const run = runIdOf(channel, `${event.channel}/${event.ts}`);
   const thread = event.thread ?? event.ts;
   const place = { run, channel: event.channel, thread };
   const known = await state.threadAt(place);
+  if (known && known.run !== run && causeIn(event.text) !== undefined) return addCause(desk, event);
   const stored = known && (await ifKnown(() => workspace.store.read(known.run)));
   if (known && stored && known.run !== run) return answerThread(desk, event, stored);
+  if (plainText(event.text) === "") return reply(desk, event, NO_TEXT);
   // After a crash, the thread may have the message already.
   const mine = known?.run === run ? known : place;
   if (mine === place) await state.saveThread(place);
@@ -61,7 +63,7 @@ async function answerThread(desk: Desk, event: SaidInSlack, stored: StoredRun): 
   if (wait) return reply(desk, event, { text: slackText(`Run ${run} waits for a decision: ${wait.ask}`) });
   if (!hasEnded(stored)) return reply(desk, event, { text: slackText(`Run ${run} is still running.`) });
   if (!desk.ask) return reply(desk, event, { text: slackText(`Run ${run} cannot be asked by this installation.`) });
-  if (question === "") return reply(desk, event, { text: "Write a question after the mention." });
+  if (question === "") return reply(desk, event, NO_TEXT);
   // A question counts like a run, because each costs money, and a thread may have any number.
   const counted = `slack-${event.id}`;
   const full = (await desk.day.full()) ?? (await desk.day.begin(counted, {}));

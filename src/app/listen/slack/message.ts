@@ -8,6 +8,7 @@ import { type Finding, findingOf } from "../../../core/engine/finding/finding.ts
 import { findingRoot } from "../../../core/engine/finding/write.ts";
 import { stateOf } from "../../../core/engine/fold/fold.ts";
 import type { StoredRun } from "../../../core/engine/ports.ts";
+import { type Ask, leadOf } from "../../../core/engine/record/ask.ts";
 import { endOf, waitsIn } from "../../../core/engine/result/waiting.ts";
 import { type FeedbackLine, judgementsIn, withdrawalOf } from "../../../core/engine/state/feedback.ts";
 import { isRedacted, linkOf, REDACTED_WARNING, type ShownOperation, viewReport } from "../../../reports/model/plan.ts";
@@ -214,27 +215,22 @@ function chunksOf(text: string): string[] {
   return [...chunks, chunk];
 }
 
-export interface AskedRun {
-  readonly answer: string;
-  readonly claims: readonly {
-    readonly claim: string;
-    readonly evidence: readonly { readonly ref: string; readonly quote: string }[];
-  }[];
-}
+export type AskedRun = Pick<Ask, "answer" | "claims" | "evidence">;
 
 /** Writes the answer to a question about a finished run, with its claims. */
-export function renderAnswer({ answer, claims }: AskedRun): { readonly text: string; readonly blocks: Json } {
-  const shown = claims.slice(0, MOST_CLAIMS).map(({ claim, evidence }) => {
+export function renderAnswer(asked: AskedRun): { readonly text: string; readonly blocks: Json } {
+  const shown = asked.claims.slice(0, MOST_CLAIMS).map(({ claim, evidence }) => {
     const refs = [...new Set(evidence.map(({ ref }) => ref))]
       .slice(0, MOST_CLAIMS)
       .map((ref) => `\`${safe(ref)}\``)
       .join(", ");
     return section(`• ${safe(claim)} (${refs})`);
   });
-  const lines = answer.split(/\n+/).slice(0, MOST_LINES);
+  const { marks, text: said } = leadOf(asked);
+  const lines = asked.answer.split(/\n+/).slice(0, MOST_LINES);
   const text = lines.map(safe).join("\n");
-  const none = claims.length > 0 ? [] : [section("_No claim of this answer is supported by the record._")];
-  return { text, blocks: [section(text), ...shown, ...none] };
+  const leads = [...marks.map((mark) => section(`_${mark}_`)), ...(said === undefined ? [] : [section(text)])];
+  return { text, blocks: [...leads, ...shown] };
 }
 
 const MOST_CLAIMS = 10;

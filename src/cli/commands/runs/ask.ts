@@ -1,7 +1,7 @@
 import { askRun } from "../../../app/runs/afterwards/ask.ts";
 import { environmentRedactor } from "../../../app/secrets.ts";
 import { plainLine, plainText } from "../../../core/base/inert.ts";
-import type { Ask } from "../../../core/engine/record/ask.ts";
+import { type Ask, leadOf } from "../../../core/engine/record/ask.ts";
 import { continuedRun, interruptSignal } from "../../io.ts";
 import { tellingRefusal } from "../../refused.ts";
 import { plainProgress } from "../../terminal/progress/plain.ts";
@@ -32,19 +32,17 @@ export const ask = tellingRefusal(async (io, [, question = ""], flags) => {
   return answer.claims.length > 0 ? 0 : 1;
 }, "ask");
 
-function describe({ run, of, answer, claims, evidence }: Ask, paint: Paint): string {
-  const shown = claims.flatMap(({ claim, evidence: cites }) => [
+function describe(asked: Ask, paint: Paint): string {
+  const { marks, text } = leadOf(asked);
+  const shown = asked.claims.flatMap(({ claim, evidence }) => [
     `- ${plainLine(claim)}`,
-    ...cites.map(({ ref, quote }) => paint("dim", `  [${plainLine(ref)}] ${plainLine(quote)}`)),
+    ...evidence.map(({ ref, quote }) => paint("dim", `  [${plainLine(ref)}] ${plainLine(quote)}`)),
   ]);
-  const dropped = evidence.claims - claims.length;
-  const none = paint("yellow", "No claim of this answer is supported by the record.");
   return [
-    ...(claims.length > 0 ? [plainText(answer), "", ...shown] : [none, "", plainText(answer), ""]),
-    ...(dropped > 0
-      ? [paint("dim", `${dropped} of ${evidence.claims} claims removed: the quoted results do not show them`)]
-      : []),
-    paint("dim", `about run ${plainLine(of)}, recorded as ${plainLine(run)}`),
+    ...(marks.length > 0 ? [...marks.map((mark) => paint("yellow", mark)), ""] : []),
+    ...(text === undefined ? [] : [plainText(text), ""]),
+    ...shown,
+    paint("dim", `about run ${plainLine(asked.of)}, recorded as ${plainLine(asked.run)}`),
     "",
   ].join("\n");
 }

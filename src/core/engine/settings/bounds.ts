@@ -1,6 +1,6 @@
 import { SkillflowError } from "../../base/errors.ts";
 import { type OptionName, variableOf, WRITES } from "../../base/options.ts";
-import { parseDuration } from "../../base/values.ts";
+import { parseDuration, spellDuration } from "../../base/values.ts";
 import type { Environment, ProjectConfig } from "../../document/config.ts";
 import type { LoadedPolicy } from "../../document/policy.ts";
 import type { Settings } from "../event/record.ts";
@@ -67,19 +67,17 @@ export function clampBounds<Given extends Bounds>(
     const before = new Map(Object.entries(clamped.limits));
     const limits = Object.entries(next.limits).flatMap(([name, value]) => {
       const old = before.get(name);
-      return old === value
-        ? []
-        : [`${nameLimit(name, value)}${old === undefined ? "" : ` instead of ${nameLimit("", old)}`}`];
+      if (old === value) return [];
+      const isTime = name === "timeout_ms";
+      const spell = (limit: number) => (isTime ? spellDuration(limit) : String(limit));
+      const instead = old === undefined ? "" : ` instead of ${spell(old)}`;
+      return [`${isTime ? "timeout" : name} ${spell(value)}${instead}`];
     });
     const changes = [...writes, ...limits];
     if (changes.length > 0) notes.push(`the policy ${path} limits this run: ${changes.join(", ")}`);
     clamped = next;
   }
   return { clamped, notes };
-
-  function nameLimit(name: string, value: number): string {
-    return name === "timeout_ms" ? `timeout ${value / 1000}s` : `${name} ${value}`.trim();
-  }
 }
 
 function replace(bounds: Bounds, by: Bounds): Bounds {

@@ -1,8 +1,12 @@
 import type { Acted } from "../../base/errors.ts";
 import { type Fitting, isObject, type Json, mapStrings } from "../../base/values.ts";
+import { canonicalJson } from "../../engine/event/operation.ts";
 import type { fixture } from "./test-file.ts";
 
-/** Fixtures replace tools: the first row whose `when` matches a call answers it. Rows can be used repeatedly. */
+/**
+ * Fixtures replace tools: the first row whose `when` matches a call answers it. Rows can be used repeatedly, except that
+ * rows with an equal `when` answer one call each, in order, and the last of them all further calls.
+ */
 
 /** A row. `when` matches the input: objects by the keys given there, strings may use `*`. It gives an output or an error. */
 export type Fixture = Fitting<typeof fixture>;
@@ -16,6 +20,20 @@ export function noFixture(tool: string): string {
 
 export function findFixture(rows: readonly Fixture[], input: Json): Fixture | undefined {
   return rows.find(({ when }) => when === undefined || fits(when, input));
+}
+
+/** Opens the rows of a tool for one run. Returns the row that answers the next call. */
+export function openFixtures(rows: readonly Fixture[]): (input: Json) => Fixture | undefined {
+  const left = new Map<string, readonly Fixture[]>();
+  const keyOf = ({ when }: Fixture) => (when === undefined ? "" : canonicalJson(when));
+  return (input) => {
+    const first = findFixture(rows, input);
+    if (!first) return undefined;
+    const key = keyOf(first);
+    const alike = left.get(key) ?? rows.filter((other) => keyOf(other) === key);
+    left.set(key, alike.length > 1 ? alike.slice(1) : alike);
+    return alike[0];
+  };
 }
 
 function fits(wanted: Json, value: Json | undefined): boolean {

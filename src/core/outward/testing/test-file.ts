@@ -142,7 +142,7 @@ export const testFileSchema = lazyStrictObject(() => ({
   fixtures: live().optional(),
   tools: optional(
     z.record(z.string(), z.array(fixture())),
-    "Fixtures, by the tool name that the model sees. The first matching row answers.",
+    "Fixtures, by the tool name that the model sees. The first matching row answers; rows with an equal when, one call each.",
   ),
   cases: z.array(testCase()).min(1).describe("Cases, run separately and in order"),
 }));

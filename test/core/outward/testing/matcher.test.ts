@@ -1,6 +1,6 @@
 import { describe, expect, it, test } from "vitest";
 import type { Json } from "../../../../src/core/base/values.ts";
-import { fitsGlob } from "../../../../src/core/outward/testing/fixtures.ts";
+import { type Fixture, fitsGlob, openFixtures } from "../../../../src/core/outward/testing/fixtures.ts";
 import { accepted, complaintAbout, matcherProblems, sides } from "../../../../src/core/outward/testing/matcher.ts";
 
 describe("the actual value", () => {
@@ -99,4 +99,17 @@ test.each<[string, string, boolean]>([
 
 test("a glob of many stars is decided quickly", () => {
   expect(fitsGlob(`${"*a".repeat(200)}*b`, "a".repeat(20_000))).toBe(false);
+});
+
+test("rows with an equal when answer one call each, and the last of them all further calls", () => {
+  const rows: Fixture[] = [
+    { when: { a: 1, b: 2 }, output: 1 },
+    { when: { b: 2, a: 1 }, output: 2 },
+    { output: 3 },
+    { when: {}, output: 4 },
+  ];
+  const [find, other] = [openFixtures(rows), openFixtures(rows)];
+  const inputs: Json[] = [{ a: 1, b: 2 }, {}, { a: 1, b: 2, c: 3 }, {}, { a: 1, b: 2 }];
+  expect(inputs.map((input) => find(input)?.output)).toEqual([1, 3, 2, 3, 2]);
+  expect(other({ a: 1, b: 2 })?.output).toBe(1);
 });
