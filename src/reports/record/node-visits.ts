@@ -73,7 +73,7 @@ function askedAfter(before: Prompt | undefined, prompt: Prompt) {
 
 function describeVisit(visit: Visit, asks: readonly Ask[]) {
   const { iteration, startedAt, endedAt, result, retries, remarks, route } = visit;
-  const { unpriced, ...usage } = usageOf([visit]);
+  const { unpriced, uncounted: _, ...usage } = usageOf([visit]);
   return {
     visit: iteration,
     status: statusOf(visit),

@@ -48,21 +48,23 @@ function evidenceIn(
 
 /**
  * Leaves out the parts of a result that repeat the call's own arguments: fields that the tool declares, or else fields
- * that are a string of the input or a list of such strings. Fields of the result's records are kept. Of the column
- * names of a table, only those that are strings of the input are left out.
+ * that are a string of the input or a list of such strings. Fields of the result's records are kept, and so are column
+ * names that the input gave if the column has values.
  */
 export function withoutEchoes(output: Json, input: Json, echoes: readonly string[] | undefined): Json {
   const sent = new Set(stringsIn(input));
   const isSent = (value: unknown) => typeof value === "string" && value !== "" && sent.has(value);
   if (!isObject(output)) return !echoes && isSent(output) ? "" : output;
+  const { rows } = output as JsonObject;
+  const isEmpty = (at: number) => Array.isArray(rows) && rows.every((row) => !Array.isArray(row) || row[at] === null);
   let isWhole = true;
   const kept = Object.entries(output as JsonObject).flatMap(([name, value]): [string, Json][] => {
-    const isList = Array.isArray(value) && value.some(isSent);
-    const isEcho = echoes ? echoes.includes(name) : isSent(value) || (isList && value.every(isSent));
-    if (!isEcho) return [[name, value]];
-    const isTable = name === "columns" && Array.isArray(value) && Array.isArray(output.rows);
-    isWhole &&= isTable && !isList;
-    return isTable ? [[name, value.map((column) => (isSent(column) ? "" : column))]] : [];
+    const isList = Array.isArray(value) && value.length > 0 && value.every(isSent);
+    if (!(echoes ? echoes.includes(name) : isSent(value) || isList)) return [[name, value]];
+    const isTable = name === "columns" && Array.isArray(value) && Array.isArray(rows);
+    const left = isTable ? value.map((column, at) => (isSent(column) && isEmpty(at) ? "" : column)) : [];
+    isWhole &&= isTable && left.every((column) => column !== "");
+    return isTable ? [[name, left]] : [];
   });
   return isWhole ? output : Object.fromEntries(kept);
 }

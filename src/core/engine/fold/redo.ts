@@ -62,7 +62,12 @@ function takeUp(state: State, from?: string): void {
     markFailed(state, unfinished.key, false);
     state.upcoming = undefined;
     const answer = unfinished.answer?.text.trim() ? unfinished.answer : undefined;
-    state.visit = { ...unfinished, answer, failure: undefined, calls: callsToKeep(unfinished) };
+    state.visit = {
+      ...unfinished,
+      answer,
+      failure: undefined,
+      calls: halt ? unfinished.calls : callsToKeep(unfinished),
+    };
     takeUpCall(state, state.visit);
   } else if (leaving?.failed && !halt) {
     redoFrom(state, state.path.length - 1);
@@ -71,7 +76,7 @@ function takeUp(state: State, from?: string): void {
   }
 }
 
-/** Returns the calls that a resume does not repeat: all but a failed group of steps. A step in doubt stays as it is. */
+/** Returns the calls of a failed visit that a resume does not repeat: all but a failed group of steps, unless in doubt. */
 function callsToKeep({ calls, latestGroup, isDoubtful }: Visit): Visit["calls"] {
   const isFailed = calls.slice(latestGroup).some(({ error }) => error !== undefined);
   return latestGroup === undefined || isDoubtful || !isFailed ? calls : calls.slice(0, latestGroup);

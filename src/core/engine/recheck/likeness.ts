@@ -56,8 +56,11 @@ const WORD = /[\p{L}\p{N}_]+(?:[-.][\p{L}\p{N}_]+)*/gu;
 /** Replaces numbers and ids, which differ between two occurrences of the same thing: words from the part with a digit on. */
 function plainText(text: string): string {
   return text.replace(WORD, (word) => {
-    if (!/\d/.test(word)) return word;
-    return /^[\da-f-]{7,}$/i.test(word) ? "#" : word.replace(/(^|[-.])[^-.]*\d.*$/, "$1#");
+    const digit = word.search(/\d/);
+    if (digit < 0) return word;
+    const before = word.slice(0, digit);
+    const start = Math.max(before.lastIndexOf("-"), before.lastIndexOf(".")) + 1;
+    return /^[\da-f-]{7,}$/i.test(word) ? "#" : `${before.slice(0, start)}#`;
   });
 }
 

@@ -81,7 +81,7 @@ export function describeResult(record: RunRecord, state: State, write: OptionWri
   const checked = [...state.results].flatMap(([node, { evidence }]) => (evidence ? [[node, evidence] as const] : []));
   const inner = innerTraces(state);
   const all = evidenceOf(state);
-  const { costUsd: _, unpriced: __, ...counts } = state.usage;
+  const { modelCalls, inputTokens, cachedTokens, outputTokens } = state.usage;
   return {
     schema: "skillflow.result/1",
     run: record.run,
@@ -103,7 +103,14 @@ export function describeResult(record: RunRecord, state: State, write: OptionWri
     },
     ...(state.end?.waiting ? { waiting: [...state.end.waiting] } : {}),
     ...(all.length === 0 ? {} : { evidence: sumEvidence(all) }),
-    usage: { ...counts, costUsd: costOf(state.usage), durationMs: Math.round(state.run.activeMs) },
+    usage: {
+      modelCalls,
+      inputTokens,
+      cachedTokens,
+      outputTokens,
+      costUsd: costOf(state.usage),
+      durationMs: Math.round(state.run.activeMs),
+    },
     plan: planOf(state),
     ...(state.run.redactions.size === 0 ? {} : { redactions: Object.fromEntries(state.run.redactions) }),
     ...(error ? { error: shownError(error, write) } : {}),

@@ -206,7 +206,11 @@ test("fields that repeat the input are left out, records are not", () => {
   expect(withoutEchoes("pool", { q: "pool" }, [])).toBe("pool");
   const lists = { paths: ["src/a.ts", "src/b.ts"], more: ["src/a.ts", "src/c.ts"] };
   expect(withoutEchoes(lists, { paths: ["src/a.ts", "src/b.ts"] }, undefined)).toEqual({ more: lists.more });
-  const table = { columns: ["no disk", "count"], rows: [["a", 1]] };
+  const table = { columns: ["no disk", "count"], rows: [[null, 1]] };
   expect(withoutEchoes(table, { by: "no disk" }, ["columns"])).toEqual({ ...table, columns: ["", "count"] });
+  const empty = { columns: ["no disk"], rows: [] };
+  expect(withoutEchoes(empty, { by: ["no disk"] }, ["columns"])).toEqual({ columns: [""], rows: [] });
   expect(withoutEchoes(table, { by: "disk" }, ["columns"])).toBe(table);
+  const filled = { columns: ["no disk", "count"], rows: [["yes", 1]] };
+  expect(withoutEchoes(filled, { by: "no disk" }, ["columns"])).toBe(filled);
 });
