@@ -1,4 +1,4 @@
-import { readableLog, reducedLog } from "../../src/kit/job-log.ts";
+import { readableLog, reducedLog } from "../../src/core/skill/log-text.ts";
 import type { Bench } from "../measure.ts";
 import type { Row } from "../results.ts";
 

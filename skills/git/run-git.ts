@@ -90,7 +90,9 @@ async function createView(view: string, parts: Parts, git: Run) {
 /** Sets a view's HEAD to its last commit up to a time, so that every name that begins with HEAD is as it was then. */
 async function moveHead(view: string, limit: number, git: Run): Promise<void> {
   const time = new Date(limit).toISOString();
-  const { code, text } = await git(["rev-list", "--max-count=1", `--until=${time}`, "HEAD", "--"], { mayFail: true });
+  const { code, text } = await git(["rev-list", "--first-parent", "--max-count=1", `--until=${time}`, "HEAD", "--"], {
+    mayFail: true,
+  });
   if (code === 0 && text === "") throw new Error(`the repository has no commit before ${time}, the time of this run`);
   if (code === 0) await writeFile(join(view, "HEAD"), text);
 }

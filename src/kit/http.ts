@@ -2,6 +2,7 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import { hash } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { NothingDone, refusalOf } from "../core/base/errors.ts";
+import { clip } from "../core/base/preview.ts";
 import type { Json, JsonObject, JsonSchema } from "../core/base/values.ts";
 import { nothingSent, type Sent, sentBy } from "../core/skill/sent.ts";
 import type { ToolContext } from "../core/skill/skill.ts";
@@ -183,13 +184,6 @@ export function fitting<T>(items: readonly T[], bytes: number = BYTES_SHOWN): re
     return used > bytes && index > 0;
   });
   return stop < 0 ? items : items.slice(0, stop);
-}
-
-/** Cuts text to a number of characters, and appends how many are missing. */
-export function clip(text: string, cap: number): string {
-  if (text.length <= cap) return text;
-  const end = /[\uD800-\uDBFF]/.test(text.charAt(cap - 1)) ? cap - 1 : cap;
-  return `${text.slice(0, end)}… [${text.length - end} more characters]`;
 }
 
 const LARGEST_PART = 16_000;

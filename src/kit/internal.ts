@@ -2,6 +2,7 @@
 
 /** Functions and types that the built-in skills share. They may change with any version. */
 
+export { clip } from "../core/base/preview.ts";
 export { expandBraces, isObject } from "../core/base/values.ts";
 export { required, secret, setting, variables } from "./config.ts";
 
@@ -9,7 +10,6 @@ export { lenient, textLike } from "./fields.ts";
 export {
   BYTES_SHOWN,
   callDigest,
-  clip,
   firstOf,
   fitting,
   jsonSize,

@@ -1,5 +1,5 @@
+import { clip } from "../core/base/preview.ts";
 import { parseJson } from "../core/base/values.ts";
-import { clip } from "./http.ts";
 
 /** Reasons that services and connections give for a failed request. */
 

@@ -1,9 +1,10 @@
 import type * as z from "zod";
 import { messageOf, refusalOf, SkillflowError } from "../core/base/errors.ts";
+import { clip } from "../core/base/preview.ts";
 import { createRedactor } from "../core/base/redact/redact.ts";
 import type { Json } from "../core/base/values.ts";
 import type { ToolContext } from "../core/skill/skill.ts";
-import { clip, patiently, requestsOf, retryAfter, trim, untoldPause } from "./http.ts";
+import { patiently, requestsOf, retryAfter, trim, untoldPause } from "./http.ts";
 import { endOfStream } from "./job-log.ts";
 import { causeCode, reasonOf } from "./reason.ts";
 

@@ -1,7 +1,8 @@
 import * as z from "zod";
+import { clip } from "../core/base/preview.ts";
 import type { ToolContext } from "../core/skill/skill.ts";
 import { textLike } from "./fields.ts";
-import { clip, firstOf, jsonSize } from "./http.ts";
+import { firstOf, jsonSize } from "./http.ts";
 
 /** Times and series for skills that read telemetry. */
 

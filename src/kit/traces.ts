@@ -1,5 +1,5 @@
+import { clip } from "../core/base/preview.ts";
 import { groupBy } from "../core/base/values.ts";
-import { clip } from "./http.ts";
 
 /** Traces for skills that read them: where the time went, and what failed first. */
 

@@ -10,6 +10,8 @@ export interface LockOptions {
   readonly self: ProcessMark;
   /** Returns true if a process of this host is still alive. */
   readonly isAlive: (mark: ProcessMark) => boolean;
+  /** Takes over the lock of another host, such as a container that is gone. Default: such a lock is held. */
+  readonly ignoresHosts?: boolean;
 }
 
 /**
@@ -17,13 +19,14 @@ export interface LockOptions {
  * with one empty file, named after its owner. The folder appears complete. A takeover is a single rename, so only one
  * of several processes can succeed. `what` says what the lock protects, such as `run r is being driven`.
  */
-export function lock(path: string, what: string, { self, isAlive }: LockOptions): () => void {
+export function lock(path: string, what: string, { self, isAlive, ignoresHosts = false }: LockOptions): () => void {
   const mine = nameOf(self);
   for (let tries = 0; tries < 3; tries++) {
     if (moveIn(path, mine)) return () => release(path, mine);
     const owner = readOwner(path);
     if (!owner) continue;
-    if (owner.mark.host !== self.host || isAlive(owner.mark)) throw lockedError(what, describe(owner.mark), path);
+    const isHeld = owner.mark.host === self.host ? isAlive(owner.mark) : !ignoresHosts;
+    if (isHeld) throw lockedError(what, describe(owner.mark), path);
     if (takeOver(path, owner.name, mine)) return () => release(path, mine);
   }
   throw lockedError(what, holderOf(path, { self, isAlive }), path);

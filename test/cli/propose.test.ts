@@ -19,7 +19,7 @@ const SCRIPT = {
   replies: [
     {
       node: "fix",
-      calls: [call("edit_file", { path: "add.js", old: "a - b", new: "a + b" })],
+      calls: [call("edit_file", { path: "add.js", old: "a - b", new: "a + b /* as db.internal */" })],
     },
     { node: "fix", calls: [call("propose_change", { title: "Fixes #7: add", body: "Thanks @octocat, fixes #7" })] },
     { node: "fix", text: "done" },
@@ -54,9 +54,10 @@ it("is planned with its diff, and applied as one branch", async () => {
     title: expect.stringMatching(/^F\u2060ixes #\u20607: add$/),
     draft: true,
     labels: [],
+    in_diff: [{ kind: "host", count: 1 }],
     branch: `skillflow/fixes-7-add-${operation.digest.slice(0, 12)}`,
   });
-  expect(operation.diff).toContain("+const add = (a, b) => a + b;");
+  expect(operation.diff).toContain("+const add = (a, b) => a + b /* as db.internal */;");
   expect(operation.body).not.toMatch(/@octocat|#7/);
   const id = "one";
   const unknown = await runHere(["run", "w.yml", "--model", "script:script.json", "--add-skill", "fax=workspace"], {

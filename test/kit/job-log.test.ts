@@ -3,7 +3,8 @@ import { toolContext } from "skillflow/testing";
 import { describe, expect, test } from "vitest";
 import { workflowTools } from "../../skills/github/workflows.ts";
 import { pipelineTools } from "../../skills/gitlab/pipelines.ts";
-import { endOfStream, JOB_LOG_RESULT, readableLog, readJobLog, reducedLog } from "../../src/kit/job-log.ts";
+import { readableLog, reducedLog } from "../../src/core/skill/log-text.ts";
+import { endOfStream, JOB_LOG_RESULT, readJobLog } from "../../src/kit/job-log.ts";
 import { ANY_CHARACTER } from "../harness/any-character.ts";
 
 const ESCAPE = String.fromCharCode(27);

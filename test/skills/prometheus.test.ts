@@ -207,6 +207,9 @@ describe("in a backtest, a query", () => {
     "err @ Inf",
     `x{a="\\"#"} @ 1772370000`,
     "err # '\noffset -1h",
+    "err offset +(-5m)",
+    "err offset # now\n -1h",
+    "err @ # now\n 1772370000",
   ])("that reads later is refused: %s", async (query) => {
     for (const name of ["query", "query_range"])
       await expect(at(name, query)).rejects.toThrow("beyond 2026-03-01T12:00:00.000Z, the time of this run");

@@ -100,3 +100,10 @@ export function withoutEnd(text: string, characters: string): string {
   while (end > 0 && characters.includes(text.charAt(end - 1))) end--;
   return text.slice(0, end);
 }
+
+/** Cuts text to a number of characters, and appends how many are missing. */
+export function clip(text: string, cap: number): string {
+  if (text.length <= cap) return text;
+  const end = /[\uD800-\uDBFF]/.test(text.charAt(cap - 1)) ? cap - 1 : cap;
+  return `${text.slice(0, end)}… [${text.length - end} more characters]`;
+}

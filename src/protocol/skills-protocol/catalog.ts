@@ -1,5 +1,5 @@
 import type { Workspace } from "../../app/host.ts";
-import { callableSkills } from "../../app/skills/states.ts";
+import { allSkills } from "../../app/skills/states.ts";
 import type { SkillEntry } from "../../app/workspace.ts";
 import { RpcError } from "./json-rpc.ts";
 
@@ -18,7 +18,7 @@ const UNVERSIONED = "0.0.0";
 
 export async function openCatalog(workspace: Workspace) {
   const { skills } = workspace;
-  const served = (await callableSkills(workspace)).map(serve);
+  const served = (await allSkills(workspace)).map(serve);
   const byName = new Map(served.map((skill) => [skill.name, skill]));
   return {
     /** Latest version of each skill, sorted by name in code units. */

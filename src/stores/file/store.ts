@@ -106,7 +106,11 @@ export function fileStore(options: FileStoreOptions): FileStore {
       checked();
       makeDirectory(place, true);
     },
-    claim: () => lock(join(directory, ".queue.lock"), `the queue of ${directory} is being driven`, options),
+    claim: () =>
+      lock(join(directory, ".queue.lock"), `the queue of ${directory} is being driven`, {
+        ...options,
+        ignoresHosts: true,
+      }),
     isRecorded: (run) => RUN_ID.test(run) && existsSync(pathOf(run)),
     create: async (record) => (await store.create(record)).close(),
   });

@@ -112,6 +112,18 @@ describe("a command", () => {
     await expect(runCommand({ ...call, context })).rejects.toThrow('"--eval=1" would be an option');
   });
 
+  it("shows the lines of a long output that explain the failure", async () => {
+    const lines = Array.from({ length: 4000 }, (_, n) => (n === 2000 ? "AssertionError: 1 is not 2" : `line ${n} ok`));
+    const ended = { ended: "exit", code: 1, stdout: lines.join("\n"), stderr: "", truncated: false } as const;
+    const host = { runForeign: async () => ended, self: { pid: process.pid, host: "here", started: "" } };
+    const blobs = { create: async () => ({ blob_id: "b1" }) } as never;
+    const context = { config: { commands: "node **" }, signal: AbortSignal.timeout(60_000), blobs };
+    const result = (await runCommand({ input: { command: "node x" }, copy: open(), host, context })) as JsonObject;
+    expect(result).toMatchObject({ exit_code: 1, whole_output: { blob_id: "b1" } });
+    expect(result.output).toContain("line 1999 ok\nAssertionError: 1 is not 2\nline 2001 ok");
+    expect(String(result.output).length).toBeLessThan(12_500);
+  });
+
   it("lists files that the base lacks, and finds mounted folders from the root of the checkout", async () => {
     const copy = open();
     copy.put("new.txt", Buffer.from("new"));

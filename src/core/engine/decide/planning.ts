@@ -68,6 +68,7 @@ function operationOf(scene: Scene, call: PendingCall, descriptor: ToolDescriptor
   const { filtered, aliases } = published;
   const patch = patchFor(scene, call, { skill, tool, input: published.input });
   const input = patch?.input ?? published.input;
+  const inDiff = isHeld && patch ? forPublic(addedLines(patch.fields), { host }).filtered : [];
   const operation: Operation = {
     id: `op-${state.run.operations.length + 1}`,
     node: visit.node,
@@ -85,6 +86,7 @@ function operationOf(scene: Scene, call: PendingCall, descriptor: ToolDescriptor
     // A proposed change is always planned, whether or not private text may be public.
     ...(isHeld && !patch ? { held: HELD } : {}),
     ...(filtered.length > 0 ? { filtered } : {}),
+    ...(inDiff.length > 0 ? { in_diff: inDiff } : {}),
     ...defined("marker", markerOf(scene, skill, tool)),
   };
   return { operation, aliases };
@@ -112,6 +114,11 @@ function patchFor(
     input: published,
     fields: { kind, ...change, ...published, ...proof, branch: branchOf(published.title, digest) },
   };
+}
+
+function addedLines({ diff }: Pick<Patch, "diff">): string {
+  const lines = diff.split("\n").filter((line) => line.startsWith("+") && !line.startsWith("+++ "));
+  return lines.map((line) => line.slice(1)).join("\n");
 }
 
 type Proposed = Pick<Patch, "title" | "body"> & Partial<Pick<Patch, "draft" | "labels">>;

@@ -4,7 +4,7 @@ import { sha256 } from "../../base/sha256.ts";
 import { type Fitting, isObject, type Json, type JsonObject, lazy } from "../../base/values.ts";
 import { lazyObject, optional } from "../../skill/field.ts";
 import { AUDIENCES } from "../../skill/skill.ts";
-import { type Change, hex, patchFields } from "./patch.ts";
+import { type Change, filteredSchema, hex, patchFields } from "./patch.ts";
 import type { Documents } from "./record.ts";
 
 /** Operations: writes that were planned instead of carried out. */
@@ -37,10 +37,7 @@ export const operationSchema = lazyObject(() => ({
     .describe("Content by strangers that the node had read: results by reference, and the run's input"),
   refers: z.array(z.string()).describe("Operations whose results the input uses"),
   held: optional(z.literal(HELD), "Why it was planned although writes are allowed"),
-  filtered: optional(
-    z.array(z.object({ kind: z.enum(["email", "ip", "token", "host"]), count: z.int() })),
-    "Content that was removed from the input before it was planned",
-  ),
+  filtered: optional(filteredSchema(), "Content that was removed from the input before it was planned"),
   marker: optional(hex(), "Identifies the finding in the target instead of the digest. Made from the node's `once`."),
   node_failed: z.literal(true).optional(),
   applied: z.literal(true).optional(),

@@ -7,6 +7,10 @@ import { lazyObject, optional } from "../../skill/field.ts";
 
 export const hex = () => z.string().regex(/^[0-9a-f]{64}$/);
 
+/** Private content by kind, as the filter of public text counts it. */
+export const filteredSchema = () =>
+  z.array(z.object({ kind: z.enum(["email", "ip", "token", "host"]), count: z.int() }));
+
 export const fileChangeSchema = lazyObject(() => ({
   path: z.string().min(1),
   change: z.enum(["added", "changed", "deleted"]),
@@ -43,6 +47,7 @@ export const patchFields = lazyObject(() => ({
   labels: z.array(z.string()),
   proof: optional(proofSchema(), "Test that failed at the base and passes with the change"),
   branch: z.string().describe("Branch that apply creates"),
+  in_diff: optional(filteredSchema(), "Such content in the added lines of the diff, which is published as it is"),
 }));
 export type Patch = Fitting<typeof patchFields>;
 

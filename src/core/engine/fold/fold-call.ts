@@ -42,7 +42,6 @@ export function foldResult(state: State, event: EventOf<"tool:result"> & Envelop
   if (!visit || !call) return;
   if (!call.outcome) visit.unanswered -= 1;
   call.outcome = error === undefined ? { output } : { error, ...(acted === "unknown" ? { acted } : {}) };
-  if (event.step !== undefined && event.code === "call.in_doubt") visit.isDoubtful = true;
   call.planned = planned;
   const images = blobs?.filter(isImage) ?? [];
   if (images.length > 0) call.images = images;
@@ -51,6 +50,9 @@ export function foldResult(state: State, event: EventOf<"tool:result"> & Envelop
   else {
     visit.replies += 1;
     visit.latestGroup = visit.calls.length;
+    visit.isDoubtful = visit.pending.some(
+      ({ outcome }) => outcome && "error" in outcome && outcome.acted === "unknown",
+    );
   }
   for (const answered of visit.pending) if (answered.ref !== undefined) visit.calls.push(toolCallOf(answered));
   visit.pending = [];

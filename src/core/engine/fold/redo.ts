@@ -62,12 +62,9 @@ function takeUp(state: State, from?: string): void {
     markFailed(state, unfinished.key, false);
     state.upcoming = undefined;
     const answer = unfinished.answer?.text.trim() ? unfinished.answer : undefined;
-    state.visit = {
-      ...unfinished,
-      answer,
-      failure: undefined,
-      calls: halt ? unfinished.calls : callsToKeep(unfinished),
-    };
+    const calls = halt ? unfinished.calls : callsToKeep(unfinished);
+    const attemptFrom = unfinished.failure ? state.run.activeMs : unfinished.attemptFrom;
+    state.visit = { ...unfinished, answer, failure: undefined, calls, attemptFrom };
     takeUpCall(state, state.visit);
   } else if (leaving?.failed && !halt) {
     redoFrom(state, state.path.length - 1);
@@ -76,7 +73,7 @@ function takeUp(state: State, from?: string): void {
   }
 }
 
-/** Returns the calls of a failed visit that a resume does not repeat: all but a failed group of steps, unless in doubt. */
+/** Returns the calls of a failed visit that a resume does not repeat: all but a failed group of steps, unless it may have acted. */
 function callsToKeep({ calls, latestGroup, isDoubtful }: Visit): Visit["calls"] {
   const isFailed = calls.slice(latestGroup).some(({ error }) => error !== undefined);
   return latestGroup === undefined || isDoubtful || !isFailed ? calls : calls.slice(0, latestGroup);

@@ -43,7 +43,7 @@ export class Attempt {
   calls: ToolCall[] = [];
   /** For a `steps` node: position in `calls` of the latest group that ended, which a resume repeats if one failed. */
   latestGroup: number | undefined;
-  /** True if a step is in doubt, so that no resume repeats it. */
+  /** True if a call of that group failed and may have been carried out, so that no resume repeats it. */
   isDoubtful = false;
   /** The attempt's answer: the text of a reply without calls. */
   answer: { readonly text: string; readonly stop: string } | undefined;

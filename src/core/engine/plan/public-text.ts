@@ -110,12 +110,12 @@ const FILE_ENDS =
   /\.(?:ts|tsx|js|jsx|mjs|cjs|py|rb|rs|go|sh|md|pl|cc|cs|hs|ml|mm|so|ps|py3|vb|kt|java|class|jar|json|jsonl|yml|yaml|toml|xml|html|css|sql|log|txt|csv|lock|conf|cfg|ini|env|zip|gz|tar|map|proto|tf|vue|svg|png)$/i;
 /** File extensions that are also top-level domains. */
 const AMBIGUOUS_ENDS = /\.(?:py|rs|sh|md|pl|cc|ml|mm|so|ps|zip|tf)$/i;
-const LEAST_PORT = 1024;
+const USUAL_PORTS: readonly string[] = ":22 :25 :53 :80 :110 :143 :443 :465 :587 :993 :995 :8080 :8443".split(" ");
 
-/** Checks whether a name and a number are a place in a file: `pool.ts:42`. With three labels, it may be a host's port. */
+/** Checks whether a name and a number are a place in a file: `pool.ts:42`. If it may be a host, it is not. */
 function isPlaceInFile(name: string, port: string): boolean {
-  const mayBeHost = AMBIGUOUS_ENDS.test(name) && name.split(".").length > 2 && Number(port.slice(1)) >= LEAST_PORT;
-  return FILE_ENDS.test(name) && !mayBeHost;
+  const isLikeHost = name.split(".").length > 2 || USUAL_PORTS.includes(port);
+  return FILE_ENDS.test(name) && !(AMBIGUOUS_ENDS.test(name) && isLikeHost);
 }
 
 /** Common top-level domains, which other dotted names (`error.rate`, `node.exit`) do not have. */

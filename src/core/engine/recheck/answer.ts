@@ -8,7 +8,9 @@ import { ANSWERS, type Compared, compare, joinAnswers } from "./compare.ts";
 /** Answer of a recheck. It depends on its record alone: the plan is the run's input, the repeated calls are its events. */
 
 const quoted = () => z.object({ ref: z.string(), quote: z.string() });
-const leaf = () => z.object({ path: z.string(), value: z.number(), before: z.number(), known: z.array(z.string()) });
+const leaf = () => z.object({ path: z.string(), value: z.number(), before: z.number(), known: names().optional() });
+/** Names of the series at that time. Older rechecks have none. */
+const names = () => z.array(z.string());
 const unit = () => z.object({ field: z.string(), value: json(), text: z.string(), isRow: z.literal(true).optional() });
 
 /** Input of a recheck: the claims, and the calls that they cite. */

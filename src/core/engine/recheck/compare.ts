@@ -14,7 +14,7 @@ export interface Symptom {
   readonly quote: string;
   readonly unit: Unit;
   /** The quoted number, and the names of all series of the recorded result. Undefined if the record itself is the symptom. */
-  readonly number?: Leaf & { readonly before: number; readonly known: string[] };
+  readonly number?: Leaf & { readonly before: number; readonly known?: string[] | undefined };
 }
 
 export interface Compared {
@@ -210,7 +210,7 @@ function readingsOf({ value }: Unit, path: string): number[] {
 
 function compareNumber(
   unit: Unit,
-  { value: then, path, before, known }: NonNullable<Symptom["number"]>,
+  { value: then, path, before, known = [] }: NonNullable<Symptom["number"]>,
   { units, wider, isPart }: Found,
 ): Compared | "quiet" {
   const middle = (then + before) / 2;

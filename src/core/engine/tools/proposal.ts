@@ -81,7 +81,8 @@ function ranCommand({ tool, ref, input, outcome }: RecordedCall, index: number) 
   const { command, at = "change" } = input;
   const code = output.exit_code;
   const files = textsIn(input.files).map(plainPath);
-  const named = new Set([...command.split(/[\s'"]+/).map(plainPath), ...files]);
+  const words = [...command.split(/[\s'"]+/), ...files].flatMap(namedIn);
+  const named = new Set(words.map(plainPath));
   const ran = output.missing === undefined && !NOT_RUN.includes(code);
   const name = JSON.stringify([command, files]);
   return [{ command, files, at, name, named, globs: textsIn(input.with), code, ran, ref, index }];
@@ -89,6 +90,11 @@ function ranCommand({ tool, ref, input, outcome }: RecordedCall, index: number) 
 
 function textsIn(list: Json | undefined): string[] {
   return Array.isArray(list) ? list.map(String) : [];
+}
+
+/** Returns what a word of a command may name: itself, or a part such as the file of `test/a.py::case` or `--file=a.js`. */
+export function namedIn(word: string): string[] {
+  return [word, ...word.split(/[:=,]+/)];
 }
 
 /** Returns a path as the results of edits name it: without `.` and empty segments. */

@@ -16,8 +16,10 @@ import { dirname, join, relative } from "node:path";
 import { attempt, inputError, SkillflowError } from "../../../core/base/errors.ts";
 import { cutMiddle } from "../../../core/base/preview.ts";
 import { checkedAs, type Json, type JsonObject } from "../../../core/base/values.ts";
+import { namedIn } from "../../../core/engine/tools/proposal.ts";
 import { DEFAULT_SECONDS, SETUP_MS } from "../../../core/engine/tools/workspace.ts";
 import { matchesWords } from "../../../core/skill/glob.ts";
+import { joinLines, readableLog, reducedLog } from "../../../core/skill/log-text.ts";
 import { codeOfEnding, type ForeignResult, type Mount, readOnly } from "../../../core/skill/sandbox.ts";
 import type { ToolContext } from "../../../core/skill/skill.ts";
 import { isWithin } from "../../../files/files.ts";
@@ -43,7 +45,7 @@ interface Input {
   readonly with?: readonly string[];
 }
 
-/** Output that a result shows. More is in a blob. */
+/** Output that a result shows, in bytes. More is in a blob. */
 const MOST_SHOWN = 12_000;
 
 export async function runCommand(call: CommandCall): Promise<Json> {
@@ -61,7 +63,7 @@ export async function runCommand(call: CommandCall): Promise<Json> {
   const result = await inSnapshot(call, { words, wallMs: timeout * 1000, layer }, (folder) => {
     if (at === "change") return cpSync(copy.tree, folder, COPYING);
     fillBase(copy, folder, added);
-    missing = words.filter((word) => isMissing(word, copy.tree, folder));
+    missing = words.filter((word) => namedIn(word).some((path) => isMissing(path, copy.tree, folder)));
   });
   const seconds = Math.round((performance.now() - began) / 100) / 10;
   const mounts = listOf(context.config.mounts).filter((name) => !existsSync(join(copy.checkout, name)));
@@ -232,5 +234,6 @@ async function describe(
   const told = { exit_code: code ?? null, seconds, ...Object.fromEntries(lists) };
   if (output.length <= MOST_SHOWN) return { ...told, output };
   const { blob_id } = await context.blobs.create(Buffer.from(output, "utf8"), "text/plain");
-  return { ...told, output: cutMiddle(output, MOST_SHOWN), whole_output: { blob_id } };
+  const lines = readableLog(output).split("\n");
+  return { ...told, output: joinLines(lines, reducedLog(lines, MOST_SHOWN)), whole_output: { blob_id } };
 }

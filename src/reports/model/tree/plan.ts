@@ -104,7 +104,10 @@ function operationFacts({ operation, readAs, now }: ShownOperation, mostSources:
     ],
     ...filtered.map(({ kind, count }): Fact => {
       const isAlias = kind === "host" || kind === "ip";
-      return [isAlias ? "Replaced by aliases in the input" : "Removed from the input", words`${plural(count, kind)}`];
+      return [
+        isAlias ? "Replaced by aliases in the input" : "Removed from the input",
+        words`${countedKind({ kind, count })}`,
+      ];
     }),
     ...patchFacts(operation),
     ["Digest", words`${code(digest)}`],
@@ -130,7 +133,7 @@ function sourceWords({ ref, tool, node }: ShownOperation["operation"]["sources"]
 function patchFacts(operation: ShownOperation["operation"]): Fact[] {
   const patch = patchOf(operation);
   if (!patch) return [];
-  const { base, branch, files, proof } = patch;
+  const { base, branch, files, proof, in_diff: inDiff = [] } = patch;
   return [
     ["Base", words`${code(base)}`],
     ["Branch", words`${code(branch)}`],
@@ -141,8 +144,16 @@ function patchFacts(operation: ShownOperation["operation"]): Fact[] {
         ", ",
       ),
     ],
+    ...(inDiff.length > 0 ? [["In the diff", words`${inDiff.map(countedKind).join(", ")}`] as const] : []),
     ...(proof ? [["Proof", proofWords(proof)] as const] : []),
   ];
+}
+
+const KINDS = { email: "e-mail address", ip: "IP address", token: "token", host: "host name" } as const;
+
+function countedKind({ kind, count }: { readonly kind: keyof typeof KINDS; readonly count: number }): string {
+  const noun = KINDS[kind];
+  return noun.endsWith("s") && count !== 1 ? `${formatCount(count)} ${noun}es` : plural(count, noun);
 }
 
 function proofWords({ command, files = [], before, after, references }: Proof): Words {

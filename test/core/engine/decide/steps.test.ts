@@ -229,6 +229,32 @@ describe("a write of a steps node", () => {
       });
     });
 
+    test("a failed write that may have been carried out is not repeated, and later failures still are", () => {
+      const unknown: Outcome = { error: "timed out", code: "tool.failed", acted: "unknown" };
+      const failingAt =
+        (n: number): PlayOptions["tools"] =>
+        ({ input }) =>
+          (input as { n: number }).n === n ? unknown : { output: "ok" };
+      const again = resume(play(record, { tools: failingAt(1) }).events);
+      expect(numbers(again)).toEqual([]);
+      expect(resultAt(again, "look").data.error).toMatch(/^step a: timed out \(it may have been carried out/);
+      const optional = recordOf(
+        workflowOf({
+          look: {
+            skills: ["ops"],
+            steps: order.map((step) => ({ ...step, ...(step.id === "a" ? { on_error: "skip" as const } : {}) })),
+          },
+        }),
+        { skills: [OPS] },
+      );
+      const first = play(optional, {
+        tools: (call) => ((call.input as { n: number }).n === 1 ? unknown : (failing(4)?.(call) ?? { output: "ok" })),
+      });
+      expect(first.state.end?.status).toBe("failed");
+      const second = play(optional, { past: first.events, epoch: 1, resume: {} });
+      expect(numbers(second)).toEqual([4]);
+    });
+
     test("a write in doubt stays in doubt, however often the run is resumed", () => {
       const { events } = play(record);
       const killed = events.slice(0, events.findLastIndex(({ type }) => type === "tool:call") + 1);

@@ -31,7 +31,7 @@ describe("a public text keeps", () => {
   test.each([
     ["links to the sink", "https://github.com/acme/orders/issues/7 and api.github.com"],
     ["names of files and of code", "src/pool.ts, orders.service.py, config.yml and error.rate in node.exit()"],
-    ["places in files", "at Pool.take (src/pool.ts:58:11), app.py:1024, a/b.test.sh:10 and Order.java:2048"],
+    ["places in files", "at Pool.take (src/pool.ts:58:11), app.py:1024, a/b.test.ts:10 and Order.java:2048"],
     ["a version of four parts", "since v1.2.3.4"],
     ["a commit's id", "since 8f2c1e0a9b8c7d6e5f4a3b2c1d0e9f8a7b6c5d4e"],
     ["a UUID", "trace 7d793037-a076-4cfe-9f1d-6c2b3e1f0a99"],

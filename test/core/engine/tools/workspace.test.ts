@@ -128,6 +128,15 @@ describe("a proof", () => {
       undefined,
     ],
     [
+      "a test that a part of a word names, changed after it failed",
+      [
+        with_(1, { command: "pytest ./t.py::case" }),
+        edit("t.py"),
+        ["run_command", { command: "pytest ./t.py::case" }, { exit_code: 0 }],
+      ],
+      undefined,
+    ],
+    [
       "another command at the base",
       [["run_command", { command: "x", at: "base" }, { exit_code: 1 }], pass(0)],
       undefined,

@@ -20,7 +20,10 @@ export function takeSteps(scene: Scene): SingleStep {
   const unmet = visit.replies === 0 ? unmetRequirement(scene) : undefined;
   if (unmet) return leave(scene, unmet);
   const failed = visit.calls.find(({ step, error }) => error !== undefined && !isOptional(scene, step));
-  if (failed) return leaveFailed(scene, { message: `step ${failed.step}: ${failed.error}` });
+  if (failed) {
+    const doubt = visit.isDoubtful ? " (it may have been carried out, so a resume does not repeat it)" : "";
+    return leaveFailed(scene, { message: `step ${failed.step}: ${failed.error}${doubt}` });
+  }
   return nextStep(scene) ?? evaluate(scene, stepsData(visit));
 }
 
