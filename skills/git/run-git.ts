@@ -94,7 +94,9 @@ async function moveHead(view: string, limit: number, git: Run): Promise<void> {
     mayFail: true,
   });
   if (code === 0 && text === "") throw new Error(`the repository has no commit before ${time}, the time of this run`);
-  if (code === 0) await writeFile(join(view, "HEAD"), text);
+  if (code === 0) return writeFile(join(view, "HEAD"), text);
+  const { code: hasNone } = await git(["rev-parse", "--verify", "--quiet", "HEAD"], { mayFail: true });
+  if (hasNone === 0) throw new Error(`the last commit before ${time}, the time of this run, cannot be found`);
 }
 
 /** Reads the object format, the only setting of a repository that reading it requires. */

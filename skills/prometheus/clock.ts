@@ -3,7 +3,7 @@ import { limitOf } from "skillflow/internal";
 
 /** Strings and comments of PromQL. */
 const SILENT = /"(?:\\[\s\S]?|[^"\\])*"?|'(?:\\[\s\S]?|[^'\\])*'?|`[^`]*`?|#.*/g;
-/** What moves the time of a selector beyond its own: an offset other than a plain length, or a time. */
+/** Modifiers that may move a selector to a later time: an offset that is not a plain length, and a time. */
 const MOVES =
   /(?<offset>\boffset\b(?! ?(?:\+? ?\d|[=!~,)}])).{0,20})|@ ?(?<time>(?:[+-] ?)?[\w.]+(?:(?<=e)[+-]\d+)?)/gi;
 

@@ -3,9 +3,10 @@ import { existsSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileS
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { describe, expect } from "vitest";
+import { describe, expect, test } from "vitest";
 import { actedOf } from "../../../src/core/base/errors.ts";
 import type { McpServerConfig } from "../../../src/core/skill/skill.ts";
+import { saidOf } from "../../../src/loaders/mcp/offer/tools.ts";
 import { type Loopback, sendJson } from "../../../src/testing.ts";
 import { oneOf } from "../../harness/long.ts";
 import { type Answers, httpServer, stdioServer, TOOL } from "../../services/mcp.ts";
@@ -771,4 +772,9 @@ describe("closing", () => {
     expect(pid).toBeGreaterThan(1);
     await expect.poll(() => isAlive(pid)).toBe(false);
   });
+});
+
+test("describes tools by its config alone, so that what a skill states of them remains", () => {
+  expect(Object.keys(saidOf({ url: "https://a.example", reads: "private" }))).toEqual(["reads"]);
+  expect(Object.keys(saidOf({ command: "server" }))).toEqual([]);
 });

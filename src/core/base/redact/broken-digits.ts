@@ -55,7 +55,7 @@ function isCutAfter(text: string, { to }: Run): boolean {
 function withoutHalves(view: View, run: Run): readonly Run[] {
   const list = view.text.slice(run.from, run.to);
   const first = isCutBefore(view.text, run) ? (/^\w+[\s,;]+/.exec(list)?.[0].length ?? 0) : 0;
-  const last = isCutAfter(view.text, run) ? (/\w+$/.exec(list.slice(-LONGEST_NUMBER))?.[0].length ?? 0) : 0;
+  const last = isCutAfter(view.text, run) ? (list.slice(-LONGEST_NUMBER).split(/\W/).at(-1)?.length ?? 0) : 0;
   return first + last === 0 ? [] : [joined(view, NUMBERS, run.from + first, run.to - last)];
 }
 

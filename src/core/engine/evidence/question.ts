@@ -56,7 +56,8 @@ export function withoutEchoes(output: Json, input: Json, echoes: readonly string
   const isSent = (value: unknown) => typeof value === "string" && value !== "" && sent.has(value);
   if (!isObject(output)) return !echoes && isSent(output) ? "" : output;
   const { rows } = output as JsonObject;
-  const isEmpty = (at: number) => Array.isArray(rows) && rows.every((row) => !Array.isArray(row) || row[at] === null);
+  const isEmpty = (at: number) =>
+    Array.isArray(rows) && rows.every((row) => !Array.isArray(row) || (row[at] ?? "") === "");
   let isWhole = true;
   const kept = Object.entries(output as JsonObject).flatMap(([name, value]): [string, Json][] => {
     const isList = Array.isArray(value) && value.length > 0 && value.every(isSent);

@@ -9,7 +9,7 @@ import { ANSWERS, type Compared, compare, joinAnswers } from "./compare.ts";
 
 const quoted = () => z.object({ ref: z.string(), quote: z.string() });
 const leaf = () => z.object({ path: z.string(), value: z.number(), before: z.number(), known: names().optional() });
-/** Names of the series at that time. Older rechecks have none. */
+/** Digests of the names of the series at that time. Older rechecks have none. */
 const names = () => z.array(z.string());
 const unit = () => z.object({ field: z.string(), value: json(), text: z.string(), isRow: z.literal(true).optional() });
 

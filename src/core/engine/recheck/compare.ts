@@ -1,3 +1,4 @@
+import { sha256 } from "../../base/sha256.ts";
 import { isObject, type Json, type JsonObject } from "../../base/values.ts";
 import { numbersInQuote, type Quote, readQuote } from "../evidence/quote.ts";
 import { findQuotes } from "../evidence/source.ts";
@@ -65,8 +66,15 @@ function symptomIn(units: readonly Unit[], unit: Unit, { quote, claim }: Quoted)
   if (!number) return undefined;
   const before = valueBefore(units, unit, number);
   const series = units.filter((other) => other.field === unit.field && readingsOf(other, number.path).length > 0);
-  const known = series.map((other) => nameOf(other).exact);
+  const known = series.length > MOST_KNOWN ? [] : [...new Set(series.map((other) => keyOf(nameOf(other).exact)))];
   return { quote, unit, number: { ...number, before: before === number.value ? 0 : before, known } };
+}
+
+/** Series whose names are kept for the comparison. If there are more, all that are found later count as new. */
+const MOST_KNOWN = 2000;
+
+function keyOf(name: string): string {
+  return sha256(name).slice(0, 12);
 }
 
 interface Quoted {
@@ -219,7 +227,7 @@ function compareNumber(
   const series = units.map((of) => ({ of, name: nameOf(of), values: readingsOf(of, path) }));
   // A new series that differs by digits and ids alone is the same one, as after a restart. One that was there before is not.
   const own = series.filter((one) => {
-    return one.name.exact === name.exact || (one.name.plain === name.plain && !old.has(one.name.exact));
+    return one.name.exact === name.exact || (one.name.plain === name.plain && !old.has(keyOf(one.name.exact)));
   });
   const values = own.flatMap((one) => one.values);
   const isZero = values.every((value) => value === 0);
@@ -245,7 +253,7 @@ function compareNumber(
   }
   if (!hasTraffic([...measured.map(({ of }) => of), ...wider])) return "quiet";
   if ([unit, ...measured.map(({ of }) => of)].every(isChange)) return unknown(CHANGES_ONLY, null);
-  const worse = measured.find((one) => !old.has(one.name.exact) && !one.values.every(isGone));
+  const worse = measured.find((one) => !old.has(keyOf(one.name.exact)) && !one.values.every(isGone));
   if (worse && isGone(0)) return unknown("the series is gone, but a new one may show the same symptom", worse.of.value);
   return judged([0], "the series is gone, which counts as 0: it");
 }

@@ -1,6 +1,6 @@
 import { faultOfSchema } from "../../../core/base/schema/schema.ts";
 import { sha256 } from "../../../core/base/sha256.ts";
-import { isNestedBeyond, isObject, type JsonSchema } from "../../../core/base/values.ts";
+import { defined, isNestedBeyond, isObject, type JsonSchema } from "../../../core/base/values.ts";
 import { canonicalJson } from "../../../core/engine/event/operation.ts";
 import { pointedAt } from "../../../core/skill/openapi/schema.ts";
 import type { McpServerConfig, Tool, ToolReach } from "../../../core/skill/skill.ts";
@@ -14,7 +14,9 @@ export interface ListedTool extends Omit<Tool, "handler" | "needs"> {
 export type Said = ToolReach & Pick<McpServerConfig, "effects">;
 
 export function saidOf({ effects, origin, audience, reads }: McpServerConfig): Said {
-  return { effects, origin, audience, reads };
+  // Without undefined members, so that they replace nothing that a skill states.
+  const said = { ...defined("effects", effects), ...defined("origin", origin) };
+  return { ...said, ...defined("audience", audience), ...defined("reads", reads) };
 }
 
 export const MOST_TOOLS = 1000;
