@@ -1,4 +1,3 @@
-import type { ToolContext } from "skillflow";
 import type { Ask } from "skillflow/internal";
 import { callDigest, resultSchema, ServiceFault, textLike, WRITE_ONCE } from "skillflow/internal";
 import * as z from "zod";
@@ -59,7 +58,8 @@ export const respondTools = [
     }),
     output_schema: SETTLED,
     work: async (ask, input, context) => {
-      const marker = callMark(context, input);
+      // It identifies the call in a field that Better Stack returns unchanged.
+      const marker = `[skillflow ${callDigest(context, input).slice(0, 12)}]`;
       const known = await findIncident(ask, marker);
       if (known) return { ...unmarked(known, marker), existing: true };
       const ways = { call: false, sms: false, email: true, push: true };
@@ -97,11 +97,6 @@ async function findIncident(ask: Ask, marker: string): Promise<Incident | undefi
   const query = { from, per_page: PAGE_SIZE, page: 1 };
   const { data } = await ask({ path: ["v3", "incidents"], query, answer: listAnswer });
   return data.find(({ attributes: { cause, name } }) => cause?.includes(marker) || name?.includes(marker));
-}
-
-/** Returns a mark that identifies the call in a field that Better Stack returns unchanged. */
-function callMark(context: ToolContext, input: unknown): string {
-  return `[skillflow ${callDigest(context, input).slice(0, 12)}]`;
 }
 
 function unmarked(incident: Incident, marker: string) {

@@ -36,7 +36,9 @@ export const helmTools = [
         releases: shown,
         matching: all.length,
         left_out,
-        note: unreadNote(listed) ?? (all.length === 0 ? noneIn(where) : undefined),
+        note:
+          unreadNote(listed) ??
+          (all.length === 0 ? `There are no Helm releases in the secrets of ${where}. ${NO_HELM}` : undefined),
       };
     },
   }),
@@ -71,6 +73,4 @@ function rank(status: string | undefined): number {
   return status === "deployed" ? 1 : 0;
 }
 
-function noneIn(where: string): string {
-  return `There are no Helm releases in the secrets of ${where}. Argo CD does not create Helm releases: call list_objects with applications.argoproj.io.`;
-}
+const NO_HELM = "Argo CD does not create Helm releases: call list_objects with applications.argoproj.io.";

@@ -13,7 +13,9 @@ export interface Named {
 export function pick<Item extends Named>(kind: string, wanted: string, candidates: readonly Item[]): Item | undefined {
   if (isId(wanted)) return candidates.find(({ id }) => id.toLowerCase() === wanted.toLowerCase());
   const exact = candidates.filter(({ name }) => name === wanted);
-  const found = exact.length > 0 ? exact : candidates.filter((candidate) => isCalled(candidate, wanted));
+  const isCalled = (name: string) => name.toLowerCase() === wanted.toLowerCase();
+  const found =
+    exact.length > 0 ? exact : candidates.filter(({ name, aliases = [] }) => [name, ...aliases].some(isCalled));
   const ids = [...new Set(found.map(({ id }) => id))];
   if (ids.length > 1) throw new Error(`Several ${kind}s are named "${wanted}". Give the id: ${ids.join(" or ")}.`);
   return found[0];
@@ -28,10 +30,6 @@ export function unknownName(kind: string, wanted: string, known: readonly Named[
   const nearest = names.sort((a, b) => likeness(b, wanted) - likeness(a, wanted)).slice(0, MOST_NAMES);
   const more = names.length > nearest.length ? `, and ${names.length - nearest.length} more` : "";
   return new Error(`This key can see no ${kind} "${wanted}". It can see: ${nearest.join(", ")}${more}.`);
-}
-
-function isCalled({ name, aliases = [] }: Named, wanted: string): boolean {
-  return [name, ...aliases].some((candidate) => candidate.toLowerCase() === wanted.toLowerCase());
 }
 
 /** Returns the share of letter pairs common to two strings, from 0 to 1. The first letter counts as a pair. */

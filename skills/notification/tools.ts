@@ -46,7 +46,8 @@ export const notificationTools = [
       const outcomes = await Promise.all(deliveries);
       const delivered = outcomes.filter(({ outcome }) => outcome === "delivered").length;
       if (delivered === 0) {
-        const message = `Nothing was delivered. ${outcomes.map(inWords).join(" ")}`;
+        const reasons = outcomes.map((each) => (each.outcome === "delivered" ? "" : `${each.channel}: ${each.reason}`));
+        const message = `Nothing was delivered. ${reasons.join(" ")}`;
         throw doubts.size === 0 ? new NothingDone(message) : new Error(message);
       }
       return trim({ delivered, channels: outcomes });
@@ -114,8 +115,4 @@ async function openChannel(name: Name, context: ToolContext): Promise<Opened> {
 function reasonOf(error: unknown, context: ToolContext): string {
   context.signal.throwIfAborted();
   return redactorFor(context).text(error instanceof Error ? error.message : String(error));
-}
-
-function inWords(outcome: Outcome): string {
-  return outcome.outcome === "delivered" ? "" : `${outcome.channel}: ${outcome.reason}`;
 }

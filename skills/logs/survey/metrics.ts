@@ -71,7 +71,8 @@ export function createMetrics() {
       const [near, others] = [sorted.filter(({ rank }) => rank >= NEAR), sorted.filter(({ rank }) => rank < NEAR)];
       return [...eachFirst(near), ...eachFirst(others)].map(({ name, isCounter, row, steps }) => {
         const [min, max, , first, last] = row.slice(MIN);
-        return { series: name, ...(isCounter && { per: "second" }), min, max, first, last, steps: steps.map(atTime) };
+        const told = steps.map((step) => stepTold(step, briefTime));
+        return { series: name, ...(isCounter && { per: "second" }), min, max, first, last, steps: told };
       });
     },
     /** Returns the number of values whose series was not kept. */
@@ -107,10 +108,6 @@ function eachFirst<Item extends { readonly own: string }>(items: readonly Item[]
     return { item, place };
   });
   return placed.sort((a, b) => a.place - b.place).map(({ item }) => item);
-}
-
-function atTime(step: Parameters<typeof stepTold>[0]): string {
-  return stepTold(step, briefTime);
 }
 
 function labelsOf(fields: Fields): readonly Group[] {

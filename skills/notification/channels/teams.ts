@@ -42,12 +42,13 @@ function teamsMessage(notice: Notice) {
 }
 
 function messageWith(notice: Notice, cap: number) {
+  const color: Readonly<Record<string, string>> = notice.severity ? { color: COLOURS[notice.severity] } : {};
   const card = {
     $schema: "http://adaptivecards.io/schemas/adaptive-card.json",
     type: "AdaptiveCard",
     version: "1.4",
     body: [
-      line([run(heading(notice), { weight: "Bolder", size: "Large", ...colourOf(notice.severity) })]),
+      line([run(heading(notice), { weight: "Bolder", size: "Large", ...color })]),
       ...linesOf(clip(notice.text, cap)).map((text) => line([run(text)])),
       ...notice.fields.map(({ name, value }) => line([run(`${name}: `, { weight: "Bolder" }), run(value)])),
       ...(notice.link ? [line([run(notice.link)])] : []),
@@ -79,10 +80,6 @@ type Run = ReturnType<typeof run>;
 function run(text: string, style: Readonly<Record<string, string>> = {}) {
   // Clients replace `{{DATE(…)}}` even in rich text.
   return { type: "TextRun", text: text.replace(/\{(?=\{)/g, "{ "), ...style } as const;
-}
-
-function colourOf(severity: Severity | undefined): Readonly<Record<string, string>> {
-  return severity ? { color: COLOURS[severity] } : {};
 }
 
 const COLOURS: Readonly<Record<Severity, string>> = {
