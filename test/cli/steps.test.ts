@@ -97,3 +97,14 @@ describe("a run of steps", () => {
     expect((await here("replay", file)).code).toBe(0);
   });
 });
+
+it("ends a dry run before the first node of steps without a model, although a later node asks one", async () => {
+  const judged = WORKFLOW.replace(
+    "edges:",
+    "  judge: { name: Judge, instruction: Say what it is. }\nedges:\n  - { from: tell, to: judge }",
+  );
+  writeFileSync(join(cwd, "judged.yml"), judged);
+  const dry = await here("run", "judged.yml", "--input", '{"id":7}', "--dry-run", "--json");
+  expect([dry.code, JSON.parse(dry.stdout).status]).toEqual([0, "succeeded"]);
+  expect((await here("run", "judged.yml", "--input", '{"id":7}', "--json")).code).toBe(3);
+});

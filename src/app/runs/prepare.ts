@@ -172,6 +172,12 @@ function recordOf(
 
 type Read = ReturnType<typeof readRequest>;
 
+/** Returns the part of a workflow that a dry run takes: none of the later nodes if the first one asks no model. */
+function untilDecision(workflow: Workflow): Workflow {
+  const first = workflow.nodes[workflow.entry];
+  return first?.steps || first?.approval ? { ...workflow, nodes: { [workflow.entry]: first }, edges: [] } : workflow;
+}
+
 function readRequest(workspace: Workspace, request: RunRequest) {
   const { document, input, recorded, cooling, choices, connect, serving } = request;
   const file = typeof document === "string" ? document : undefined;
@@ -201,8 +207,9 @@ function readRequest(workspace: Workspace, request: RunRequest) {
   // A test or a replay without live models and tools spends nothing and writes nothing.
   const isSimulated = connect === undefined && serving !== undefined;
   const bound = isSimulated ? { ...workspace, host: { ...workspace.host, policies: [] } } : workspace;
-  const asking = serving ? [] : [cooled, ...[...inner.values()].map((each) => each.workflow)];
-  const { settings, notes } = settingsOf(bound, cooled, choices, asking);
+  const asked = isDryRun(checked.input as JsonObject) ? untilDecision(cooled) : cooled;
+  const asking = serving || asked !== cooled ? [] : [cooled, ...[...inner.values()].map((each) => each.workflow)];
+  const { settings, notes } = settingsOf(bound, asked, choices, asking);
   return {
     workflow: cooled,
     input: checked.input as JsonObject,
