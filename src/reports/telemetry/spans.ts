@@ -164,8 +164,10 @@ function finishPart(walk: Walk): void {
 
 function takeExit(walk: Walk, event: RunEvent & EventOf<"node:exit">): void {
   const visit = visitAt(walk, event);
-  const { result, time } = event;
-  visit.attributes = { ...visit.attributes, "skillflow.status": event.unfinished ? "unfinished" : result.status };
+  const { result, time, unfinished, stopped } = event;
+  // A node of steps that failed has ended, although a resume continues inside it.
+  const hasEnded = !unfinished || (!stopped && result.toolCalls.some(({ step }) => step !== undefined));
+  visit.attributes = { ...visit.attributes, "skillflow.status": hasEnded ? result.status : "unfinished" };
   for (const { name, pass, score, reasoning } of result.evals ?? []) {
     const attributes = {
       "gen_ai.evaluation.name": name,

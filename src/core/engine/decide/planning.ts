@@ -21,7 +21,7 @@ import { misfitOf } from "../tools/tool-input.ts";
 import { WORKSPACE } from "../tools/workspace.ts";
 import { audienceOf, takesPrivateText, withReferences } from "./admit.ts";
 import { isReadIn, leavesOf, type Reader, readingsOf, toolOf } from "./inner/reading.ts";
-import { settingsAt, toolsAt } from "./offer.ts";
+import { settingsAt } from "./offer.ts";
 import { contextFor } from "./route.ts";
 import { type Scene, toolsHere } from "./scene.ts";
 
@@ -94,7 +94,7 @@ function operationOf(scene: Scene, call: PendingCall, descriptor: ToolDescriptor
 
 /** Returns the fields of a proposed change, and the input as it is published. Undefined for other calls. */
 function patchFor(
-  { program, state }: Scene,
+  scene: Scene,
   { change }: PendingCall,
   { skill, tool, input }: Pick<Operation, "skill" | "tool" | "input">,
 ): { readonly input: Json; readonly fields: Patch & Pick<Operation, "kind"> } | undefined {
@@ -108,8 +108,8 @@ function patchFor(
   };
   const kind = "patch" as const;
   const digest = operationDigest({ skill, tool, input: published, kind, ...change });
-  const isOwn = (call: RecordedCall) => toolOf({ program, state }, call)?.skill === WORKSPACE;
-  const proof = defined("proof", proofOf([...state.run.calls.values()].filter(isOwn)));
+  const isOwn = (call: RecordedCall) => toolOf(scene, call)?.skill === WORKSPACE;
+  const proof = defined("proof", proofOf([...scene.state.run.calls.values()].filter(isOwn)));
   return {
     input: published,
     fields: { kind, ...change, ...published, ...proof, branch: branchOf(published.title, digest) },
@@ -130,7 +130,7 @@ export function sourcesOf(reader: Reader): Operation["sources"] {
   const isStrangers = (call: RecordedCall) => {
     const { outcome } = call;
     if (!outcome || call.planned || !readings.some((reading) => isReadIn(reading, call))) return false;
-    const tool = toolsAt(program.inside(call.at), state, call.node).all.find(({ exposed }) => exposed === call.tool);
+    const tool = toolOf(reader, call);
     if (tool && isStateTool(tool)) return !isStatePut(tool) && "output" in outcome && recalledStrangers(outcome.output);
     return tool !== undefined && givesStrangersText(tool);
   };

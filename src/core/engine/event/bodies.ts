@@ -77,7 +77,10 @@ const leaveEvents = lazy(() => ({
   "node:exit": {
     node: z.string(),
     result: nodeResultSchema(),
-    unfinished: optional(z.boolean(), "The run stopped during the node. resume continues inside the node."),
+    unfinished: optional(
+      z.boolean(),
+      "The run stopped during the node, or a step of it failed. resume continues inside the node.",
+    ),
     cause: optional(
       z.enum(FAILURE_CAUSES),
       "Cause of the failure: the node's turns, its timeout, the limits of its inner workflow, or its evaluators",

@@ -16,11 +16,12 @@ export function ask(program: Program, state: State, { models, ...question }: Que
   const key = down.length === 0 ? question.key : `${question.key}@${down.length}`;
   const late = dayReached(state);
   if (late) return limitStep(outermost(state), key, late);
-  for (const level of levels(program, state)) {
+  const all = levels(program, state);
+  for (const level of all) {
     const reached = spent(level);
     if (reached) return limitStep(level.state, key, reached);
   }
-  const warning = uncountedBy(levels(program, state));
+  const warning = uncountedBy(all);
   if (warning !== undefined && !state.run.warned.has(warning)) {
     return { kind: "decide", key: `${key}/uncounted`, bodies: [{ type: "warning", message: warning }] };
   }
@@ -127,7 +128,7 @@ function spent(level: Level): Pick<Reached, "limit" | "message"> | undefined {
   return isLate ? { limit: "timeout", message: timeoutMessage(timeout_ms) } : undefined;
 }
 
-/** Tells which limits do not hold, because a reply came without a count of its tokens. */
+/** Describes the limits that do not hold because a reply came without a count of its tokens. */
 function uncountedBy(all: readonly Level[]): string | undefined {
   const open = all.filter(({ state }) => state.usage.uncounted > 0);
   const limits = (["max_tokens", "max_cost_usd"] as const).filter((limit) =>

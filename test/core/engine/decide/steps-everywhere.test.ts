@@ -56,6 +56,19 @@ describe("a steps node", () => {
     expect(faultOfRecording(record, played.events)).toBeUndefined();
   });
 
+  test("has the status failed in its span if a step failed, although a resume continues inside it", () => {
+    const record = recordOf(workflowOf({ look: LOOK }), { skills: [OPS], input: { id: 7 } });
+    const { events, state } = play(record, { tools: () => failed });
+    expect(state.unfinished?.node).toBe("look");
+    const spans = spansOf({ record, events, content: false });
+    expect(
+      spans.flatMap(({ attributes }) =>
+        attributes["skillflow.node"] === "look" ? [attributes["skillflow.status"]] : [],
+      ),
+    ).toContain("failed");
+    expect(JSON.stringify(spans)).not.toContain("unfinished");
+  });
+
   test("resumes at each event as if it had not stopped, except for writes in doubt", () => {
     const record = recordOf(workflowOf({ look: LOOK, judge: {} }, ["look -> judge"]), {
       skills: [OPS],

@@ -1,5 +1,5 @@
 import { placeOf } from "../../../document/inner/place.ts";
-import type { RecordedCall, ToolFacts } from "../../event/call.ts";
+import type { RecordedCall } from "../../event/call.ts";
 import type { Program } from "../../fold/program.ts";
 import type { State } from "../../fold/state.ts";
 import { toolsAt } from "../offer.ts";
@@ -41,14 +41,9 @@ export function isMadeBy({ at, node }: RecordedCall, own: string | undefined, id
   return at !== undefined && (at === place || at.startsWith(`${place}[`) || at.startsWith(`${place}/`));
 }
 
-/** Returns the facts about a call's tool. Undefined if the node no longer has the tool. */
-export function toolOf(
-  { program, state }: Pick<Scene, "program" | "state">,
-  call: RecordedCall,
-): ToolFacts | undefined {
-  if (call.facts) return call.facts;
-  const { all } = toolsAt(program.inside(call.at), state, call.node);
-  return all.find(({ exposed }) => exposed === call.tool);
+/** Returns the tool of a call of this run. Undefined if the node no longer has the tool. */
+export function toolOf({ program, state }: Pick<Scene, "program" | "state">, { at, node, tool }: RecordedCall) {
+  return toolsAt(program.inside(at), state, node).all.find(({ exposed }) => exposed === tool);
 }
 
 /** Returns the nodes of a reading with their programs. Of a node that runs a workflow, returns the nodes in it. */

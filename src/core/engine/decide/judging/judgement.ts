@@ -2,6 +2,7 @@ import { defined, isObject, type JsonObject } from "../../../base/values.ts";
 import type { Evaluator, EvidenceEvaluator } from "../../../document/workflow/evaluator.ts";
 import { EXECUTOR } from "../../../skill/skill.ts";
 import { alike } from "../../../skill/tool-names.ts";
+import type { RecordedCall, ToolFacts } from "../../event/call.ts";
 import type { EventBody } from "../../event/event.ts";
 import type { EvalResult, EvidenceCounts } from "../../event/node-result.ts";
 import { type CitedResult, citedRefs, sumEvidence } from "../../evidence/check.ts";
@@ -140,9 +141,14 @@ function earlierClaims({ state, visit }: Scene): EarlierClaim[] {
   });
 }
 
+/** Returns the facts about a call's tool. Calls of another run bring them along. */
+function factsOf(scene: Scene, call: RecordedCall): ToolFacts | undefined {
+  return call.facts ?? toolOf(scene, call);
+}
+
 function writesSent(scene: Scene) {
   return [...scene.state.run.calls.values()].flatMap((call) => {
-    const tool = call.planned ? undefined : toolOf(scene, call);
+    const tool = call.planned ? undefined : factsOf(scene, call);
     return tool?.effect === "write" ? [{ ref: call.ref, skill: tool.skill, input: call.input }] : [];
   });
 }
@@ -151,7 +157,7 @@ function writesSent(scene: Scene) {
 function citedResult(scene: Scene, ref: string, writes: ReturnType<typeof writesSent>): CitedResult[] {
   const call = scene.state.run.calls.get(ref);
   if (!call) return [];
-  const tool = toolOf(scene, call);
+  const tool = factsOf(scene, call);
   const isBefore = (other: string) => Number(other.slice(1)) < Number(ref.slice(1));
   const sent = writes
     .filter(({ ref: other, skill }) => skill === tool?.skill && isBefore(other))
