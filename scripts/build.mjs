@@ -61,7 +61,7 @@ const vendored = await build({
 // Large, and loaded by few runs. src/entry/load.ts unpacks them.
 for (const name of [
   ...["modelcontextprotocol-client", "modelcontextprotocol-server", "octokit-rest", "zod-to-json-schema", "pg"],
-  ...["viz-js-viz", "supabase-supabase-js", "nodemailer", "sentry-node"],
+  ...["viz-js-viz", "supabase-supabase-js", "nodemailer", "sentry-node", WHOLE],
 ])
   pack(`dist/vendor/${name}.cjs`);
 copyParts("dist");

@@ -65,7 +65,7 @@ const COLUMNS: readonly Column[] = [
 const PROMISES: NonNullable<Contestant["promises"]> = {
   [speed(4)]: { least: 2000 },
   [slowest(4)]: { most: 10 },
-  ...Object.fromEntries(PAUSES.map(([name]) => [name, { most: 2, of: PYTHON }])),
+  ...Object.fromEntries(PAUSES.map(([name]) => [name, { most: 1.5, of: PYTHON }])),
 };
 
 type Side = "bare" | "ours";

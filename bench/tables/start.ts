@@ -78,7 +78,7 @@ const CONTESTANTS: readonly Program[] = [
     hello: (workflow) => [OURS, "run", workflow, "--model", "openai-compatible:m"],
     promises: {
       start: { most: 1.15, of: "bare Node" },
-      "first model request": { most: 130 },
+      "first model request": { most: 100 },
       install: { most: 20 },
     },
   },

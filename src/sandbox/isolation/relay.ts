@@ -1,5 +1,6 @@
-import { realpathSync, writeFileSync } from "node:fs";
+import { readFileSync, realpathSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { brotliDecompressSync } from "node:zlib";
 import type { ForeignCommand, SandboxLimits } from "../../core/skill/sandbox.ts";
 import { ownPath } from "../../files/own-files.ts";
 import type { SandboxHost } from "../host.ts";
@@ -19,7 +20,9 @@ export function hostsOf({ network }: Pick<ForeignCommand, "network">): readonly 
 export function showRelay(folder: string): readonly ViewStep[] {
   const teacher = join(folder, "fetch.cjs");
   writeFileSync(teacher, FETCH);
-  const undici = realpathSync(ownPath("vendor/undici.cjs", "node_modules/undici"));
+  const own = ownPath("vendor/undici.cjs.br", "node_modules/undici");
+  const undici = own.endsWith(".br") ? join(folder, "undici.cjs") : realpathSync(own);
+  if (own.endsWith(".br")) writeFileSync(undici, brotliDecompressSync(readFileSync(own)));
   const shown: readonly (readonly [string, string])[] = [
     [teacher, INNER_FETCH],
     [undici, INNER_UNDICI],
