@@ -106,14 +106,20 @@ async function serve(
   options: HttpOptions,
   callers: Set<AbortController>,
 ): Promise<void> {
-  const { site = forPrograms(options), host, mostBytes } = options;
+  const { site, host, mostBytes } = options;
   const caller = new AbortController();
   callers.add(caller);
-  response.once("close", () => caller.abort(new Error("the client disconnected")));
+  response.once("close", () => {
+    if (!response.writableFinished) caller.abort(new Error("the client disconnected"));
+  });
   try {
     const body = () => readBody(request, mostBytes);
     const asked = { host: `${host}:${request.socket.localPort}`, body };
-    await stream(response, await site(webRequest(request, caller.signal), asked));
+    const answer = site
+      ? await site(webRequest(request, caller.signal), asked)
+      : await answerProgram(request, { ...options, body, signal: caller.signal });
+    if (typeof answer === "string") answerJson(response, answer);
+    else await stream(response, answer);
   } finally {
     callers.delete(caller);
   }
@@ -122,49 +128,52 @@ async function serve(
 /** Methods that a web `Request` supports. Any other is passed as PATCH, which every site refuses. */
 const METHODS: ReadonlySet<string> = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]);
 
-/** Answers programs: with the token, and not from web pages of other sites. */
-function forPrograms({ endpoints = new Map(), handlers = new Map(), ...options }: HttpOptions): Site {
-  return async (request, asked) => {
-    const { pathname: path } = new URL(request.url);
-    const folder = [...handlers.keys()].find((key) => key.endsWith("/") && path.startsWith(key));
-    const handler = handlers.get(path) ?? handlers.get(folder ?? "");
-    const endpoint = endpoints.get(path);
-    const refusal = refusalOf(request, {
-      ...options,
-      isHandled: handler !== undefined,
-      isEndpoint: endpoint !== undefined,
-    });
-    if (refusal) return refused(...refusal);
-    if (path === "/health") return Response.json({ status: "ok" });
-    const body = await asked.body();
-    if (!body) return refused(413, `a body may have at most ${options.mostBytes} bytes`);
-    const hasBody = request.method !== "GET" && request.method !== "HEAD";
-    if (handler) return handler(hasBody ? new Request(request, { body: new Uint8Array(body) }) : request);
-    const answer = await endpoint?.(body.toString("utf8"), request.signal);
-    const headers = { "content-type": "application/json", "content-length": String(Buffer.byteLength(answer ?? "")) };
-    return answer === undefined ? new Response(null, { status: 204 }) : new Response(answer, { headers });
-  };
+interface ProgramRequest extends HttpOptions, Pick<Asked, "body"> {
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Answers a program that has the token and is not a web page of another site. Returns an endpoint's JSON as text: a
+ * `Response` would take most of the time of a short answer.
+ */
+async function answerProgram(request: IncomingMessage, options: ProgramRequest): Promise<Response | string> {
+  const { endpoints = new Map(), handlers = new Map(), signal } = options;
+  const { pathname: path } = addressOf(request);
+  const folder = [...handlers.keys()].find((key) => key.endsWith("/") && path.startsWith(key));
+  const handler = handlers.get(path) ?? handlers.get(folder ?? "");
+  const endpoint = endpoints.get(path);
+  const isHandled = handler !== undefined;
+  const refusal = refusalOf(request, { ...options, path, isHandled, isEndpoint: endpoint !== undefined });
+  if (refusal) return refused(...refusal);
+  if (path === "/health") return Response.json({ status: "ok" });
+  const body = await options.body();
+  if (!body) return refused(413, `a body may have at most ${options.mostBytes} bytes`);
+  if (!handler) return (await endpoint?.(body.toString("utf8"), signal)) ?? new Response(null, { status: 204 });
+  const asked = webRequest(request, signal);
+  const hasBody = asked.method !== "GET" && asked.method !== "HEAD";
+  return handler(hasBody ? new Request(asked, { body: new Uint8Array(body) }) : asked);
 }
 
 type Refusal = readonly [status: number, message: string, headers?: Readonly<Record<string, string>>];
 
 interface Addressed extends Pick<HttpOptions, "host" | "token"> {
+  readonly path: string;
   readonly isHandled: boolean;
   readonly isEndpoint: boolean;
 }
 
-function refusalOf({ method, headers, url }: Request, addressed: Addressed): Refusal | undefined {
-  const { token, isHandled, isEndpoint } = addressed;
-  const [host, origin] = ["host", "origin"].map((name) => headers.get(name) ?? undefined);
-  if (isForeign(host, origin, addressed)) return [403, "requests from pages of other sites are refused"];
-  if (new URL(url).pathname === "/health") return method === "GET" ? undefined : [405, "GET only", { allow: "GET" }];
+function refusalOf({ method, headers }: IncomingMessage, addressed: Addressed): Refusal | undefined {
+  const { token, path, isHandled, isEndpoint } = addressed;
+  if (isForeign(headers.host, headers.origin, addressed))
+    return [403, "requests from pages of other sites are refused"];
+  if (path === "/health") return method === "GET" ? undefined : [405, "GET only", { allow: "GET" }];
   if (!isHandled && !isEndpoint) return [404, "there is nothing here"];
-  if (token !== undefined && !isSame(bearerOf(headers.get("authorization")) ?? "", token)) {
+  if (token !== undefined && !isSame(bearerOf(headers.authorization) ?? "", token)) {
     return [401, "a token is needed: Authorization: Bearer …", { "www-authenticate": "Bearer" }];
   }
   if (isHandled) return undefined;
   if (method !== "POST") return [405, "POST only", { allow: "POST" }];
-  const type = headers.get("content-type")?.split(";")[0]?.trim().toLowerCase();
+  const type = headers["content-type"]?.split(";")[0]?.trim().toLowerCase();
   return type === "application/json" ? undefined : [415, "the content type must be application/json"];
 }
 
@@ -250,13 +259,22 @@ export function page(status: number, body: string, headers: Readonly<Record<stri
   return new Response(body, { status, headers: { ...SAFE_HEADERS, ...type, ...headers } });
 }
 
+function addressOf({ url = "/" }: IncomingMessage): URL {
+  return new URL(url.startsWith("/") ? url : "/", "http://localhost");
+}
+
 /** Returns the request without its body. */
-function webRequest({ method = "GET", url = "/", headers }: IncomingMessage, signal: AbortSignal): Request {
+function webRequest(request: IncomingMessage, signal: AbortSignal): Request {
+  const { method = "GET", headers } = request;
   const all = Object.entries(headers).flatMap(([name, value]) =>
     [value ?? []].flat().map((each): [string, string] => [name, each]),
   );
-  const address = new URL(url.startsWith("/") ? url : "/", "http://localhost");
-  return new Request(address, { method: METHODS.has(method) ? method : "PATCH", headers: all, signal });
+  return new Request(addressOf(request), { method: METHODS.has(method) ? method : "PATCH", headers: all, signal });
+}
+
+function answerJson(response: ServerResponse, text: string): void {
+  response.writeHead(200, { "content-type": "application/json", "content-length": Buffer.byteLength(text) });
+  response.end(text);
 }
 
 /** Streams the answer at the caller's pace. Stops if the caller disconnects. */

@@ -2,13 +2,13 @@ import type { Finding } from "../../core/base/diagnostic.ts";
 import { defined } from "../../core/base/values.ts";
 import { flatWorkflow } from "../../core/document/inner/flat.ts";
 import type { Workflow } from "../../core/document/workflow/workflow.ts";
-import { checkStepTools, checkToolNames } from "../../core/outward/taint/step-tools.ts";
+import { checkStepTools, checkToolNames, stepShapes } from "../../core/outward/taint/step-tools.ts";
 import { findTaint, type Taint } from "../../core/outward/taint/taint.ts";
 import type { DeclaredSkill } from "../../core/outward/taint/tools.ts";
 import { instanceOf } from "../../core/skill/skill-reference.ts";
 import { declareSkill } from "../../loaders/registry/declared.ts";
 import type { Workspace } from "../host.ts";
-import type { InnerWorkflow, InnerWorkflows } from "../runs/inner.ts";
+import { type InnerWorkflow, type InnerWorkflows, pathFindings } from "../runs/inner.ts";
 import { gatherAll, type SkillEntries } from "../skills/entries.ts";
 import { boundsFor } from "./settings.ts";
 
@@ -26,7 +26,7 @@ type ReadWorkflow = Pick<InnerWorkflow, "workflow" | "inline"> & { readonly inne
 /** Finds problems of skills and tools that are known before a run: taint, invalid config and unknown tool names. */
 export async function skillProblems(
   workspace: Workspace,
-  read: ReadWorkflow & Pick<InnerWorkflow, "place">,
+  read: ReadWorkflow & Pick<InnerWorkflow, "place" | "document">,
 ): Promise<readonly Finding[]> {
   const gathered = await gatherAll(workspace.skills, [...read.inner.values(), read]);
   const skills = declareAll(gathered);
@@ -37,7 +37,9 @@ export async function skillProblems(
     ...checkStepTools(flat, skills),
     ...taintWith(workspace, flat, skills).findings,
   ];
-  return found.flatMap((finding) => placeInside(read, finding));
+  const hasSteps = Object.values(flat.nodes).some(({ steps }) => steps);
+  const ofOutputs = hasSteps ? pathFindings(read, read.inner, stepShapes(skills)) : [];
+  return [...found.flatMap((finding) => placeInside(read, finding)), ...ofOutputs];
 }
 
 /** Places a finding in the file of the inner workflow, or otherwise at the node of the outer workflow. */

@@ -34,7 +34,8 @@ async function readDiscreetly(
   const secrets = checkDocument(secretsOf(workspace), draft);
   const read = workflow ? readInner(workspace, { workflow, document, inline, place }) : undefined;
   const inner = read?.findings ?? [];
-  const skills = workflow && read ? await skillProblems(workspace, { workflow, inline, place, inner: read.inner }) : [];
+  const skills =
+    workflow && read ? await skillProblems(workspace, { workflow, document, inline, place, inner: read.inner }) : [];
   const found = [...inner, ...skills];
   const isOwn = ({ file }: Finding) => file === undefined || file === document;
   // A file that two nodes run is reported once.

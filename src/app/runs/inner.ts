@@ -2,7 +2,7 @@ import { basename, dirname, join } from "node:path";
 import type { Diagnostic } from "../../core/base/diagnostic.ts";
 import { memo } from "../../core/base/values.ts";
 import { checkJudgeBudget } from "../../core/document/check/judge-budget.ts";
-import type { FindInner } from "../../core/document/check/node-data.ts";
+import type { FindInner, StepShape } from "../../core/document/check/node-data.ts";
 import { checkPathsInto } from "../../core/document/check/workflow.ts";
 import { inlineWorkflow } from "../../core/document/inner/inline.ts";
 import type { WorkflowNode } from "../../core/document/workflow/node.ts";
@@ -98,20 +98,30 @@ export function readInner(
   return { inner, findings };
 }
 
-/** Checks paths into the results of workflows in other files, once for each workflow document. */
-function pathFindings(outer: Pick<Outer, "workflow" | "place" | "document">, inner: InnerWorkflows): Diagnostic[] {
-  if (![...inner.values()].some(({ file }) => file !== undefined)) return [];
-  const find =
+/**
+ * Checks paths into the results of workflows in other files, once for each workflow document. With `stepShape`, checks
+ * only what the outputs of steps add.
+ */
+export function pathFindings(outer: DocumentPlace, inner: InnerWorkflows, stepShape?: StepShape): Diagnostic[] {
+  if (!stepShape && ![...inner.values()].some(({ file }) => file !== undefined)) return [];
+  const findIn =
     (path: string): FindInner =>
     (id) => {
       const at = path === "" ? id : `${path}/${id}`;
       const workflow = inner.get(at)?.workflow;
-      return workflow && { workflow, find: find(at) };
+      return workflow && { workflow, find: findIn(at) };
     };
   const all = [{ ...outer, path: "" }, ...[...inner].map(([path, each]) => ({ ...each, path }))];
   const written = new Map(all.map((each) => [JSON.stringify([each.document, each.workflow.id]), each]));
-  return [...written.values()].flatMap(({ workflow, place, path }) => place(checkPathsInto(workflow, find(path))));
+  return [...written.values()].flatMap(({ workflow, place, path }) => {
+    const find = findIn(path);
+    return place(
+      stepShape ? checkPathsInto(workflow, { find, stepShape }, { find }) : checkPathsInto(workflow, { find }),
+    );
+  });
 }
+
+type DocumentPlace = Pick<InnerWorkflow, "workflow" | "place" | "document">;
 
 /** Treats inline skills as recorded ones, which are not trusted. */
 export function withRecordedSkills(inner: InnerWorkflows): InnerWorkflows {

@@ -3,16 +3,25 @@ import { isObject, type JsonSchema } from "../../base/values.ts";
 import { inlineWorkflow } from "../inner/inline.ts";
 import { describeInputs, RUN_FIELDS } from "../inputs.ts";
 import type { WorkflowNode } from "../workflow/node.ts";
+import type { NodeStep } from "../workflow/step.ts";
 import type { Workflow } from "../workflow/workflow.ts";
 
 /** JSON Schemas of the data that conditions and paths can read: the run's input and the results of nodes. */
 
 /** Finds the workflow that a node runs. Returns undefined if there is none or its file was not read. */
-export type FindInner = (node: string) => Inner | undefined;
+export type FindInner = (node: string) => Omit<Inner, "stepShape"> | undefined;
 
-interface Inner {
-  readonly workflow: Workflow;
+/** Returns the schema of a step's output, or undefined if it is not known. */
+export type StepShape = (node: WorkflowNode, step: NodeStep) => JsonSchema | undefined;
+
+/** What the checks know beyond the document itself. */
+export interface Beyond {
   readonly find: FindInner;
+  readonly stepShape?: StepShape | undefined;
+}
+
+interface Inner extends Beyond {
+  readonly workflow: Workflow;
 }
 
 /** Returns the schema of a path's root, or undefined if the document does not describe its data. */
@@ -28,10 +37,10 @@ export function findInline(workflow: Workflow): FindInner {
 }
 
 /** Creates a lookup of schemas. `input` is the input schema for a workflow that declares none, such as a map's. */
-export function dataShapes(workflow: Workflow, find: FindInner, input?: JsonSchema): DataShapes {
+export function dataShapes(workflow: Workflow, beyond: Beyond, input?: JsonSchema): DataShapes {
   const known = new Map<string, JsonSchema | undefined>();
   return (root) => {
-    if (!known.has(root)) known.set(root, shapeOf(root, { workflow, find }, input));
+    if (!known.has(root)) known.set(root, shapeOf(root, { ...beyond, workflow }, input));
     return known.get(root);
   };
 }
@@ -41,13 +50,20 @@ export function itemInput({ map, with: given = {} }: WorkflowNode): JsonSchema |
   return map && closed(Object.fromEntries([...Object.keys(given), map.as].map((name) => [name, {}])));
 }
 
-function shapeOf(root: string, { workflow, find }: Inner, input?: JsonSchema): JsonSchema | undefined {
+function shapeOf(root: string, { workflow, find, stepShape }: Inner, input?: JsonSchema): JsonSchema | undefined {
   const node = Object.hasOwn(workflow.nodes, root) ? workflow.nodes[root] : undefined;
-  if (node) return shapeOfNode(node, find(root));
+  if (node?.steps) return closed({ ...ADDED, ...stepOutputs(node, node.steps, stepShape) });
+  const inner = node && find(root);
+  if (node) return shapeOfNode(node, inner && { ...inner, stepShape });
   if (root === "skills") return closed({ available: LIST_OF_TEXT, missing: LIST_OF_TEXT });
   if (root !== "input" || !workflow.inputs) return root === "input" ? input : undefined;
   const { properties } = describeInputs(workflow);
   return closed({ ...(properties as Properties), ...Object.fromEntries(RUN_FIELDS.map((name) => [name, {}])) });
+}
+
+/** Returns the schemas of the outputs of steps by their ids. */
+export function stepOutputs(node: WorkflowNode, steps: readonly NodeStep[], stepShape?: StepShape): Properties {
+  return Object.fromEntries(steps.map((step) => [step.id, stepShape?.(node, step) ?? {}]));
 }
 
 function shapeOfNode(node: WorkflowNode, inner: Inner | undefined): JsonSchema | undefined {
@@ -55,18 +71,16 @@ function shapeOfNode(node: WorkflowNode, inner: Inner | undefined): JsonSchema |
     const own = { approved: { type: "boolean" }, by: TEXT, note: { type: ["string", "null"] } };
     return closed({ ...own, error: TEXT, skipped_reason: TEXT });
   }
-  const added: Properties = { error: {}, skipped_reason: {}, fail_soft: {}, evals: {} };
-  if (node.steps) return closed({ ...added, ...Object.fromEntries(node.steps.map(({ id }) => [id, {}])) });
   if (!node.map && node.call === undefined) {
     const output = marked(node.output ?? (node.instruction ? closed({}) : {}), node);
-    return { ...output, ...(output.properties ? closed({ ...withMembers(output), ...added, summary: {} }) : {}) };
+    return { ...output, ...(output.properties ? closed({ ...withMembers(output), ...ADDED, summary: {} }) : {}) };
   }
   const data = inner ? innerData(inner) : {};
-  if (!node.map) return inner ? closed({ ...withMembers(data), ...added }) : node.output;
+  if (!node.map) return inner ? closed({ ...withMembers(data), ...ADDED }) : node.output;
   const status = { enum: ["success", "failed", "skipped", "stopped"] };
   const item = closed({ key: TEXT, status, data, skipped_reason: TEXT });
   const count = { type: "integer" };
-  return closed({ items: { type: "array", items: item }, left: count, failed: count, ...added });
+  return closed({ items: { type: "array", items: item }, left: count, failed: count, ...ADDED });
 }
 
 /** Adds the fields that evidence evaluators write into the claims that they check. */
@@ -93,6 +107,9 @@ function withMarks(schema: JsonSchema, [key, ...rest]: readonly string[]): JsonS
 
 type Properties = Readonly<Record<string, JsonSchema>>;
 
+/** What the data of a node can have besides its output. */
+const ADDED: Properties = { error: {}, skipped_reason: {}, fail_soft: {}, evals: {} };
+
 export const TEXT: JsonSchema = { type: "string" };
 const LIST_OF_TEXT: JsonSchema = { type: "array", items: TEXT };
 
@@ -105,8 +122,8 @@ function withMembers({ properties }: JsonSchema): Properties {
 }
 
 /** Describes `{verdict?, results}`. Builds node schemas on demand, because workflows can nest deeply. */
-function innerData({ workflow, find }: Inner): JsonSchema {
-  const shapes = dataShapes(workflow, find);
+function innerData({ workflow, ...beyond }: Inner): JsonSchema {
+  const shapes = dataShapes(workflow, beyond);
   const results: Record<string, JsonSchema> = {};
   for (const id of Object.keys(workflow.nodes)) {
     Object.defineProperty(results, id, { get: () => shapes(id) ?? {}, enumerable: true });

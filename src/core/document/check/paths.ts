@@ -9,11 +9,11 @@ import type { WorkflowNode } from "../workflow/node.ts";
 import { callsOf } from "../workflow/step.ts";
 import type { Workflow } from "../workflow/workflow.ts";
 import { typesOf } from "./conditions.ts";
-import { closed, type DataShapes, TEXT } from "./node-data.ts";
+import { closed, type DataShapes, type StepShape, stepOutputs, TEXT } from "./node-data.ts";
 import { STEP_ROOTS, WITH_ROOTS } from "./steps.ts";
 
 /** Finds paths that never lead anywhere: their root is unknown, or the data never has the field. */
-export function checkPaths(workflow: Workflow, shapes: DataShapes): Diagnostic[] {
+export function checkPaths(workflow: Workflow, shapes: DataShapes, stepShape?: StepShape): Diagnostic[] {
   const nodes = Object.keys(workflow.nodes);
   const known = new Set(["input", ...nodes]);
   const roots = new Set([...known, "skills"]);
@@ -22,7 +22,7 @@ export function checkPaths(workflow: Workflow, shapes: DataShapes): Diagnostic[]
     ...pathsInNodes(workflow, { known, roots }),
     ...Object.entries(workflow.nodes).flatMap(([id, node]) => pathsOfInner(id, node, known)),
     ...Object.entries(workflow.nodes).flatMap(([id, node]) =>
-      pathsOfSteps(id, node, { known: roots, roots: stepRoots }),
+      pathsOfSteps(id, node, { known: roots, roots: stepRoots, stepShape }),
     ),
     ...pathsInEdges(workflow, roots),
     ...pathsAtTop(workflow, known),
@@ -82,13 +82,18 @@ function pathsOfInner(id: string, { map, with: given }: WorkflowNode, known: Rea
 /** Lists the paths of a node's steps, in conditions and templates. A step reads only the results of earlier steps. */
 function pathsOfSteps(
   id: string,
-  { steps = [] }: WorkflowNode,
-  { known, roots }: { readonly known: ReadonlySet<string>; readonly roots: ReadonlySet<string> },
+  node: WorkflowNode,
+  {
+    known,
+    roots,
+    stepShape,
+  }: Record<"known" | "roots", ReadonlySet<string>> & { readonly stepShape: StepShape | undefined },
 ): WrittenPath[] {
+  const { steps = [] } = node;
   return steps.flatMap((step, index) => {
     const at = ["nodes", id, "steps", index];
     const rule = step.if === undefined ? "" : parseCondition(step.if);
-    const earlier = Object.fromEntries(steps.slice(0, index).map((each) => [each.id, {}]));
+    const earlier = stepOutputs(node, steps.slice(0, index), stepShape);
     const own = without({ steps: closed(earlier), ...RUN_SHAPES }, known);
     const about = { of: `step "${step.id}"`, severity: "error", roots, own } as const;
     const conditions = typeof rule === "string" ? [] : pathsOf(rule);

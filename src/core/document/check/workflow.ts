@@ -10,7 +10,7 @@ import type { Edge, WorkflowNode } from "../workflow/node.ts";
 import type { Workflow } from "../workflow/workflow.ts";
 import { checkConditions } from "./conditions.ts";
 import { checkJudgeBudget } from "./judge-budget.ts";
-import { type DataShapes, dataShapes, type FindInner, findInline, itemInput } from "./node-data.ts";
+import { type Beyond, dataShapes, findInline, itemInput } from "./node-data.ts";
 import { checkPaths } from "./paths.ts";
 import { checkSteps, STEP_ROOTS, WITH_ROOTS } from "./steps.ts";
 import { checkWorkspace } from "./workspace.ts";
@@ -20,7 +20,7 @@ const MOST_SUGGESTIONS = 50;
 
 /** Checks the structure of a workflow that fits the schema. Returns all errors and warnings. */
 export function checkWorkflow(workflow: Workflow, knownSkills: KnownSkills, input?: JsonSchema): Diagnostic[] {
-  const shapes = dataShapes(workflow, findInline(workflow), input);
+  const shapes = dataShapes(workflow, { find: findInline(workflow) }, input);
   const nodes = new Map(Object.entries(workflow.nodes));
   const edges = checkEdgeEnds(workflow.edges, nodes);
   return [
@@ -42,11 +42,14 @@ export function checkWorkflow(workflow: Workflow, knownSkills: KnownSkills, inpu
   ];
 }
 
-/** Finds errors in paths and conditions that only become visible with the files of inner workflows. */
-export function checkPathsInto(workflow: Workflow, find: FindInner): Diagnostic[] {
-  const check = (shapes: DataShapes) => [...checkConditions(workflow, shapes), ...checkPaths(workflow, shapes)];
-  const known = new Set(check(dataShapes(workflow, findInline(workflow))).map((found) => JSON.stringify(found)));
-  return check(dataShapes(workflow, find)).filter((found) => !known.has(JSON.stringify(found)));
+/** Finds errors in paths and conditions that only become visible with more knowledge than `known`. */
+export function checkPathsInto(workflow: Workflow, more: Beyond, known: Beyond = { find: findInline(workflow) }) {
+  const check = (beyond: Beyond) => {
+    const shapes = dataShapes(workflow, beyond);
+    return [...checkConditions(workflow, shapes), ...checkPaths(workflow, shapes, beyond.stepShape)];
+  };
+  const told = new Set(check(known).map((found) => JSON.stringify(found)));
+  return check(more).filter((found) => !told.has(JSON.stringify(found)));
 }
 
 type NodeEntry = readonly [id: string, node: WorkflowNode];

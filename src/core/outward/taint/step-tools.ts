@@ -2,6 +2,7 @@ import type { Diagnostic, DiagnosticCode, Finding } from "../../base/diagnostic.
 import { plainlyFits } from "../../base/schema/plain-fit.ts";
 import { compileSchema } from "../../base/schema/schema.ts";
 import { isObject, type Json, type JsonObject, type JsonSchema, nearest } from "../../base/values.ts";
+import type { StepShape } from "../../document/check/node-data.ts";
 import { isOptionalMember, pathsIn } from "../../document/fill.ts";
 import type { WorkflowNode } from "../../document/workflow/node.ts";
 import { callsOf, type NodeStep, type StepCall } from "../../document/workflow/step.ts";
@@ -78,6 +79,19 @@ function knownTools(node: WorkflowNode, skills: ReadonlyMap<string, DeclaredSkil
   const listed = ids.flatMap((id) => skills.get(id) ?? []);
   const { all } = declaredTools(unfiltered, listed, "allow");
   return { all: [...all, ...BOARD_TOOLS], sure, unsure: ids.filter((id) => !sure.includes(id)) };
+}
+
+/** Returns the declared output of steps, for the checks of paths. A planned write returns its operation instead. */
+export function stepShapes(skills: ReadonlyMap<string, DeclaredSkill>): StepShape {
+  const toolsOf = new WeakMap<WorkflowNode, readonly ToolDescriptor[]>();
+  return (node, { tool: name }) => {
+    const all = toolsOf.get(node) ?? knownTools(node, skills).all;
+    toolsOf.set(node, all);
+    const { output_schema: schema, effect } = (name !== undefined && toolNamed(all, name)) || {};
+    if (effect !== "write" || !isObject(schema?.properties)) return schema;
+    const planned = { planned: { type: "boolean" }, id: { type: "string" }, held: { type: "string" } };
+    return { ...schema, properties: { ...planned, ...schema.properties } };
+  };
 }
 
 function checkStep(

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { checkPaths } from "../../../../src/core/document/check/paths.ts";
-import { checkWorkflow } from "../../../../src/core/document/check/workflow.ts";
-import { checkStepTools } from "../../../../src/core/outward/taint/step-tools.ts";
+import { checkPathsInto, checkWorkflow } from "../../../../src/core/document/check/workflow.ts";
+import { checkStepTools, stepShapes } from "../../../../src/core/outward/taint/step-tools.ts";
 import type { DeclaredSkill } from "../../../../src/core/outward/taint/tools.ts";
 import { type NodeParts, skillOf, toolOf, workflowOf } from "../../../harness/harness.ts";
 
@@ -145,6 +145,55 @@ describe("the paths of a step", () => {
     ],
   ])("%s", (_, steps, expected) => {
     expect(paths(steps)).toEqual(expected);
+  });
+});
+
+describe("a path into the output of a step", () => {
+  const output_schema = {
+    type: "object",
+    properties: {
+      url: { type: "string" },
+      hits: { type: "array", items: { properties: { id: { type: "integer" } } } },
+    },
+    required: ["url"],
+  };
+  const open = { ...output_schema, additionalProperties: true };
+  const tools = new Map([
+    declare("desk", [
+      toolOf("desk", "look", { output_schema }),
+      toolOf("desk", "open", { output_schema: open }),
+      toolOf("desk", "plain"),
+      toolOf("desk", "file", { output_schema, effect: "write" }),
+    ]),
+  ]);
+  const find = () => undefined;
+  const pathsAfter = (tool: string, path: string) => {
+    const steps = [
+      { id: "one", tool },
+      { id: "two", tool: "plain", with: { a: `{{steps.one.${path}}}` } },
+    ];
+    const later = { name: "Later", steps: [{ id: "x", tool: "plain", if: `a.one.${path} exists` }] };
+    const workflow = workflowOf({ a: { skills: ["desk"], steps }, b: { skills: ["desk"], ...later } });
+    return checkPathsInto(workflow, { find, stepShape: stepShapes(tools) }, { find }).map(({ code, path, hint }) =>
+      [code, path.join("."), hint].join(" "),
+    );
+  };
+
+  const both = (hint: string) => [
+    `UNKNOWN_PATH nodes.a.steps.1.with.a ${hint}`,
+    `UNKNOWN_PATH nodes.b.steps.0.if ${hint}`,
+  ];
+  test.each<[string, string, string, readonly string[]]>([
+    ["that the tool declares", "look", "url", []],
+    ["below a list", "look", "hits[0].id", []],
+    ["that the tool does not declare", "look", "ulr", both('did you mean "url"?')],
+    ["below a list that has no such field", "look", "hits[0].key", both("").slice(0, 1)], // no index in a condition
+    ["of a tool that allows other fields", "open", "ulr", []],
+    ["of a tool without a declared output", "plain", "ulr", []],
+    ["of a planned write", "file", "planned", []],
+    ["of a planned write that reads no operation", "look", "planned", both("")],
+  ])("%s", (_, tool, path, expected) => {
+    expect(pathsAfter(tool, path)).toEqual(expected);
   });
 });
 
