@@ -51,6 +51,21 @@ test("a node whose evaluators did not pass", () => {
   );
 });
 
+test("a step that may have been carried out leads to a look first, and never to a resume that repeats nothing", () => {
+  const lost = { error: "timed out", code: "tool.failed", acted: "unknown" } as const;
+  const steps = [{ id: "s", tool: "ops_act", with: {} }];
+  const failure = failureOf({ a: { steps, skills: ["ops"] } as Nodes[string] }, { tools: () => lost });
+  expect(failure).toMatchObject({
+    cause: "in_doubt",
+    next: [{ text: expect.stringMatching(/^check at the service/) }, {}, {}],
+  });
+  expect(failure?.next.map(({ command }) => command?.replace(/ .* --from/, " … --from"))).toEqual([
+    undefined,
+    expect.stringMatching(/^runs show \S+ a$/),
+    expect.stringMatching(/^resume .*--from a$/),
+  ]);
+});
+
 test.each(["the limit of 3 turns", "the time limit of 5 s", "eval failed", "2 evals failed"])(
   "a model that refuses with the words %j gets none of this advice",
   (words) => {

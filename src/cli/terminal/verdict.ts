@@ -2,7 +2,7 @@ import type { FinishedRun } from "../../app/runs/drive.ts";
 import { plainLine } from "../../core/base/inert.ts";
 import type { JsonObject } from "../../core/base/values.ts";
 import { callFailure } from "../../core/engine/event/node-result.ts";
-import { doctorCommand, resumeCommand, withOptions } from "../../core/engine/result/commands.ts";
+import { doctorCommand, resumeCommand, shellWord, withOptions } from "../../core/engine/result/commands.ts";
 import { ageText } from "../../core/engine/state/unseen.ts";
 import { type Account, accountOf, paidWords } from "../../reports/model/account.ts";
 import { failedFirst, gistOfItem, itemCounts, itemWord } from "../../reports/model/items.ts";
@@ -261,8 +261,10 @@ export function statusMark(status: string, paint: Paint): string {
 }
 
 /** Returns the next command to suggest. None for a waiting run: its approvals list their own commands. */
-function nextCommand(report: Report): string | undefined {
+function nextCommand(report: Account): string | undefined {
   const { run } = report.record;
+  const { cause, node } = report.failure ?? {};
+  if (cause === "in_doubt" && node !== undefined) return `runs show ${run} ${shellWord(node)}`;
   if (report.result.status === "waiting") return undefined;
   const failure = report.result.error?.code;
   if (failure === undefined && openCount(viewReport(report)) > 0) return withOptions(`apply ${run}`, report);

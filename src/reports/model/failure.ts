@@ -16,6 +16,7 @@ export interface Failure {
   readonly hint?: string;
   readonly node?: string;
   readonly visit?: Pick<Visit, "number" | "anchor">;
+  readonly cause?: FailureCause;
   readonly place?: Place;
   /** Error that ended the run, if it differs from the first failure. */
   readonly end?: string;
@@ -50,6 +51,7 @@ export function failureOf(report: Report, visits: readonly Visit[]): Failure | u
     ...(isFirst && hint !== undefined ? { hint } : {}),
     ...(node === undefined ? {} : { node: nodePath(visit?.at, node) }),
     ...(visit === undefined ? {} : { visit: { number: visit.number, anchor: visit.anchor } }),
+    ...(visit?.cause === undefined ? {} : { cause: visit.cause }),
     ...(place === undefined ? {} : { place }),
     ...(isFirst ? {} : { end: error.node === undefined ? error.message : `${nameOf(error.node)}: ${error.message}` }),
     next: nextSteps(report, { code, node, visit }),
@@ -117,6 +119,13 @@ function nextSteps(report: Report, { code, node, visit }: Failed): Step[] {
   if (code === "route.unresolved")
     return [{ text: "make the conditions of its edges exclude each other" }, ...look, again];
   if (code === "run.no_work") return [{ text: "see why each node was skipped", command: `runs show ${run}` }];
+  if (visit?.cause === "in_doubt") {
+    const repeat = {
+      text: "then repeat the node if nothing was carried out",
+      command: `${resumeCommand(report)} --from ${shellWord(visit.node)}`,
+    };
+    return [{ text: ADVICE.in_doubt }, ...look, ...(visit.at === undefined ? [repeat] : [])];
+  }
   return [...(visit?.cause ? [{ text: ADVICE[visit.cause] }] : []), ...look, again];
 }
 
@@ -124,5 +133,6 @@ const ADVICE: Readonly<Record<FailureCause, string>> = {
   max_turns: "raise the node's max_turns, or reduce its task",
   timeout: "give the node more time: its `timeout`, or --node-timeout",
   limits: "raise the `limits` of the node that runs the workflow",
+  in_doubt: "check at the service whether the call was carried out: only a resume with --from repeats it",
   evals: "check what its evaluators require, and whether its tools can show it",
 };

@@ -37,7 +37,7 @@ export function callFailure({ error, output }: Pick<ToolCall, "error" | "output"
 }
 
 /** Reasons for which the executor itself fails a node. The words of its error may come from a provider or a tool. */
-export const FAILURE_CAUSES = ["max_turns", "timeout", "limits", "evals"] as const;
+export const FAILURE_CAUSES = ["max_turns", "timeout", "limits", "evals", "in_doubt"] as const;
 export type FailureCause = (typeof FAILURE_CAUSES)[number];
 
 export const CITE_FAULTS = [

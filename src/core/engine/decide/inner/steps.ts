@@ -22,7 +22,8 @@ export function takeSteps(scene: Scene): SingleStep {
   const failed = visit.calls.find(({ step, error }) => error !== undefined && !isOptional(scene, step));
   if (failed) {
     const doubt = visit.isDoubtful ? " (it may have been carried out, so a resume does not repeat it)" : "";
-    return leaveFailed(scene, { message: `step ${failed.step}: ${failed.error}${doubt}` });
+    const cause = visit.isDoubtful ? ({ cause: "in_doubt" } as const) : {};
+    return leaveFailed(scene, { message: `step ${failed.step}: ${failed.error}${doubt}`, ...cause });
   }
   return nextStep(scene) ?? evaluate(scene, stepsData(visit));
 }
