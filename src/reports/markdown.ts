@@ -2,7 +2,7 @@ import { formatCost, formatCount, formatDuration, plural, previewJson, shortText
 import { isObject, type Json, type JsonObject } from "../core/base/values.ts";
 import { modelText } from "../core/document/model-list.ts";
 import { holds } from "../core/engine/finding/claims.ts";
-import { doctorCommand } from "../core/engine/result/commands.ts";
+import { doctorCommand, showCommand } from "../core/engine/result/commands.ts";
 import { markdownOf } from "./markdown-writer.ts";
 import { type Account, accountOf, paidWords, type RunState } from "./model/account.ts";
 import { failedFirst, gistOfItem, itemCounts, itemWord } from "./model/items.ts";
@@ -246,7 +246,7 @@ function next(account: Account): Item[] {
     ...(isToApply ? [{ words: words`Review and apply what it planned: ${command(`apply ${run}`)}` }] : []),
     ...nextSteps({ next: failure?.next ?? [] }),
     ...(lacksSkills ? [{ words: words`See what the missing skills need: ${command(doctorCommand(record))}` }] : []),
-    { words: words`Read the run: ${command(`runs show ${run}`)}` },
+    { words: words`Read the run: ${command(showCommand(record))}` },
   ];
 }
 

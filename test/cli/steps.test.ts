@@ -104,7 +104,11 @@ it("ends a dry run before the first node of steps without a model, although a la
     "  judge: { name: Judge, instruction: Say what it is. }\nedges:\n  - { from: tell, to: judge }",
   );
   writeFileSync(join(cwd, "judged.yml"), judged);
-  const dry = await here("run", "judged.yml", "--input", '{"id":7}', "--dry-run", "--json");
-  expect([dry.code, JSON.parse(dry.stdout).status]).toEqual([0, "succeeded"]);
+  const dry = await here("run", "judged.yml", "--input", '{"id":7}', "--dry-run", "--store", "dry runs");
+  expect(dry).toMatchObject({
+    code: 0,
+    stderr: expect.stringMatching(/^ {2}a dry run ends before the steps node \w+$/m),
+  });
+  expect(dry.stderr).toMatch(/^next: skillflow runs show \S+ --store 'dry runs'$/m);
   expect((await here("run", "judged.yml", "--input", '{"id":7}', "--json")).code).toBe(3);
 });

@@ -2,7 +2,7 @@ import type { FinishedRun } from "../../app/runs/drive.ts";
 import { plainLine } from "../../core/base/inert.ts";
 import type { JsonObject } from "../../core/base/values.ts";
 import { callFailure } from "../../core/engine/event/node-result.ts";
-import { doctorCommand, resumeCommand, shellWord, withOptions } from "../../core/engine/result/commands.ts";
+import { doctorCommand, resumeCommand, showCommand, withOptions } from "../../core/engine/result/commands.ts";
 import { ageText } from "../../core/engine/state/unseen.ts";
 import { type Account, accountOf, paidWords } from "../../reports/model/account.ts";
 import { failedFirst, gistOfItem, itemCounts, itemWord } from "../../reports/model/items.ts";
@@ -61,6 +61,7 @@ export function describeVerdict(finished: Omit<FinishedRun, "blobs">, options: V
     "",
     ...describeNodes(account, finished.state, options),
     describeSpent(account, finished.state, paint),
+    ...(account.record.kind === "dry-run" ? [`  ${plainLine(finished.state.end?.reason ?? "")}`] : []),
     ...describeSkipped(result),
     ...describeBlocks(findings(account, isWhole), options),
     ...describeBlocks(shortfalls(account), options),
@@ -208,7 +209,7 @@ function describeNode(visit: Visit, { record }: Account, options: VerdictOptions
   const isTold = record.workflow.report !== undefined && result.status === "success";
   const most = isWhole ? MOST_SHOWN : isTold ? 0 : MOST_LINES;
   const hidden = most === 0 ? 0 : lines.length - most;
-  const rest = () => `${amount(hidden, "more line")}: ${program} runs show ${record.run} ${visit.node}`;
+  const rest = () => `${amount(hidden, "more line")}: ${program} ${showCommand(record, visit.node)}`;
   return [
     `${paint(...markOf(statusWord(visit)))} ${paint("bold", plainLine(name))}${checked}`,
     ...lines.slice(0, most),
@@ -264,11 +265,12 @@ export function statusMark(status: string, paint: Paint): string {
 function nextCommand(report: Account): string | undefined {
   const { run } = report.record;
   const { cause, node } = report.failure ?? {};
-  if (cause === "in_doubt" && node !== undefined) return `runs show ${run} ${shellWord(node)}`;
+  if (cause === "in_doubt" && node !== undefined) return showCommand(report.record, node);
   if (report.result.status === "waiting") return undefined;
   const failure = report.result.error?.code;
   if (failure === undefined && openCount(viewReport(report)) > 0) return withOptions(`apply ${run}`, report);
-  if (failure === undefined || failure === "run.no_work" || failure === "replay.changed") return `runs show ${run}`;
+  if (failure === undefined || failure === "run.no_work" || failure === "replay.changed")
+    return showCommand(report.record);
   const isNew = report.result.error?.node === undefined;
   return failure === "skills.missing" && isNew ? doctorCommand(report.record) : resumeCommand(report);
 }

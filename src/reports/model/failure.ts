@@ -3,7 +3,7 @@ import { modelText } from "../../core/document/model-list.ts";
 import { parseModel } from "../../core/document/model-name.ts";
 import type { RunError } from "../../core/engine/event/end.ts";
 import type { FailureCause } from "../../core/engine/event/node-result.ts";
-import { doctorCommand, resumeCommand, shellWord } from "../../core/engine/result/commands.ts";
+import { doctorCommand, resumeCommand, shellWord, showCommand } from "../../core/engine/result/commands.ts";
 import type { Place, Report } from "./report.ts";
 import { complaintOf, type Visit } from "./visit.ts";
 
@@ -87,17 +87,10 @@ interface Failed {
   readonly visit: Visit | undefined;
 }
 function nextSteps(report: Report, { code, node, visit }: Failed): Step[] {
-  const { run } = report.record;
   const again: Step = { text: "continue from there", command: resumeCommand(report) };
-  const look: Step[] =
-    node === undefined
-      ? []
-      : [
-          {
-            text: "see its prompts and replies",
-            command: `runs show ${run} ${shellWord(nodePath(visit?.at, node))}${visit && visit.iteration > 1 ? `#${visit.iteration}` : ""}`,
-          },
-        ];
+  const iteration = visit && visit.iteration > 1 ? `#${visit.iteration}` : "";
+  const show = (at: string) => showCommand(report.record, `${nodePath(visit?.at, at)}${iteration}`);
+  const look: Step[] = node === undefined ? [] : [{ text: "see its prompts and replies", command: show(node) }];
   if (code === "limit.reached") return [{ text: "raise the limit and continue", command: resumeCommand(report) }];
   if (code === "run.interrupted") return [again];
   if (code === "skills.missing" || code === "config.missing") {
@@ -118,7 +111,7 @@ function nextSteps(report: Report, { code, node, visit }: Failed): Step[] {
   if (code === "script.exhausted") return [{ text: "add the missing reply to the script" }, ...look];
   if (code === "route.unresolved")
     return [{ text: "make the conditions of its edges exclude each other" }, ...look, again];
-  if (code === "run.no_work") return [{ text: "see why each node was skipped", command: `runs show ${run}` }];
+  if (code === "run.no_work") return [{ text: "see why each node was skipped", command: showCommand(report.record) }];
   if (visit?.cause === "in_doubt") {
     const repeat = {
       text: "then repeat the node if nothing was carried out",

@@ -4,6 +4,7 @@ import { plainLine } from "../../../core/base/inert.ts";
 import { reasonIn } from "../../../core/engine/decide/route.ts";
 import type { RunEvent } from "../../../core/engine/event/event.ts";
 import { stateOf } from "../../../core/engine/fold/fold.ts";
+import { showCommand } from "../../../core/engine/result/commands.ts";
 import { describeResult } from "../../../core/engine/result/result.ts";
 import { openProject } from "../../flags.ts";
 import type { Action } from "../../io.ts";
@@ -33,7 +34,7 @@ export const showRun: Action = async (io, [given = "", node], flags) => {
       width: Math.min(io.columns, 110),
       program: programName(io),
       isWhole: true,
-      typed: `runs show ${stored.record.run}`,
+      typed: showCommand(stored.record),
     }),
   );
   return 0;

@@ -34,6 +34,12 @@ export function withOptions(command: string, { record, events = [], trusted = []
   return [command, ...trust, ...words].join("");
 }
 
+/** Returns the command that shows a run, or one of its nodes, from the store that the run was started with. */
+export function showCommand({ run, options = [] }: Pick<RunRecord, "run" | "options">, node?: string): string {
+  const command = node === undefined ? `runs show ${run}` : `runs show ${run} ${shellWord(node)}`;
+  return withOptions(command, { record: { run, options: options.filter(({ name }) => name === "store") } });
+}
+
 /** Returns the command that shows what a run's skills need. A file name may start with a dash. */
 export function doctorCommand({ file = "WORKFLOW" }: Pick<RunRecord, "file">): string {
   return `doctor ${shellWord(file.startsWith("-") ? `./${file}` : file)}`;
@@ -41,7 +47,7 @@ export function doctorCommand({ file = "WORKFLOW" }: Pick<RunRecord, "file">): s
 
 /** Quotes a word for the shell. Keys of items in a node's path may contain any character. */
 export function shellWord(text: string): string {
-  return /^[\w./@%+=:,-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
+  return /^[\w./@%+=:,-][\w./@%+=:,#-]*$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }
 
 /** Returns the command that resumes a run, with its original options and a higher limit if one stopped it. */
