@@ -208,16 +208,16 @@ export function amountOf(text: string | number | null | undefined): number | und
   return digits === undefined || factor === undefined ? undefined : Number(digits) * factor;
 }
 
-export function coresText(cores: number): string {
+function coresText(cores: number): string {
   return `${Math.round(cores * 1000)}m`;
 }
 
-export function bytesText(bytes: number): string {
+function bytesText(bytes: number): string {
   return `${Math.round(bytes / 2 ** 20)}Mi`;
 }
 
 /** Returns a share in whole percent, or undefined without a total. */
-export function percentOf(part: number, whole: number | undefined): number | undefined {
+function percentOf(part: number, whole: number | undefined): number | undefined {
   return whole ? Math.round((part / whole) * 100) : undefined;
 }
 

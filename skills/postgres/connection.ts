@@ -107,7 +107,7 @@ function limitAnswers(client: Client, socket: Socket): void {
   });
 }
 
-export class TooMuch extends Error {
+class TooMuch extends Error {
   constructor() {
     super(`The result is larger than ${MOST_BYTES / 1e6} MB and was not read. Select fewer or shorter columns.`);
   }

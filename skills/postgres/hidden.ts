@@ -6,7 +6,7 @@ import type { Token } from "./tokens.ts";
  * Columns that are never shown. A WITH query with only the other columns replaces each affected table. So the statement
  * cannot reach a hidden column, not even through whole-row references.
  */
-export interface Hiding {
+interface Hiding {
   /** WITH queries to put in front of the statement. */
   readonly prefix: string;
   readonly hidden: readonly string[];

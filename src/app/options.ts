@@ -231,7 +231,7 @@ export const OPTIONS = {
 type Camel<Name extends string> = Name extends `${infer Head}-${infer Tail}`
   ? `${Head}${Capitalize<Camel<Tail>>}`
   : Name;
-export type OptionKey<Name extends OptionName> = Name extends `no-${infer Rest}` ? Camel<Rest> : Camel<Name>;
+type OptionKey<Name extends OptionName> = Name extends `no-${infer Rest}` ? Camel<Rest> : Camel<Name>;
 
 type Extra<Row> = Row extends readonly [string, string, infer Found] ? Found : object;
 type One<Row extends OptionRow> =

@@ -104,7 +104,7 @@ function declaredVariables(skills: SkillSet): DeclaredVariables {
 /** Variables of the built-in skills, without loading them. */
 const BUILTIN: Readonly<Record<"readable" | "secret", readonly string[]>> = skillVariables;
 
-export const EXPORT_HEADERS = "OTEL_EXPORTER_OTLP_HEADERS";
+const EXPORT_HEADERS = "OTEL_EXPORTER_OTLP_HEADERS";
 
 /** Parses the OpenTelemetry headers variable: `name=value,name=value`, percent-encoded. */
 export function exportHeaders(env: Environment): readonly (readonly [name: string, value: string])[] {

@@ -73,7 +73,7 @@ export interface WrittenFile {
 }
 
 /** Plan of a run, and its path without `--out`. */
-export interface PlanFile {
+interface PlanFile {
   readonly plan: Plan;
   readonly place: string | undefined;
 }

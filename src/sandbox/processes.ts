@@ -38,7 +38,7 @@ function startedWith(pid: number, entry: string | undefined): boolean {
 }
 
 /** A process tree that is being followed. */
-export interface Tree {
+interface Tree {
   readonly root: number;
   /** Environment entry of its processes, by which those are found that left their group and parent. */
   readonly mark?: string | undefined;

@@ -34,7 +34,7 @@ export interface Channel {
 }
 
 /** Running launcher, as its channels see it. */
-export interface Launched {
+interface Launched {
   readonly pid: number;
   /** Counts the first process inside as part of the tree from now on, whatever its parent. */
   adopt(pid: number): void;

@@ -135,7 +135,7 @@ async function continuation(
   return from === undefined && Object.keys(changes).length === 0 && !skills && !isHalted(events) ? [] : undefined;
 }
 
-export interface Onwards {
+interface Onwards {
   readonly from?: string | undefined;
   readonly said?: Said | undefined;
 }

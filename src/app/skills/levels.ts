@@ -28,7 +28,7 @@ const OWN_SOURCES = packagePath("skills");
 const builtinPackages = (): string => ownPath("guide", "src/protocol/skills-protocol/guide");
 
 /** Standard folders for skills by precedence, highest first. `skills/` counts in projects only. */
-export const FOLDERS: Readonly<Record<SkillChoices["order"], readonly string[]>> = {
+const FOLDERS: Readonly<Record<SkillChoices["order"], readonly string[]>> = {
   sweny: [".skillflow", ".sweny", ".claude", ".agents", ".gemini", ".opencode", ""],
   "skill-tools": [".agents", ".claude", ".opencode", "", ".skillflow", ".sweny", ".gemini"],
 };

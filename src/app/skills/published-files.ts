@@ -9,7 +9,7 @@ const MOST_FILES = 512;
 const MOST_BYTES = 16 * 1024 * 1024;
 const MOST_FOLDERS = 2000;
 
-export interface PublishedFile {
+interface PublishedFile {
   readonly path: string;
   /** Changes when the file is written or replaced. */
   readonly stamp: string;

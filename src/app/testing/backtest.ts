@@ -20,7 +20,7 @@ import { onlyWorkflow } from "./backtest-cases.ts";
 
 export const BACKTEST_RUNS = 3;
 
-export interface BacktestRequest {
+interface BacktestRequest {
   readonly cases: readonly BacktestCase[];
   readonly workflow: string | undefined;
   readonly runs: number;

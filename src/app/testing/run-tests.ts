@@ -17,7 +17,7 @@ export interface TestedCase {
   readonly passed: boolean;
 }
 
-export interface TestRequest {
+interface TestRequest {
   readonly paths: readonly string[];
   readonly models: readonly string[];
   /** Text that a case's name must contain, in any case. */

@@ -32,7 +32,7 @@ export function openRecorded(io: Io, flags: Flags): Promise<Workspace> {
   const { workflow } = continuedRun(io).record;
   return openTrusted(io, flags, async () => ({ workflow, inline: recordedSkills(workflow) }));
 }
-export interface AskedSkill {
+interface AskedSkill {
   readonly reference: string;
   readonly inline?: InlineSkills;
 }

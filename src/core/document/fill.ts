@@ -23,7 +23,7 @@ export function fillIn(
 }
 
 /** Input of a step: as it is sent, and as it is planned, where inserted text cannot contain references. */
-export interface FilledStep {
+interface FilledStep {
   readonly values: JsonObject;
   readonly planned: JsonObject;
   /** Whether it refers to the result of a planned operation. */

@@ -193,7 +193,7 @@ export interface Turns {
 }
 
 /** Settings of a queue worker. It drives runs through the store, as any other process does. */
-export interface QueueWorker {
+interface QueueWorker {
   readonly concurrency: number;
   readonly drive: (run: string) => Promise<void>;
 }

@@ -78,7 +78,7 @@ export const toolFacts = () => ({
   range: optional(timeRange(), "For `clock: range`: the input fields with the ends of the time range"),
 });
 
-export const timeRange = () =>
+const timeRange = () =>
   z.strictObject({
     from: optional(z.string(), "Field of the beginning"),
     to: optional(z.string(), "Field of the end"),

@@ -6,7 +6,7 @@ import { readSettings } from "./project-config.ts";
 
 const MACHINE = "/etc/skillflow/policy.yml";
 
-export interface PolicyPlaces {
+interface PolicyPlaces {
   /** Working directory. */
   readonly cwd: string;
   /** Files that variables name. They must exist. */

@@ -65,7 +65,7 @@ export interface TestSketch {
   readonly prompts: readonly Diagnostic["path"][];
 }
 
-export interface NamedAt {
+interface NamedAt {
   readonly name: string;
   readonly path: Diagnostic["path"];
 }

@@ -26,7 +26,7 @@ export interface McpOptions extends ServerOptions {
   readonly auth?: AuthPlaces;
 }
 
-export interface ServedTool extends Tool, Pick<ListedTool, "digest"> {}
+interface ServedTool extends Tool, Pick<ListedTool, "digest"> {}
 
 export interface McpConnection {
   /** Tools that the server listed when it was connected. */

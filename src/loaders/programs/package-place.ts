@@ -57,7 +57,7 @@ export interface PackagesAhead {
   close(): Promise<void>;
 }
 
-export interface NextRuns {
+interface NextRuns {
   readonly target: RunnablePackage;
   readonly host: Host;
   readonly commandIn: (place: PackagePlace) => ForeignCommand;

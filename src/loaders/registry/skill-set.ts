@@ -153,7 +153,7 @@ export interface SkillEntry {
   readonly diagnostics: readonly Diagnostic[];
 }
 
-export interface RemoteSkill {
+interface RemoteSkill {
   readonly server: SkillEntry;
   readonly name: string;
   /** Paths of the files that the model may read. Empty until the server is connected. */

@@ -20,7 +20,7 @@ import { countWhile, isNestedBeyond, lazy } from "../../core/base/values.ts";
 import { parseQuickYaml, type Spot } from "./quick-yaml.ts";
 
 /** Untrusted YAML 1.2 core or JSON with one document, parsed in about linear time or rejected. */
-export interface YamlText {
+interface YamlText {
   readonly value: unknown;
   /** If there are problems, there is no value. */
   readonly problems: readonly YamlProblem[];

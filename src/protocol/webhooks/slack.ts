@@ -18,7 +18,7 @@ export const SLACK: Kind = {
 };
 
 /** Content of a request. `reason` describes for the log why an event is ignored. */
-export type SlackRequest =
+type SlackRequest =
   | { readonly kind: "challenge"; readonly challenge: string }
   | { readonly kind: "event"; readonly event: SlackEvent }
   | { readonly kind: "ignored"; readonly reason: string };

@@ -111,7 +111,7 @@ export function statusOf(visit: Visit): VisitStatus {
 const STATUS_WORDS = { success: "succeeded", active: "running" } as const;
 
 /** Words for a status, the same as for a run. */
-export type StatusWord = "succeeded" | "degraded" | "failed" | "skipped" | "running" | "stopped" | "waiting";
+type StatusWord = "succeeded" | "degraded" | "failed" | "skipped" | "running" | "stopped" | "waiting";
 
 /** Returns the status in words, or `waiting` for a pending approval. */
 export function statusWord(visit: Visit): StatusWord {

@@ -3,13 +3,13 @@ import type { Stats, StatsRow } from "../../core/engine/record/stats.ts";
 import { html, type Markup } from "../html/markup/markup.ts";
 import { sitePage } from "./page.ts";
 
-export interface StatsView extends Stats {
+interface StatsView extends Stats {
   /** Period in days that the counts cover. */
   readonly days: number;
 }
 
 /** Periods that the page offers, in days. */
-export const PERIODS = [7, 30, 90, 365] as const;
+const PERIODS = [7, 30, 90, 365] as const;
 
 /** Creates the page of counts per workflow and model. It has no script, and every plot has its numbers as text. */
 export function statsPage({ rows, skipped, days }: StatsView): string {

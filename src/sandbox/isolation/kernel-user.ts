@@ -18,7 +18,7 @@ import type { SandboxHost } from "../host.ts";
 import type { ViewStep } from "./command.ts";
 
 /** User id and group id that the kernel sees, regardless of the program's user namespace. */
-export interface KernelUser {
+interface KernelUser {
   readonly uid: number;
   readonly gid: number;
 }

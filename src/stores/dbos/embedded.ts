@@ -32,7 +32,7 @@ export interface EmbeddedPlace {
   readonly note: (line: string) => void;
 }
 
-export interface EmbeddedPostgres {
+interface EmbeddedPostgres {
   readonly url: string;
   /** Releases the server, which stops without users. The end of our process releases it too. */
   leave(): void;

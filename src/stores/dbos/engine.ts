@@ -43,7 +43,7 @@ const POLL_MS = 100;
 const SWEEP_MS = 1000;
 
 /** Serializer that stores values as plain JSON, which other tools can read. */
-export const SERIALIZER = {
+const SERIALIZER = {
   name: () => "skillflow_json",
   stringify: (value: unknown) => JSON.stringify(value ?? null),
   parse: (text: string | null | undefined): unknown => (text ? JSON.parse(text) : null),
@@ -165,7 +165,7 @@ async function occupy(run: string): Promise<void> {
   await new Promise<void>((resolve) => sit({ workflow, step, leave: async () => resolve() }));
 }
 
-export function executorLock(executor: string): string {
+function executorLock(executor: string): string {
   return `skillflow executor ${executor}`;
 }
 

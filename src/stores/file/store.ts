@@ -31,7 +31,7 @@ interface FileStoreOptions extends LockOptions {
   readonly now?: () => Date;
 }
 
-export interface FileStore extends Store {
+interface FileStore extends Store {
   /** Queue of runs that are recorded first and driven later. `create` may start a queued run that has no events. */
   readonly intake: Intake;
 }

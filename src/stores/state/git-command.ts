@@ -10,7 +10,7 @@ export interface GitOutput {
   readonly said: string;
 }
 
-export interface GitSetting {
+interface GitSetting {
   readonly directory: string;
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Config for these commands, passed by environment instead of arguments because it may hold a token. */

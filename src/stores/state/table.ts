@@ -1,7 +1,7 @@
 import type { StateStore, States } from "../../core/engine/ports.ts";
 import { APPLIED, applyDelta } from "../../core/engine/state/entries.ts";
 
-export interface StateTable {
+interface StateTable {
   names(): Promise<readonly string[]>;
   read(names: readonly string[]): Promise<States>;
   /**
@@ -11,7 +11,7 @@ export interface StateTable {
   change(change: TableChange): Promise<void>;
 }
 
-export interface TableChange {
+interface TableChange {
   readonly names: readonly string[];
   /** Description of the change for the storage's history. */
   readonly why: string;

@@ -11,8 +11,6 @@ import { openSlackApi } from "./web-api.ts";
 
 /** The listener in Slack: saves each event before it is acknowledged, and handles it afterwards, also after a crash. */
 
-export type Workplace = ReturnType<typeof openWorkplace>;
-
 type Means = Pick<Desk, "workspace" | "day" | "links" | "start" | "ask" | "loggerFor" | "onFault">;
 
 export function openWorkplace(setting: SlackSetting, means: Means) {

@@ -63,7 +63,7 @@ function isLikeSource(value: unknown): boolean {
   return keys.length === 1 && keys.every((key) => Object.hasOwn(TAGS, key));
 }
 
-export type SourceForm =
+type SourceForm =
   | { readonly kind: "inline"; readonly text: string }
   | { readonly kind: "file"; readonly path: string }
   | { readonly kind: "url"; readonly url: string };

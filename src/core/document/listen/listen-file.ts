@@ -6,7 +6,7 @@ import { conditionSchema } from "../workflow/rule.ts";
 
 /** Configuration of `skillflow listen` (`listen.yml`): type, validator and published schema. */
 
-export const WEBHOOK_KINDS = ["generic", "sentry", "datadog", "betterstack", "pagerduty", "grafana", "github"] as const;
+const WEBHOOK_KINDS = ["generic", "sentry", "datadog", "betterstack", "pagerduty", "grafana", "github"] as const;
 export type WebhookKind = (typeof WEBHOOK_KINDS)[number];
 
 const text = lazy(() => z.string().min(1));

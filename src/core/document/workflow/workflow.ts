@@ -23,7 +23,7 @@ const inlineSkill = lazy(() =>
 export type InlineSkill = Fitting<typeof inlineSkill>;
 
 /** Name of a state, which is also its file name. */
-export const STATE_NAME = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/;
+const STATE_NAME = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/;
 
 const stateSchema = lazy(() =>
   z.strictObject({

@@ -135,7 +135,7 @@ function problemOf({ broken, input }: PendingCall, tool: ToolDescriptor, { all }
 }
 
 /** Decision about an approved operation: its input as it is sent, or why it is not. */
-export type OperationAdmission =
+type OperationAdmission =
   | { readonly kind: "run"; readonly tool: ToolDescriptor; readonly input: Json }
   | { readonly kind: "skipped" | "refused"; readonly error: string }
   | { readonly kind: "in_doubt" };

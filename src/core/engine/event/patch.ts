@@ -11,7 +11,7 @@ export const hex = () => z.string().regex(/^[0-9a-f]{64}$/);
 export const filteredSchema = () =>
   z.array(z.object({ kind: z.enum(["email", "ip", "token", "host"]), count: z.int() }));
 
-export const fileChangeSchema = lazyObject(() => ({
+const fileChangeSchema = lazyObject(() => ({
   path: z.string().min(1),
   change: z.enum(["added", "changed", "deleted"]),
   mode: z.enum(["100644", "100755"]),
@@ -29,7 +29,7 @@ export const changeSchema = lazyObject(() => ({
 }));
 export type Change = Fitting<typeof changeSchema>;
 
-export const proofSchema = lazyObject(() => ({
+const proofSchema = lazyObject(() => ({
   command: z.string(),
   files: optional(z.array(z.string()), "Files that the command was given"),
   before: z.int().describe("Exit code at the base"),

@@ -44,7 +44,7 @@ export const daySchema = lazyObject(() => ({
 }));
 
 /** A state entry: data stored under a key across runs. One line of a state's file. */
-export const stateEntrySchema = lazyObject(() => ({
+const stateEntrySchema = lazyObject(() => ({
   key: z.string(),
   first_seen: z.string().describe("ISO 8601"),
   last_seen: z.string().describe("Time of the last write, or of the last match by a map (ISO 8601)"),
@@ -84,7 +84,7 @@ export const toolDescriptorSchema = lazyObject(() => ({
   settled: optional(z.array(z.string()), "Parameters that config sets. The model does not see them."),
 }));
 
-export const skillRecordSchema = lazyObject(() => ({
+const skillRecordSchema = lazyObject(() => ({
   id: z.string(),
   name: z.string(),
   format: z.string(),

@@ -71,7 +71,7 @@ const outlineSchema = lazyObject(() => ({
   settings: settingsSchema().pick({ model: true }),
   about: aboutSchema().pick({ run: true, question: true }).optional(),
 }));
-export type RunOutline = Fitting<typeof outlineSchema>;
+type RunOutline = Fitting<typeof outlineSchema>;
 
 /** Extracts the summary of a run's record. Returns undefined if it is invalid. */
 export function skimRecord(record: object): RunOutline | undefined {

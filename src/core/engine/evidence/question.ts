@@ -73,7 +73,7 @@ export function withoutEchoes(output: Json, input: Json, echoes: readonly string
 const LEAST_OF_LINE = 8;
 
 /** Returns the lines of prose in what writes sent, normalized. */
-export function sentLines(inputs: readonly Json[]): ReadonlySet<string> {
+function sentLines(inputs: readonly Json[]): ReadonlySet<string> {
   const lines = inputs.flatMap(stringsIn).flatMap((text) => text.split("\n"));
   return new Set(lines.map(stringOf).filter((line) => line.length >= LEAST_OF_LINE && line.includes(" ")));
 }

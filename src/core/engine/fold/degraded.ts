@@ -93,7 +93,7 @@ function shortfallOf(skills: readonly Skill[], { map }: Ending["node"], result: 
 }
 
 /** Returns true if evidence was checked and supports no claim of the answer. */
-export function hasNothingShown({ evidence }: Pick<Outcome, "evidence">): boolean {
+function hasNothingShown({ evidence }: Pick<Outcome, "evidence">): boolean {
   return evidence !== undefined && evidence.claims > 0 && evidence.supported === 0;
 }
 

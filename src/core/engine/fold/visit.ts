@@ -102,7 +102,7 @@ export interface Item {
   outcome: ItemOutcome | undefined;
 }
 
-export type ItemOutcome = Pick<EventOf<"inner:end">, "status" | "data" | "skipped_reason">;
+type ItemOutcome = Pick<EventOf<"inner:end">, "status" | "data" | "skipped_reason">;
 
 /** Requested approval. `until` is absent if it waits indefinitely. */
 export interface Asked extends Omit<Waiting, "node"> {

@@ -14,7 +14,7 @@ const names = () => z.array(z.string());
 const unit = () => z.object({ field: z.string(), value: json(), text: z.string(), isRow: z.literal(true).optional() });
 
 /** Input of a recheck: the claims, and the calls that they cite. */
-export const recheckPlanSchema = lazyObject(() => ({
+const recheckPlanSchema = lazyObject(() => ({
   of: z.string(),
   claims: z.array(z.object({ text: z.string(), quotes: z.array(quoted()) })),
   repeats: z.array(

@@ -8,10 +8,10 @@ import { type Leaf, MOST_UNITS, momentOfUnit, numbersIn, type Unit, unitsOf } fr
 /** Compares what a claim quotes with what the same call returns now. Pure: the same results give the same answer. */
 
 export const ANSWERS = ["held", "not_held", "inconclusive"] as const;
-export type RecheckAnswer = (typeof ANSWERS)[number];
+type RecheckAnswer = (typeof ANSWERS)[number];
 
 /** The part of a recorded result that a quote shows. */
-export interface Symptom {
+interface Symptom {
   readonly quote: string;
   readonly unit: Unit;
   /** The quoted number, and the names of all series of the recorded result. Undefined if the record itself is the symptom. */

@@ -69,7 +69,7 @@ function hasLetter(text: string): boolean {
 }
 
 /** A record shows a quote again, or only most of its words. */
-export type Likeness = "again" | "near" | undefined;
+type Likeness = "again" | "near" | undefined;
 
 /** Shortest piece of a quote that may begin or end within a word. */
 const LEAST_OF_PIECE = 8;

@@ -52,7 +52,7 @@ export function reachedIn(events: readonly RunEvent[]): ReadonlySet<string> {
   );
 }
 
-export function nodeKey(place: string, node: string): string {
+function nodeKey(place: string, node: string): string {
   return `node ${nodePath(place === "" ? undefined : place, node)}`;
 }
 

@@ -9,7 +9,7 @@ import type { Truth } from "./backtest.ts";
 
 export const GRADES = ["right", "partly", "wrong", "abstained"] as const;
 export type Grade = (typeof GRADES)[number];
-export const SCORES: Readonly<Record<Grade, number>> = { right: 1, partly: 0.5, wrong: 0, abstained: 0.25 };
+const SCORES: Readonly<Record<Grade, number>> = { right: 1, partly: 0.5, wrong: 0, abstained: 0.25 };
 
 /** Answer of a run. Null for what it does not contain. */
 export type Answer = Readonly<ReturnType<typeof answerOf>>;

@@ -4,12 +4,12 @@ import { deepEqual, isObject, type Json, type JsonObject, nearest } from "../../
 
 /** Compares actual with expected values: deeply, or by matchers. */
 
-export const MATCHERS = ["equals", "in", "matches", "not", "at_least", "at_most", "length", "exists"] as const;
+const MATCHERS = ["equals", "in", "matches", "not", "at_least", "at_most", "length", "exists"] as const;
 type Name = (typeof MATCHERS)[number];
 type Matcher = { readonly [Key in Name]?: Json };
 
 /** Reports whether an object is a matcher: it is if all its keys are names of matchers. */
-export function isMatcher(expected: Json | undefined): expected is Matcher & JsonObject {
+function isMatcher(expected: Json | undefined): expected is Matcher & JsonObject {
   if (!isObject(expected)) return false;
   const keys = Object.keys(expected);
   return keys.length > 0 && keys.every((key) => (MATCHERS as readonly string[]).includes(key));
@@ -157,7 +157,7 @@ export function sides(
   return [left, right];
 }
 
-export interface MatcherProblem {
+interface MatcherProblem {
   readonly path: readonly (string | number)[];
   readonly message: string;
   readonly hint?: string;

@@ -48,7 +48,7 @@ const FORMATS = {
   },
 } as const satisfies Readonly<Record<string, Format>>;
 
-export type ConfigFormat = keyof typeof FORMATS;
+type ConfigFormat = keyof typeof FORMATS;
 export const CONFIG_FORMATS = Object.keys(FORMATS) as readonly ConfigFormat[];
 
 /** Returns text that completes "set NAME to", or undefined for a field without a form. */

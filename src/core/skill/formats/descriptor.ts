@@ -32,7 +32,7 @@ export interface DescribedTool {
   readonly executions: readonly Execution[];
 }
 
-export interface DescriptorFinding {
+interface DescriptorFinding {
   readonly code:
     | "DESCRIPTOR_INVALID"
     | "DESCRIPTOR_UNSUPPORTED"

@@ -16,7 +16,7 @@ import {
 const oneOf = (known: readonly string[]) =>
   [(value: unknown) => known.some((each) => each === value), known.join(" or ")] as const;
 
-export const REACH_KEYS = ["origin", "audience", "reads"] as const;
+const REACH_KEYS = ["origin", "audience", "reads"] as const;
 
 /** How each key of a tool is checked, and what it must be. */
 const KEYS = {
@@ -47,7 +47,7 @@ export const REACH_MAPS = Object.keys(MAPS) as readonly (keyof typeof MAPS)[];
 
 const STRICTER = { origin: "stranger", audience: "public", reads: "private" } as const;
 
-export interface ReachFault {
+interface ReachFault {
   readonly path: readonly string[];
   readonly message: string;
 }

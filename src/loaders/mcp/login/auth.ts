@@ -16,7 +16,7 @@ type Sdk = typeof import("@modelcontextprotocol/client");
 /** OAuth 2.1 tokens for one server. They are fetched on demand and redacted in its messages. */
 export type Auth = Awaited<ReturnType<typeof openAuth>>;
 
-export interface AuthOptions extends AuthPlaces {
+interface AuthOptions extends AuthPlaces {
   readonly id: string;
   readonly config: McpAuth;
   readonly server: URL;

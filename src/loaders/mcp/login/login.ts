@@ -9,7 +9,7 @@ import type { Person, StoredLogin } from "./logins.ts";
 
 type Sdk = typeof import("@modelcontextprotocol/client");
 
-export interface LoginOptions {
+interface LoginOptions {
   readonly id: string;
   readonly server: URL;
   readonly fetch: FetchLike;

@@ -30,7 +30,7 @@ import { matching, segmentsOf, shown } from "./paths.ts";
 
 /** Runs a command of the operator's list in the sandbox, on files that are thrown away. */
 
-export interface CommandCall {
+interface CommandCall {
   readonly input: JsonObject;
   readonly copy: Copy;
   readonly host: Pick<LoaderHost, "runForeign" | "self">;

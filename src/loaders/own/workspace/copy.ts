@@ -17,7 +17,7 @@ import { isGitName, segmentsOf, shown } from "./paths.ts";
 
 /** A run's own working copy of the repository. Nothing of it is in the checkout, and it has no remote and no hooks. */
 
-export interface CopyOptions {
+interface CopyOptions {
   /** Root of the checkout. Only its objects are read. */
   readonly checkout: string;
   /** Id of the commit that the copy starts at. */

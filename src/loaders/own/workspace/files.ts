@@ -6,7 +6,7 @@ import { checkedAs, defined, type Json, type JsonObject } from "../../../core/ba
 import type { Copy } from "./copy.ts";
 import { matching, type PathRules, segmentsOf, shown, whyClosed } from "./paths.ts";
 
-export interface FileCall {
+interface FileCall {
   readonly input: JsonObject;
   readonly copy: Copy;
   readonly rules: PathRules;
@@ -28,7 +28,7 @@ interface Input {
 
 type FileTool = (call: FileCall, input: Input) => Json | Promise<Json>;
 
-export const FILE_TOOLS: Readonly<Record<string, FileTool>> = {
+const FILE_TOOLS: Readonly<Record<string, FileTool>> = {
   list_files: listFiles,
   read_file: readFile,
   search_files: searchFiles,

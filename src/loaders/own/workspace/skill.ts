@@ -42,7 +42,7 @@ export function needsCopy(): never {
   throw new Error("only a node of a run has a working copy");
 }
 
-export interface WorkspaceCall {
+interface WorkspaceCall {
   readonly name: string;
   readonly input: JsonObject;
   readonly copy: Copy;

@@ -1,7 +1,7 @@
 import { html, type Markup, trustedMarkup } from "./markup.ts";
 import sheet from "./page.css?raw" with { type: "text" };
 
-export interface HtmlPage {
+interface HtmlPage {
   readonly title: string;
   readonly head: Markup;
   readonly sections: readonly Section[];

@@ -91,7 +91,7 @@ function claimHtml({ words, why, tone, parts = [] }: Item, links: Links): Markup
   return html`<li class="${tone === "success" ? "holds" : "lost"}"><p class="claim" dir="auto">${wordsHtml(words, links)}</p>${because}${blocksHtml(parts, links)}</li>\n`;
 }
 
-export function wordsHtml(words: Words, links: Links = EVERYWHERE): Markup {
+function wordsHtml(words: Words, links: Links = EVERYWHERE): Markup {
   return html`${words.map((span) => spanHtml(span, links))}`;
 }
 
