@@ -83,19 +83,10 @@ const MOST_DEPTH = 500;
 export function parseJson(text: string): Json | undefined {
   try {
     const value = JSON.parse(text) as Json;
-    return text.length > MOST_DEPTH && isDeeperThan(MOST_DEPTH, value) ? undefined : value;
+    return text.length > MOST_DEPTH && isNestedBeyond(MOST_DEPTH, value) ? undefined : value;
   } catch {
     return undefined;
   }
-}
-
-/** Checks the depth of a value without shared parts. The recursion ends at `most`, a number that the stack allows. */
-function isDeeperThan(most: number, value: Json): boolean {
-  if (typeof value !== "object" || value === null) return false;
-  if (most === 0) return true;
-  if (Array.isArray(value)) return value.some((item) => isDeeperThan(most - 1, item));
-  for (const key in value) if (isDeeperThan(most - 1, (value as JsonObject)[key] as Json)) return true;
-  return false;
 }
 
 /** Checks the depth level by level, without recursion. Visits each container once per level. */

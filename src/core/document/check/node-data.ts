@@ -14,7 +14,7 @@ export type FindInner = (node: string) => Omit<Inner, "stepShape"> | undefined;
 /** Returns the schema of a step's output, or undefined if it is not known. */
 export type StepShape = (node: WorkflowNode, step: NodeStep) => JsonSchema | undefined;
 
-/** What the checks know beyond the document itself. */
+/** Knowledge beyond the document itself. */
 export interface Beyond {
   readonly find: FindInner;
   readonly stepShape?: StepShape | undefined;
@@ -107,7 +107,7 @@ function withMarks(schema: JsonSchema, [key, ...rest]: readonly string[]): JsonS
 
 type Properties = Readonly<Record<string, JsonSchema>>;
 
-/** What the data of a node can have besides its output. */
+/** Members that the data of a node can have besides its output. */
 const ADDED: Properties = { error: {}, skipped_reason: {}, fail_soft: {}, evals: {} };
 
 export const TEXT: JsonSchema = { type: "string" };
