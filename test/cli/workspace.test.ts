@@ -127,7 +127,10 @@ describe("a run with a working copy", () => {
     ]);
     const saw = "/workspace false true undefined\n";
     expect(outputs(result, "check")).toEqual([
-      { exit_code: 1, seconds: expect.any(Number), output: expect.stringContaining("Cannot find module") },
+      {
+        ...{ exit_code: 1, seconds: expect.any(Number), missing: ["test/add.js"] },
+        output: expect.stringContaining("Cannot find module"),
+      },
       { exit_code: 1, seconds: expect.any(Number), output: saw },
       { exit_code: 0, seconds: expect.any(Number), output: saw },
       "ls is not an allowed command. Allowed: node test/*.js; node **",
