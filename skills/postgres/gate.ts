@@ -8,19 +8,40 @@ import { type Token, tokensOf } from "./tokens.ts";
 export async function admit(sql: string, session: Session): Promise<readonly Token[]> {
   const tokens = tokensOf(sql);
   if (tokens.length === 0) throw new Error("The statement is empty.");
-  const last = tokens.at(-1);
-  const signs = tokens.filter((token, at) => token.text === ";" && !(token === last && at > 0));
-  if (signs.some(({ kind }) => kind === "sign")) throw new Error("Write one statement, without `;`.");
+  if (tokens.some((token, at) => isSign(token, ";") && (at === 0 || at < tokens.length - 1)))
+    throw new Error("Write one statement, without `;`.");
+  refuseUnclearNames(tokens);
   await refuseCredentials(tokens, session);
-  const called = calledNames(tokens);
-  if (called.length === 0) return tokens;
-  const { rows } = await session.read(FUNCTIONS, [called]);
+  const called = namesWhere(tokens, (at) => isSign(tokens[at + 1], "("));
+  const dotted = namesWhere(tokens, (at) => isSign(tokens[at - 1], "."));
+  if (called.length + dotted.length === 0) return tokens;
+  const { rows } = await session.read(FUNCTIONS, [called, dotted]);
   const refused = rows.filter((row) => !isHarmless(String(row["name"]), String(row["kind"]), row["built_in"] === true));
   if (refused.length === 0) return tokens;
   const names = [...new Set(refused.map(({ name }) => String(name)))];
+  const advice = names.every((name) => called.includes(name))
+    ? ""
+    : " `x.name` may call a function. Name a column or a table that has a function's name without a prefix.";
   throw new Error(
-    `Not allowed: ${names.join(", ")}. Only functions that compute from their arguments are allowed, not other functions of extensions or users.`,
+    `Not allowed: ${names.join(", ")}. Only functions that compute from their arguments are allowed, not other functions of extensions or users.${advice}`,
   );
+}
+
+function isSign(token: Token | undefined, text: string): boolean {
+  return token?.kind === "sign" && token.text === text;
+}
+
+const LONGEST_NAME = 63;
+
+/** Throws if the server may look up another name than this check: it cuts long names, and encodings differ in case. */
+function refuseUnclearNames(tokens: readonly Token[]): void {
+  for (const { kind, text, isQuoted } of tokens) {
+    if (kind !== "name") continue;
+    if (Buffer.byteLength(text) > LONGEST_NAME)
+      throw new Error(`The name ${text} is longer than ${LONGEST_NAME} bytes.`);
+    if (!isQuoted && text !== text.toLowerCase())
+      throw new Error(`Write "${text}" in double quotes, in its exact case.`);
+  }
 }
 
 /** System relations with passwords, access rules or the contents of server files. */
@@ -49,7 +70,11 @@ async function refuseCredentials(tokens: readonly Token[], session: Session): Pr
 }
 
 function namesIn(tokens: readonly Token[]): string[] {
-  return [...new Set(tokens.flatMap(({ kind, text }) => (kind === "name" ? [text] : [])))];
+  return namesWhere(tokens, () => true);
+}
+
+function namesWhere(tokens: readonly Token[], isWanted: (at: number) => boolean): string[] {
+  return [...new Set(tokens.flatMap(({ kind, text }, at) => (kind === "name" && isWanted(at) ? [text] : [])))];
 }
 
 /** User views only. System views such as pg_roles hide secrets themselves. */
@@ -57,19 +82,15 @@ const VIEWS = `
 SELECT pg_catalog.pg_get_viewdef(oid) AS definition FROM pg_catalog.pg_class
 WHERE relname = ANY ($1::text[]) AND relkind IN ('v', 'm') AND oid >= 16384`;
 
-/** Returns names before a parenthesis. Those that are not functions are not in the catalog and do no harm. */
-function calledNames(tokens: readonly Token[]): readonly string[] {
-  const names = tokens.flatMap(({ kind, text }, at) => {
-    const next = tokens[at + 1];
-    return kind === "name" && next?.kind === "sign" && next.text === "(" ? [text] : [];
-  });
-  return [...new Set(names)];
-}
-
+/**
+ * Functions of the names before a parenthesis, and of those after a dot, because `x.f` calls `f(x)`. Names that are not
+ * functions are not in the catalog and do no harm.
+ */
 const FUNCTIONS = `
 SELECT p.proname AS name, p.provolatile AS kind, n.nspname = 'pg_catalog' AS built_in
 FROM pg_catalog.pg_proc p JOIN pg_catalog.pg_namespace n ON n.oid = p.pronamespace
-WHERE p.proname = ANY ($1::text[])`;
+WHERE p.proname = ANY ($1::text[])
+  OR (p.proname = ANY ($2::text[]) AND p.pronargs > 0 AND p.pronargs - p.pronargdefaults <= 1)`;
 
 /** Volatile functions that only return information. */
 const TELLING = new Set(

@@ -44,12 +44,17 @@ function tokenAt(sql: string, start: number): Token {
     return { kind: "name", text: name, isQuoted: true, start, end: start + quoted.length };
   }
   const name = found(NAME);
-  if (name !== undefined) return { kind: "name", text: name.toLowerCase(), start, end: start + name.length };
+  if (name !== undefined) return { kind: "name", text: inLowerCase(name), start, end: start + name.length };
   const number = found(NUMBER);
   if (number !== undefined) return { kind: "number", text: number, start, end: start + number.length };
   const sign = sql.charAt(start);
   if (sign === "'" || sign === '"') throw new Error("A quote is not closed.");
   return { kind: "sign", text: sign, start, end: start + 1 };
+}
+
+/** Converts a name as Postgres does in UTF-8 databases, which leaves letters such as Ü as they are. */
+function inLowerCase(name: string): string {
+  return name.replace(/[A-Z]+/g, (letters) => letters.toLowerCase());
 }
 
 function dollarQuoted(sql: string, start: number): string | undefined {

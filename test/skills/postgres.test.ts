@@ -13,6 +13,9 @@ const PASSWORD = "pgcanary-p@ss/word";
 const reason = whyNoPostgres();
 if (reason) process.stderr.write(`Skipping the tests of the postgres skill: ${reason}.\n`);
 
+/** Longest name that Postgres keeps. */
+const LONG = `long_${"x".repeat(58)}`;
+
 const SQL = `
 CREATE TABLE orders (id bigint PRIMARY KEY, state text NOT NULL, note text, created_at timestamptz DEFAULT now());
 INSERT INTO orders SELECT n, CASE n % 3 WHEN 0 THEN 'failed' ELSE 'paid' END, 'order ' || n, '2026-01-31T08:00:00Z'
@@ -25,6 +28,10 @@ CREATE TABLE logins (id int, email text) PARTITION BY RANGE (id);
 CREATE TABLE logins_first PARTITION OF logins FOR VALUES FROM (0) TO (100);
 INSERT INTO logins VALUES (1, 'login-hidden@example.com');
 CREATE TABLE secrets (value text);
+CREATE TABLE Ämter (id int, email text);
+INSERT INTO Ämter VALUES (1, 'office-hidden@example.com');
+CREATE TABLE ${LONG} (email text);
+INSERT INTO ${LONG} VALUES ('long-hidden@example.com');
 CREATE SEQUENCE ticket;
 CREATE VIEW keys AS SELECT rolname, rolpassword FROM pg_authid;
 CREATE VIEW "More Keys" AS SELECT * FROM keys;
@@ -34,11 +41,13 @@ CREATE SCHEMA audit;
 CREATE TABLE audit.users (id int, email text);
 INSERT INTO audit.users VALUES (1, 'audit-hidden@example.com');
 CREATE FUNCTION wipe() RETURNS int LANGUAGE plpgsql VOLATILE AS 'BEGIN DELETE FROM orders; RETURN 1; END';
+CREATE FUNCTION wipe_one(n int) RETURNS int LANGUAGE plpgsql VOLATILE AS 'BEGIN DELETE FROM orders; RETURN n; END';
 CREATE FUNCTION wipe_stable() RETURNS int LANGUAGE plpgsql STABLE AS 'BEGIN RETURN 1; END';
 CREATE FUNCTION twice(n int) RETURNS int LANGUAGE sql IMMUTABLE AS 'SELECT n * 2';
 CREATE FUNCTION mails() RETURNS text LANGUAGE sql STABLE AS 'SELECT string_agg(email, '','') FROM users';
 CREATE ROLE triage LOGIN PASSWORD 'x' IN ROLE pg_read_all_stats;
-GRANT SELECT ON orders, users, people, more_people, logins, logins_first TO triage;
+GRANT SELECT ON orders, users, people, more_people, logins, logins_first, Ämter TO triage;
+GRANT SELECT ON ${LONG} TO triage;
 GRANT USAGE ON SCHEMA audit TO triage; GRANT SELECT ON audit.users TO triage;
 ANALYZE;`;
 
@@ -80,7 +89,11 @@ const query = (sql: string, context = contextFor()) => call("query", { sql }, co
 beforeAll(async () => {
   if (reason) return;
   database = await startPostgres({ listens: true, preloads: "pg_stat_statements" });
-  await asOwner((client) => client.query(SQL));
+  await asOwner(async (client) => {
+    await client.query(SQL);
+    await client.query("ALTER SYSTEM SET max_prepared_transactions = 2");
+  });
+  await database.crash();
 }, 60_000);
 afterAll(() => database?.stop());
 
@@ -210,9 +223,9 @@ describe.skipIf(reason)("the postgres skill", { timeout: 60_000 }, () => {
     it("reports what is not installed, and what the role does not see", async () => {
       await expect(call("top_statements", {}, contextFor())).rejects.toThrow(/pg_stat_statements is not installed/);
       await asOwner((client) => client.query("CREATE EXTENSION pg_stat_statements"));
-      await query("SELECT count(*) FROM orders WHERE note = 'private-note'");
+      for (const _ of [1, 2, 3]) await query("SELECT count(*) FROM orders WHERE note = 'private-note'");
       const { statements } = await call("top_statements", { sort: "calls", limit: 50 }, contextFor());
-      expect(JSON.stringify(statements)).toMatch(/"calls":1,"total_seconds":.*from orders where note =/);
+      expect(JSON.stringify(statements)).toMatch(/"calls":3,"total_seconds":[^}]*from orders where note =/);
       expect(JSON.stringify(statements)).not.toContain("private-note");
       expect(await postgres.probe?.(contextFor())).toBe("triage can read postgres");
       expect(await postgres.probe?.(contextFor({}, "postgres"))).toMatch(/superuser: use a role that can only read/);
@@ -299,6 +312,11 @@ describe.skipIf(reason)("the postgres skill", { timeout: 60_000 }, () => {
       "SELECT pg_cancel_backend(1)",
       "SELECT pg_reload_conf()",
       "SELECT pg_notify('a', 'b')",
+      "SELECT ('/etc/passwd'::text).pg_read_file",
+      "SELECT (ARRAY['/etc/passwd'::text])[1].pg_read_file",
+      "SELECT t.pg_read_file FROM unnest(ARRAY['/etc/passwd'::text]) AS t",
+      'SELECT t . "pg_read_file" FROM unnest(ARRAY[$$/etc/passwd$$::text]) AS t',
+      "SELECT (0).pg_terminate_backend",
       "SELECT pg_advisory_lock(1)",
       "SELECT pg_stat_reset()",
       "SELECT query_to_xml('DELETE FROM orders', true, true, '')",
@@ -322,6 +340,15 @@ describe.skipIf(reason)("the postgres skill", { timeout: 60_000 }, () => {
       const sql =
         "SELECT twice(4), upper('a'), date_trunc('hour', now()) <= clock_timestamp(), jsonb_build_object('a', coalesce(NULL, 1)), count(*) FILTER (WHERE id > 5) FROM orders WHERE id IN (1, 9) AND note LIKE '%wipe()%' OR id = ANY (ARRAY[8])";
       expect((await query(sql))["rows"]).toEqual([[8, "A", true, { a: 1 }, 1]]);
+    });
+
+    it("reads columns and tables by dotted names, also those with a function's name", async () => {
+      const sql =
+        "SELECT o.state, o.date, o.age FROM (SELECT state, 1 AS date, 2 AS age FROM public.orders WHERE id = 1) o";
+      expect((await query(sql))["rows"]).toEqual([["paid", 1, 2]]);
+      await expect(query("SELECT (1).wipe_one", contextFor({}, "postgres"))).rejects.toThrow(
+        /^Not allowed: wipe_one\. .*without a prefix\.$/,
+      );
     });
 
     it("stops slow queries, and reads no answer of a hundred megabytes", async () => {
@@ -392,7 +419,8 @@ describe.skipIf(reason)("the postgres skill", { timeout: 60_000 }, () => {
   });
 
   describe("never shows a hidden column", () => {
-    const hiding = () => contextFor({ POSTGRES_HIDDEN_COLUMNS: "users.email, *.password_hash, logins.email" });
+    const hiding = () =>
+      contextFor({ POSTGRES_HIDDEN_COLUMNS: `users.email, *.password_hash, logins.email, ämter.email, ${LONG}.email` });
 
     it("in query results and in the description of its table, and reports that", async () => {
       expect(await query("SELECT * FROM users ORDER BY id", hiding())).toMatchObject({
@@ -451,9 +479,12 @@ describe.skipIf(reason)("the postgres skill", { timeout: 60_000 }, () => {
       "SELECT mails()",
       "SELECT * FROM USERS",
       "SELECT jsonb_path_query(to_jsonb(array_agg(users)), '$.**') FROM users",
+      "SELECT * FROM Ämter",
+      'SELECT * FROM "Ämter"',
+      `SELECT * FROM ${LONG}456789`,
     ])("%s", async (sql) => {
       const told = await query(sql, hiding()).then(JSON.stringify, (error: Error) => error.message);
-      expect(told).not.toMatch(/ada-hidden|hash-hidden|login-hidden/);
+      expect(told).not.toMatch(/-hidden/);
     });
 
     it("of one schema, while another's table of that name is readable", async () => {
