@@ -1,6 +1,6 @@
 import { clip, resultSchema, TEAM_SNAPSHOT } from "skillflow/internal";
 import * as z from "zod";
-import { postgresTool } from "./session.ts";
+import { countsOf, postgresTool } from "./session.ts";
 import { withoutValues } from "./tokens.ts";
 
 const limit = z.int().min(1).max(50).optional();
@@ -31,11 +31,9 @@ export const activityTools = [
       const most = input.limit ?? 15;
       const { rows } = await read(QUERIES, [input.min_seconds ?? 1, most]);
       const states = (await read(STATES)).rows;
-      const matching = Number(rows[0]?.["matching"] ?? 0);
       return {
         queries: rows.map(({ matching: _, query, ...one }) => ({ ...one, query: shown(query) })),
-        matching,
-        left_out: matching > rows.length ? matching - rows.length : undefined,
+        ...countsOf(rows),
         connections: states.map(({ state, count }) => ({ state, count })),
         connections_total: states.reduce((sum, { count }) => sum + Number(count), 0),
         connections_limit: Number(states[0]?.["most"] ?? 0),
@@ -53,13 +51,11 @@ export const activityTools = [
     output_schema: resultSchema("waits", "waits:[any] matching:number left_out:number note"),
     work: async ({ read }, input) => {
       const { rows } = await read(LOCKS, [input.limit ?? 15]);
-      const matching = Number(rows[0]?.["matching"] ?? 0);
       return {
         waits: rows.map(({ matching: _, query, blocker_query, ...wait }) => {
           return { ...wait, query: shown(query), blocker_query: shown(blocker_query) };
         }),
-        matching,
-        left_out: matching > rows.length ? matching - rows.length : undefined,
+        ...countsOf(rows),
         note: rows.length === 0 ? "No session waits for a lock now." : undefined,
       };
     },
@@ -118,12 +114,13 @@ SELECT w.pid, w.usename AS role, w.application_name AS application,
   round(extract(epoch FROM clock_timestamp() - w.query_start)::numeric, 1)::float8 AS seconds,
   (SELECT l.mode || ' on ' || coalesce(l.relation::pg_catalog.regclass::text, l.locktype)
    FROM pg_catalog.pg_locks l WHERE l.pid = w.pid AND NOT l.granted LIMIT 1) AS wants,
-  w.query, b.pid AS blocker, b.usename AS blocker_role, b.application_name AS blocker_application, b.state AS blocker_state,
+  w.query, b.pid AS blocker, b.usename AS blocker_role, b.application_name AS blocker_application,
+  CASE blocking.pid WHEN 0 THEN 'prepared transaction' ELSE b.state END AS blocker_state,
   round(extract(epoch FROM clock_timestamp() - b.xact_start)::numeric, 1)::float8 AS blocker_transaction_seconds,
   b.query AS blocker_query, count(*) OVER () AS matching
 FROM pg_catalog.pg_stat_activity w
 CROSS JOIN LATERAL unnest(pg_catalog.pg_blocking_pids(w.pid)) AS blocking(pid)
-JOIN pg_catalog.pg_stat_activity b ON b.pid = blocking.pid
+LEFT JOIN pg_catalog.pg_stat_activity b ON b.pid = blocking.pid
 WHERE w.wait_event_type = 'Lock' ORDER BY w.query_start LIMIT $1`;
 
 const EXTENSION = `

@@ -1,6 +1,6 @@
 import { resultSchema, TEAM_SNAPSHOT } from "skillflow/internal";
 import * as z from "zod";
-import { postgresTool } from "./session.ts";
+import { countsOf, postgresTool } from "./session.ts";
 
 export const healthTools = [
   postgresTool({
@@ -64,12 +64,10 @@ export const healthTools = [
     output_schema: resultSchema("indexes", "indexes:[any] matching:number left_out:number statistics_since note"),
     work: async ({ read }, input) => {
       const { rows } = await read(INDEXES, [input.contains ?? "", input.limit ?? 20]);
-      const matching = Number(rows[0]?.["matching"] ?? 0);
       const since = (await read(SINCE)).rows[0]?.["since"];
       return {
         indexes: rows.map(({ matching: _, ...index }) => index),
-        matching,
-        left_out: matching > rows.length ? matching - rows.length : undefined,
+        ...countsOf(rows),
         statistics_since: since,
         note: rows.length === 0 ? "No index is unused, duplicate or broken." : ONLY_HERE,
       };

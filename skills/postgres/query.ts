@@ -29,12 +29,12 @@ export const queryTools = [
       const hiding = await hide(tokens, session, context.config);
       const limit = input.limit ?? 50;
       // A cursor accepts only a query and limits the rows that are sent.
-      await session.read(`DECLARE answer NO SCROLL CURSOR FOR ${withoutEnd(withHiding(input.sql, tokens, hiding))}`);
-      const { fields, lists } = await session.read(`FETCH ${limit + 1} FROM answer`);
+      await session.read(`DECLARE answer NO SCROLL CURSOR FOR ${withHiding(input.sql, tokens, hiding)}`);
+      const { columns, lists } = await session.read(`FETCH ${limit + 1} FROM answer`);
       const rows = lists.slice(0, limit);
       const more = lists.length > limit;
       return {
-        columns: fields.map(({ name }) => name),
+        columns,
         rows,
         row_count: rows.length,
         more: more || undefined,
@@ -52,21 +52,16 @@ export const queryTools = [
     input_schema: z.strictObject({ sql: sql.describe("Without EXPLAIN.") }),
     output_schema: resultSchema("plan", "plan:[text] left_out:number"),
     work: async (session, input) => {
-      const tokens = await admit(input.sql, session);
-      const { lists } = await session.read(`EXPLAIN (FORMAT TEXT, COSTS ON) ${withoutEnd(input.sql)}`);
+      await admit(input.sql, session);
+      const { lists } = await session.read(`EXPLAIN (FORMAT TEXT, COSTS ON) ${input.sql}`);
       const lines = lists.map(([line]) => String(line));
       const left = lines.length - MOST_LINES;
-      return { plan: tokens.length > 0 ? lines.slice(0, MOST_LINES) : [], left_out: left > 0 ? left : undefined };
+      return { plan: lines.slice(0, MOST_LINES), left_out: left > 0 ? left : undefined };
     },
   }),
 ];
 
 const MOST_LINES = 120;
-
-/** Removes the final semicolon, which a cursor does not allow. */
-function withoutEnd(text: string): string {
-  return text.replace(/;\s*$/, "");
-}
 
 function noteOf(count: number, more: boolean): string | undefined {
   if (count === 0) return "The statement is valid and the role can read the data, but no row matches.";

@@ -7,7 +7,7 @@ export interface Session {
 }
 
 export interface Answer {
-  readonly fields: readonly { readonly name: string; readonly type: number }[];
+  readonly columns: readonly string[];
   readonly rows: readonly Readonly<Record<string, Value>>[];
   /** Rows as lists, because columns may have the same name. */
   readonly lists: readonly (readonly Value[])[];
@@ -36,7 +36,7 @@ export async function withPostgres(context: ToolContext, work: (session: Session
         const { fields, rows } = await client.query<(string | null)[]>(query);
         const lists = rows.map((row) => rowOf(row, fields));
         const named = lists.map((row) => Object.fromEntries(row.map((value, at) => [fields[at]?.name ?? "", value])));
-        return { fields: fields.map(({ name, dataTypeID: type }) => ({ name, type })), rows: named, lists };
+        return { columns: fields.map(({ name }) => name), rows: named, lists };
       };
       // PostgreSQL docs, SET TRANSACTION: after its first query, a read-only transaction cannot become read-write.
       const { rows } = await read("SELECT current_setting('transaction_read_only') AS only");
@@ -50,6 +50,12 @@ export async function withPostgres(context: ToolContext, work: (session: Session
     if (error instanceof SkillflowError) throw error;
     throw explain(error, context.config);
   }
+}
+
+/** Returns the number of matching rows, which each row has as `matching`, and of those that are not shown. */
+export function countsOf(rows: Answer["rows"]) {
+  const matching = Number(rows[0]?.["matching"] ?? 0);
+  return { matching, left_out: matching - rows.length || undefined };
 }
 
 export const postgresTool = toolsWith(withPostgres);

@@ -1,7 +1,7 @@
 import { resultSchema, TEAM_SNAPSHOT } from "skillflow/internal";
 import * as z from "zod";
 import { isHidden, rulesOf } from "./hidden.ts";
-import { postgresTool } from "./session.ts";
+import { countsOf, postgresTool } from "./session.ts";
 
 export const tableTools = [
   postgresTool({
@@ -20,11 +20,9 @@ export const tableTools = [
     work: async ({ read }, input) => {
       const limit = input.limit ?? 20;
       const { rows } = await read(TABLES.replace("{sort}", SORTS[input.sort ?? "size"]), [input.contains ?? "", limit]);
-      const matching = Number(rows[0]?.["matching"] ?? 0);
       return {
         tables: rows.map(({ matching: _, ...table }) => table),
-        matching,
-        left_out: matching > rows.length ? matching - rows.length : undefined,
+        ...countsOf(rows),
         note: rows.length === 0 ? "The role can see no table whose name contains it." : undefined,
       };
     },

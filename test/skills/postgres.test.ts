@@ -220,6 +220,21 @@ describe.skipIf(reason)("the postgres skill", { timeout: 60_000 }, () => {
       });
     });
 
+    it("a lock that a prepared transaction holds", async () => {
+      await asOwner(async (holder) => {
+        await holder.query("BEGIN; UPDATE orders SET note = 'x' WHERE id = 2; PREPARE TRANSACTION 'left'");
+        await asOwner(async (waiter) => {
+          const waiting = waiter.query("UPDATE orders SET note = 'y' WHERE id = 2");
+          const text = "SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock'";
+          while (!(await holder.query(text)).rowCount);
+          const { waits } = await call("list_locks", {}, contextFor());
+          await holder.query("ROLLBACK PREPARED 'left'");
+          await waiting;
+          expect(waits).toEqual([expect.objectContaining({ blocker_state: "prepared transaction" })]);
+        });
+      });
+    });
+
     it("reports what is not installed, and what the role does not see", async () => {
       await expect(call("top_statements", {}, contextFor())).rejects.toThrow(/pg_stat_statements is not installed/);
       await asOwner((client) => client.query("CREATE EXTENSION pg_stat_statements"));
