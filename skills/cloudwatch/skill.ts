@@ -1,5 +1,5 @@
 import { defineSkill } from "skillflow";
-import { required, secret, setting, variables } from "skillflow/internal";
+import { required, secret, setting, variables, wholePages } from "skillflow/internal";
 import * as z from "zod";
 import { alarmTools } from "./alarms.ts";
 import { CHAIN, lackingCredentials } from "./credentials.ts";
@@ -34,5 +34,5 @@ export default defineSkill({
     return `can read alarms of ${context.config["AWS_REGION"]}`;
   },
   lacks: async (run) => lackingCredentials(run),
-  tools: [...alarmTools, ...metricTools, ...logTools, ...insightTools],
+  tools: [...alarmTools, ...metricTools, ...logTools, ...insightTools].map(wholePages),
 });

@@ -1,5 +1,5 @@
 import { defineSkill } from "skillflow";
-import { probeWith, required, secret, setting, variables } from "skillflow/internal";
+import { probeWith, required, secret, setting, variables, wholePages } from "skillflow/internal";
 import * as z from "zod";
 import { alertTools } from "./alerts.ts";
 import { annotationTools } from "./annotations.ts";
@@ -34,5 +34,5 @@ export default defineSkill({
     const found = await ask({ path: ["api", "search"], query: { type: "dash-db", limit: 1 }, answer });
     return found.length > 0 ? "can read dashboards" : "connected, but this token can see no dashboards";
   }),
-  tools: [...alertTools, ...annotationTools, ...dashboardTools, ...silenceTools, ...routingTools],
+  tools: [...alertTools, ...annotationTools, ...dashboardTools, ...silenceTools, ...routingTools].map(wholePages),
 });

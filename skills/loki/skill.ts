@@ -1,5 +1,5 @@
 import { defineSkill } from "skillflow";
-import { probeWith, required, secret, setting, variables } from "skillflow/internal";
+import { probeWith, required, secret, setting, variables, wholePages } from "skillflow/internal";
 import * as z from "zod";
 import { countTools } from "./counts.ts";
 import { nanoseconds } from "./fields.ts";
@@ -40,5 +40,5 @@ export default defineSkill({
     });
     return `queries work; labels in the last ten minutes: ${data?.length ?? 0}`;
   }),
-  tools: [...lineTools, ...countTools, ...streamTools],
+  tools: [...lineTools, ...countTools, ...streamTools].map(wholePages),
 });

@@ -1,5 +1,5 @@
 import { defineSkill } from "skillflow";
-import { probeWith, required, secret, setting, variables } from "skillflow/internal";
+import { probeWith, required, secret, setting, variables, wholePages } from "skillflow/internal";
 import * as z from "zod";
 import { comparisonTools } from "./comparisons.ts";
 import { incidentTools } from "./incidents.ts";
@@ -35,5 +35,5 @@ export default defineSkill({
     await ask({ path: ["incidents"], query: { limit: 1 }, needs: READS, answer });
     return context.config["PAGERDUTY_FROM"] ? "can read incidents" : "can read incidents; PAGERDUTY_FROM is not set";
   }),
-  tools: [...incidentTools, ...comparisonTools, ...peopleTools, ...respondTools],
+  tools: [...incidentTools, ...comparisonTools, ...peopleTools, ...respondTools].map(wholePages),
 });

@@ -2,11 +2,13 @@ import { isObject, type Json, type JsonObject } from "../core/base/values.ts";
 import type { AnyToolDefinition, ToolContext } from "../core/skill/skill.ts";
 import { cutOf } from "./http.ts";
 
-/** Input of a tool that lists rows in pages, by cursor or by the number of a page. */
+/** Input of a tool that lists rows in pages, by cursor, by offset or by the number of a page. */
 interface Paged {
   readonly limit?: number;
   readonly page?: number;
 }
+
+type PagedTool = Pick<AnyToolDefinition, "effect" | "handler" | "input_schema" | "output_schema">;
 
 const MOST_ROUNDS = 4;
 
@@ -15,9 +17,9 @@ const MOST_ROUNDS = 4;
  * because the next page would skip the rows that were left out. Pages by number then have a size that divides the one
  * before, and the result's `limit` gives it.
  */
-export function wholePages<T extends Pick<AnyToolDefinition, "effect" | "handler" | "input_schema">>(tool: T): T {
+export function wholePages<T extends PagedTool>(tool: T): T {
   const { handler } = tool;
-  if (tool.effect !== "read" || !isPaged(tool.input_schema)) return tool;
+  if (tool.effect !== "read" || !isPaged(tool)) return tool;
   const wrapped = async (input: Paged, context: ToolContext) => {
     let asked = input;
     let result = (await handler(asked, context)) as Json;
@@ -26,7 +28,9 @@ export function wholePages<T extends Pick<AnyToolDefinition, "effect" | "handler
       if (!fewer) return result;
       context.signal.throwIfAborted();
       const next = (await handler(fewer, context)) as Json;
-      const isByNumber = isObject(next) && (input.page !== undefined || "next_page" in next);
+      // Without a next page, the smaller one would only lose rows.
+      if (!isObject(next) || !Object.keys(next).some((name) => name.startsWith("next"))) return result;
+      const isByNumber = input.page !== undefined || "next_page" in next;
       result = isByNumber ? withLimit(next, fewer.limit) : next;
       asked = fewer;
     }
@@ -35,12 +39,17 @@ export function wholePages<T extends Pick<AnyToolDefinition, "effect" | "handler
   return { ...tool, handler: wrapped };
 }
 
-/** Returns true for the schema of a tool that takes a limit and a cursor or page. */
-function isPaged(schema: unknown): boolean {
-  if (typeof schema !== "object" || schema === null) return false;
+/** Returns true for a tool that takes a limit, and a cursor, an offset, a page, or the `next` of its result. */
+function isPaged({ input_schema, output_schema }: PagedTool): boolean {
+  const given = membersOf(input_schema);
+  if (!("limit" in given)) return false;
+  return ["cursor", "offset", "page"].some((name) => name in given) || "next" in membersOf(output_schema);
+}
+
+function membersOf(schema: unknown): object {
+  if (typeof schema !== "object" || schema === null) return {};
   const members = "shape" in schema ? schema.shape : "properties" in schema ? schema.properties : undefined;
-  if (typeof members !== "object" || members === null) return false;
-  return "limit" in members && ("cursor" in members || "page" in members);
+  return typeof members === "object" && members !== null ? members : {};
 }
 
 /** Returns the input for a smaller page that begins at the same row. Returns undefined if all rows fit. */

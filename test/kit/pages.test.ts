@@ -10,8 +10,10 @@ import { callTool } from "../contracts/skill.ts";
 
 const context = toolContext({});
 
-/** A tool that lists rows as services do: by page number, or by cursor. */
-function listing(rows: readonly JsonObject[], kind: "page" | "cursor") {
+const KINDS = ["page", "cursor", "offset"] as const;
+
+/** A tool that lists rows as services do: by page number, by cursor, or by offset. */
+function listing(rows: readonly JsonObject[], kind: (typeof KINDS)[number]) {
   return wholePages(
     defineTool({
       name: "list",
@@ -19,10 +21,10 @@ function listing(rows: readonly JsonObject[], kind: "page" | "cursor") {
       effect: "read",
       input_schema: z.strictObject({ limit: z.int().optional(), [kind]: z.any().optional() }),
       handler: (input) => {
-        const { limit = 20, page = 1, cursor } = input as { limit?: number; page?: number; cursor?: string };
-        const from = kind === "page" ? (page - 1) * limit : Number(cursor ?? 0);
+        const { limit = 20, page = 1, [kind]: at = 0 } = input as { [name: string]: number | undefined };
+        const from = kind === "page" ? (page - 1) * limit : Number(at);
         const isLast = from + limit >= rows.length;
-        const next = kind === "page" ? { next_page: page + 1 } : { next_cursor: String(from + limit) };
+        const next = kind === "page" ? { next_page: page + 1 } : { [`next_${kind}`]: from + limit };
         return trim({ rows: rows.slice(from, from + limit), ...(isLast ? {} : next) });
       },
     }),
@@ -35,12 +37,13 @@ async function readAll(tool: ReturnType<typeof listing>, limit: number | undefin
   for (let calls = 0; calls < 500; calls++) {
     const result = (await tool.handler(input, context)) as JsonObject;
     seen.push(...(result["rows"] as JsonObject[]).map(({ id }) => id));
-    const { next_page: page, next_cursor: cursor, limit: size } = result;
-    if (page === undefined && cursor === undefined) return seen;
+    const next = KINDS.find((kind) => result[`next_${kind}`] !== undefined);
+    if (next === undefined) return seen;
+    const { limit: size } = result;
     input = {
       ...input,
       ...(size === undefined ? {} : { limit: size }),
-      ...(page === undefined ? { cursor: cursor ?? null } : { page }),
+      [next]: result[`next_${next}`] ?? null,
     };
   }
   return seen;
@@ -50,18 +53,13 @@ test("pages of any size return every row once", async () => {
   const sizes = fc.array(fc.integer({ min: 0, max: 30 }), { maxLength: 120 });
   const limits = fc.option(fc.integer({ min: 1, max: 50 }), { nil: undefined });
   await fc.assert(
-    fc.asyncProperty(
-      sizes,
-      limits,
-      fc.constantFrom("page" as const, "cursor" as const),
-      async (members, limit, kind) => {
-        const rows = members.map((count, id) => ({
-          id,
-          ...Object.fromEntries(Array.from({ length: count }, (_, index) => [`member_${index}`, "a".repeat(90)])),
-        }));
-        expect(await readAll(listing(rows, kind), limit)).toEqual(rows.map(({ id }) => id));
-      },
-    ),
+    fc.asyncProperty(sizes, limits, fc.constantFrom(...KINDS), async (members, limit, kind) => {
+      const rows = members.map((count, id) => ({
+        id,
+        ...Object.fromEntries(Array.from({ length: count }, (_, index) => [`member_${index}`, "a".repeat(90)])),
+      }));
+      expect(await readAll(listing(rows, kind), limit)).toEqual(rows.map(({ id }) => id));
+    }),
     { numRuns: 60 },
   );
 });

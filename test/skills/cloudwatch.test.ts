@@ -153,6 +153,22 @@ describe("a request to cloudwatch", () => {
 });
 
 describe("logs of cloudwatch", () => {
+  it("continue after the last shown line, if not all of a page fit into the result", async () => {
+    const context = await start(({ body }) => {
+      const first = Number(body["nextToken"] ?? 0);
+      const events = Array.from({ length: Number(body["limit"]) }, (_, at) => {
+        return { timestamp: 1_769_846_400_000 + first + at, logStreamName: "a", message: "x".repeat(2000) };
+      });
+      return { body: { events, nextToken: String(first + events.length) } };
+    });
+    const { events, next_cursor } = await call("filter_log_events", context, {
+      ...INPUTS["filter_log_events"],
+      limit: 200,
+    });
+    expect(Number(next_cursor)).toBeLessThan(200);
+    expect(next_cursor).toBe(String((events as JsonObject[]).length));
+  });
+
   it("are gone through where a page is empty and says that there is more", async () => {
     const event = { timestamp: 1_769_846_400_000, logStreamName: "a", message: "ERROR" };
     const context = await start(({ before }) => ({

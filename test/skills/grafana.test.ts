@@ -105,6 +105,16 @@ describe("what grafana lists", () => {
     expect((await call("search_dashboards", context, { page: 2 }))["next_page"]).toBeUndefined();
   });
 
+  it("of dashboards has smaller pages, if not all of one fit into the result", async () => {
+    const context = await start(({ query }) => {
+      const limit = Number(query["limit"]);
+      return { body: Array.from({ length: limit }, (_, at) => ({ uid: `d${at}`, title: "x".repeat(400), tags: [] })) };
+    });
+    const { dashboards, limit, next_page } = await call("search_dashboards", context, { limit: 100 });
+    expect(next_page).toBe(2);
+    expect((dashboards as JsonObject[]).length).toBe(limit);
+  });
+
   it("of a dashboard holds the panels of its rows, by id or by word", async () => {
     const context = await start();
     expect(await call("get_dashboard", context, { dashboard: "checkout-1", contains: "sqs" })).toMatchObject({

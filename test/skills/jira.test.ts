@@ -123,6 +123,20 @@ describe("what jira finds", () => {
   });
 });
 
+it("get_issue continues after the last shown comment of jira, if not all fit into the result", async () => {
+  const context = await start(({ operation, query }) => {
+    if (operation !== "getComments") return undefined;
+    const comments = Array.from({ length: Number(query["maxResults"]) }, (_, at) => ({
+      id: `${at}`,
+      author: { displayName: "x".repeat(300) },
+      body: "x".repeat(2000),
+    }));
+    return { body: { comments, total: 200 } };
+  });
+  const { comments, next_offset } = await call("get_issue", context, { issue: "OPS-7", limit: 50, offset: 3 });
+  expect(next_offset).toBe(3 + (comments as JsonObject[]).length);
+});
+
 describe("a text for jira", () => {
   it("becomes paragraphs, links and blocks of code, and is the same when it is read", () => {
     const text = "See https://ci.example/7.\nsecond line\n\n```\nError: 502\n  at pay\n```\n\nEnd.";

@@ -109,6 +109,19 @@ describe("lines", () => {
     expect(fits(loki.tools[0]?.input_schema, { query: "x", ...(next as JsonObject) })).toBe(true);
   });
 
+  it("continue after the last shown line, if not all fit into the result", async () => {
+    const context = await start(({ query }) => {
+      const values = Array.from({ length: Number(query["limit"]) }, (_, at) => {
+        return [`${1_769_846_400_000 + at}000000`, "x".repeat(2000)];
+      });
+      return { body: { status: "success", data: { resultType: "streams", result: [{ stream: {}, values }] } } };
+    });
+    const input = { ...INPUTS["search_logs"], oldest_first: true, limit: 100 };
+    const { lines, next } = await call("search_logs", context, input);
+    const last = (lines as JsonObject[]).at(-1)?.["at"];
+    expect((next as JsonObject)["from"]).toBe(String(last).replace("000000Z", "Z"));
+  });
+
   it("that are long are cut, and what is cut is told", async () => {
     const values = [["1769846400000000000", "y".repeat(5000)]];
     const result = await call(

@@ -79,6 +79,20 @@ describe("what pagerduty lists", () => {
     expect(asked).toEqual([["triggered", "acknowledged"], ["resolved"]]);
   });
 
+  it("continue after the last shown one, if not all of a page fit into the result", async () => {
+    const context = await start(({ query }) => {
+      const detail = "x".repeat(2000);
+      const alerts = Array.from({ length: Number(query["limit"]) }, (_, at) => ({
+        id: `A${at}`,
+        body: { details: detail },
+      }));
+      return { body: { alerts, more: true } };
+    });
+    const { alerts, next_offset } = await call("list_alerts", context, { incident: "PT4KHLK", limit: 100, offset: 7 });
+    expect((alerts as JsonObject[]).length).toBeLessThan(100);
+    expect(next_offset).toBe(7 + (alerts as JsonObject[]).length);
+  });
+
   it("that is empty says so, which is no refusal", async () => {
     const context = await start(({ example }) => {
       const lists = Object.entries(example as JsonObject).filter(([, value]) => Array.isArray(value));
