@@ -39,9 +39,9 @@ export const targetTools = [
       return {
         targets: shown.map((target) => ({
           health: target.health,
-          url: target.scrapeUrl?.replace(/[?#].*$/s, ""),
+          url: plainUrl(target),
           labels: target.labels,
-          last_error: target.lastError || undefined,
+          last_error: plainError(target) || undefined,
           last_scrape: target.lastScrape,
           scrape_seconds: target.lastScrapeDuration,
         })),
@@ -69,6 +69,17 @@ function holds({ labels: own, scrapeUrl, lastError }: Target, words: string | un
   if (words === undefined) return true;
   const texts = [...Object.values(own), scrapeUrl ?? "", lastError ?? ""];
   return texts.some((each) => each.toLowerCase().includes(words.toLowerCase()));
+}
+
+/** Returns the address without its query, which may contain secrets. */
+function plainUrl({ scrapeUrl }: Target): string | undefined {
+  return scrapeUrl?.replace(/[?#].*$/s, "");
+}
+
+/** Returns the error, which usually quotes the address, without the address's query. */
+function plainError(target: Target): string | null | undefined {
+  const { lastError, scrapeUrl } = target;
+  return scrapeUrl ? lastError?.replaceAll(scrapeUrl, () => plainUrl(target) ?? "") : lastError;
 }
 
 /** Returns target counts by job, the most failing targets first. */

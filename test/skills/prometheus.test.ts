@@ -253,6 +253,13 @@ describe("what is listed", () => {
     const result = JSON.stringify(await call("list_targets", await start(), { health: "up" }));
     expect(result).toContain("http://10.0.0.1:9100/metrics");
     expect(result).not.toMatch(/of-the-target|of the discovery/);
+    await service.close();
+    const scrapeUrl = "http://10.0.0.1:9100/metrics?token=of-the-target";
+    const down = { labels: {}, health: "down", scrapeUrl, lastError: `Get "${scrapeUrl}": connection refused` };
+    const failing = await start(() => ({ body: { status: "success", data: { activeTargets: [down] } } }));
+    expect((await call("list_targets", failing))["targets"]).toMatchObject([
+      { last_error: 'Get "http://10.0.0.1:9100/metrics": connection refused' },
+    ]);
   });
 
   it("of metrics are those whose name has the word; without one the metadata is not asked for", async () => {
