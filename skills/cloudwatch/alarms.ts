@@ -63,7 +63,8 @@ export const alarmTools = [
     input_schema: z.strictObject({
       alarm: alarmName.optional(),
       kind: z.enum(["StateUpdate", "Action", "ConfigurationUpdate"]).optional().describe("Default StateUpdate."),
-      ...lastHour,
+      from: lastHour.from,
+      to: lastHour.to.describe("`from` and `to`: now-2h or ISO 8601. Default: the last day."),
       limit: z.int().min(1).max(100).optional().describe("Default 30."),
       cursor,
     }),

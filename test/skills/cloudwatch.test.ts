@@ -3,6 +3,7 @@ import { join } from "node:path";
 import type { Json, JsonObject, ToolContext } from "skillflow";
 import { toolContext } from "skillflow/testing";
 import { afterAll, afterEach, describe, expect, it } from "vitest";
+import * as z from "zod";
 import { credentialsOf, lackingCredentials, type Providers, signed } from "../../skills/cloudwatch/credentials.ts";
 import cloudwatch from "../../skills/cloudwatch/skill.ts";
 import { describeFaults } from "../contracts/faults.ts";
@@ -150,6 +151,14 @@ describe("a request to cloudwatch", () => {
     expect(lackOf({ AWS_CONTAINER_CREDENTIALS_FULL_URI: "http://169.254.170.23/v1" })).toBeUndefined();
     expect(lackOf({}, join(homedir(), ".aws/config"))).toBeUndefined();
   });
+});
+
+it("get_alarm_history reads the last day by default, as its description says", async () => {
+  const history = cloudwatch.tools.find(({ name }) => name === "get_alarm_history");
+  expect(JSON.stringify(z.toJSONSchema(history?.input_schema as z.ZodType))).toContain("Default: the last day.");
+  await call("get_alarm_history", await start(), {});
+  const [{ StartDate, EndDate } = {}] = sent();
+  expect(Number(EndDate) - Number(StartDate)).toBe(86_400);
 });
 
 describe("logs of cloudwatch", () => {
