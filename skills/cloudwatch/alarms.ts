@@ -1,4 +1,3 @@
-import { defineTool } from "skillflow";
 import {
   clip,
   each,
@@ -12,14 +11,14 @@ import {
   TEAM_SNAPSHOT,
 } from "skillflow/internal";
 import * as z from "zod";
-import { cursor, namedOf, number, pairs, secondsOf, text, withCloudWatch } from "./service.ts";
+import { cursor, monitoringTool, namedOf, number, pairs, secondsOf, text } from "./service.ts";
 
 const alarmName = z.string().min(1).max(255);
 
 const ALARM = "name state since reason description namespace metric dimensions:any condition rule";
 
 export const alarmTools = [
-  defineTool({
+  monitoringTool({
     name: "list_alarms",
     description:
       "Lists alarms in state ALARM, or in another state: why, since when, metric and threshold. Call this first. For earlier state changes: get_alarm_history.",
@@ -32,28 +31,27 @@ export const alarmTools = [
       cursor,
     }),
     output_schema: resultSchema("alarms", `alarms:[{ ${ALARM} }] next_cursor note`),
-    handler: (input, context) =>
-      withCloudWatch("monitoring", context, async (act) => {
-        const state = input.state ?? "ALARM";
-        const found = await act("DescribeAlarms", {
-          input: {
-            StateValue: state,
-            AlarmNamePrefix: input.name_prefix,
-            AlarmTypes: ["MetricAlarm", "CompositeAlarm"],
-            MaxRecords: input.limit ?? 20,
-            NextToken: input.cursor,
-          },
-          answer: alarmsAnswer,
-        });
-        const alarms = [...(found.CompositeAlarms ?? []), ...(found.MetricAlarms ?? [])].map(briefOf);
-        return {
-          alarms,
-          next_cursor: found.NextToken ?? undefined,
-          note: alarms.length === 0 && !found.NextToken ? `No alarm in this region is in state ${state}.` : undefined,
-        };
-      }),
+    work: async (act, input) => {
+      const state = input.state ?? "ALARM";
+      const found = await act("DescribeAlarms", {
+        input: {
+          StateValue: state,
+          AlarmNamePrefix: input.name_prefix,
+          AlarmTypes: ["MetricAlarm", "CompositeAlarm"],
+          MaxRecords: input.limit ?? 20,
+          NextToken: input.cursor,
+        },
+        answer: alarmsAnswer,
+      });
+      const alarms = [...(found.CompositeAlarms ?? []), ...(found.MetricAlarms ?? [])].map(briefOf);
+      return {
+        alarms,
+        next_cursor: found.NextToken ?? undefined,
+        note: alarms.length === 0 && !found.NextToken ? `No alarm in this region is in state ${state}.` : undefined,
+      };
+    },
   }),
-  defineTool({
+  monitoringTool({
     name: "get_alarm_history",
     description:
       "Lists the history of one alarm or of all, newest first: state changes with reasons, actions, configuration changes. Shows when a problem began and whether the alarm flaps.",
@@ -69,35 +67,34 @@ export const alarmTools = [
       cursor,
     }),
     output_schema: resultSchema("items", "items:[{ at alarm what reason }] from to next_cursor note"),
-    handler: (input, context) =>
-      withCloudWatch("monitoring", context, async (act) => {
-        const period = periodOf({ from: "now-1d", ...input }, context.now());
-        const found = await act("DescribeAlarmHistory", {
-          input: {
-            AlarmName: input.alarm,
-            AlarmTypes: ["MetricAlarm", "CompositeAlarm"],
-            HistoryItemType: input.kind ?? "StateUpdate",
-            StartDate: secondsOf(period.from),
-            EndDate: secondsOf(period.to),
-            ScanBy: "TimestampDescending",
-            MaxRecords: input.limit ?? 30,
-            NextToken: input.cursor,
-          },
-          instead: "list_alarms lists names.",
-          answer: z.object({ AlarmHistoryItems: z.array(item), NextToken: text }),
-        });
-        return {
-          items: found.AlarmHistoryItems.map(({ Timestamp, AlarmName, HistorySummary, HistoryData }) => {
-            return { at: timeOf(Timestamp), alarm: AlarmName, what: HistorySummary, reason: reasonOf(HistoryData) };
-          }),
-          ...isoPeriod(period),
-          next_cursor: found.NextToken ?? undefined,
-          note:
-            found.AlarmHistoryItems.length === 0 && !found.NextToken
-              ? "Nothing happened to this alarm in this period."
-              : undefined,
-        };
-      }),
+    work: async (act, input, context) => {
+      const period = periodOf({ from: "now-1d", ...input }, context.now());
+      const found = await act("DescribeAlarmHistory", {
+        input: {
+          AlarmName: input.alarm,
+          AlarmTypes: ["MetricAlarm", "CompositeAlarm"],
+          HistoryItemType: input.kind ?? "StateUpdate",
+          StartDate: secondsOf(period.from),
+          EndDate: secondsOf(period.to),
+          ScanBy: "TimestampDescending",
+          MaxRecords: input.limit ?? 30,
+          NextToken: input.cursor,
+        },
+        instead: "list_alarms lists names.",
+        answer: z.object({ AlarmHistoryItems: z.array(item), NextToken: text }),
+      });
+      return {
+        items: found.AlarmHistoryItems.map(({ Timestamp, AlarmName, HistorySummary, HistoryData }) => {
+          return { at: timeOf(Timestamp), alarm: AlarmName, what: HistorySummary, reason: reasonOf(HistoryData) };
+        }),
+        ...isoPeriod(period),
+        next_cursor: found.NextToken ?? undefined,
+        note:
+          found.AlarmHistoryItems.length === 0 && !found.NextToken
+            ? "Nothing happened to this alarm in this period."
+            : undefined,
+      };
+    },
   }),
 ];
 

@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { defineTool, type ToolContext } from "skillflow";
+import type { ToolContext } from "skillflow";
 import { isoPeriod, lastHour, lenient, periodOf, RANGE, resultSchema } from "skillflow/internal";
 import * as z from "zod";
-import { type Act, logGroup, number, secondsOf, text, withCloudWatch } from "./service.ts";
+import { type Act, logGroup, logsTool, NO_GROUP, number, secondsOf, text } from "./service.ts";
 
 export const insightTools = [
-  defineTool({
+  logsTool({
     name: "query_logs",
     description:
       "Runs a Logs Insights query over log groups and waits for it: `stats count(*) by bin(5m)`, `filter status >= 500 | stats count(*) by path | sort count desc | limit 10`. AWS bills by scanned data: use a short period and few groups. For single lines, filter_log_events is cheaper.",
@@ -22,37 +22,36 @@ export const insightTools = [
       "rows",
       "rows:[any] matched:number scanned:number scanned_bytes:number from to incomplete note",
     ),
-    handler: (input, context) =>
-      withCloudWatch("logs", context, async (act) => {
-        const period = periodOf(input, context.now());
-        const { queryId } = await act("StartQuery", {
-          input: {
-            logGroupNames: input.groups,
-            queryString: input.query,
-            startTime: secondsOf(period.from),
-            endTime: secondsOf(period.to),
-            limit: input.limit ?? 50,
-          },
-          instead: "list_log_groups lists the names. Each region has its own.",
-          answer: z.object({ queryId: z.string() }),
-        });
-        const answer = await waitFor(act, queryId, context);
-        if (FAILED.includes(answer.status))
-          throw new Error(
-            `CloudWatch ended the query with status ${answer.status}. Use a shorter period or fewer groups.`,
-          );
-        const isWhole = answer.status === "Complete";
-        const rows = (answer.results ?? []).map(rowOf);
-        return {
-          rows,
-          matched: answer.statistics?.recordsMatched,
-          scanned: answer.statistics?.recordsScanned,
-          scanned_bytes: answer.statistics?.bytesScanned,
-          ...isoPeriod(period),
-          incomplete: isWhole ? undefined : `Stopped after ${LONGEST_MS / 1000} seconds. Use a shorter period.`,
-          note: isWhole && rows.length === 0 ? "The whole period was searched, and nothing matched." : undefined,
-        };
-      }),
+    work: async (act, input, context) => {
+      const period = periodOf(input, context.now());
+      const { queryId } = await act("StartQuery", {
+        input: {
+          logGroupNames: input.groups,
+          queryString: input.query,
+          startTime: secondsOf(period.from),
+          endTime: secondsOf(period.to),
+          limit: input.limit ?? 50,
+        },
+        instead: NO_GROUP,
+        answer: z.object({ queryId: z.string() }),
+      });
+      const answer = await waitFor(act, queryId, context);
+      if (FAILED.includes(answer.status))
+        throw new Error(
+          `CloudWatch ended the query with status ${answer.status}. Use a shorter period or fewer groups.`,
+        );
+      const isWhole = answer.status === "Complete";
+      const rows = (answer.results ?? []).map(rowOf);
+      return {
+        rows,
+        matched: answer.statistics?.recordsMatched,
+        scanned: answer.statistics?.recordsScanned,
+        scanned_bytes: answer.statistics?.bytesScanned,
+        ...isoPeriod(period),
+        incomplete: isWhole ? undefined : `Stopped after ${LONGEST_MS / 1000} seconds. Use a shorter period.`,
+        note: isWhole && rows.length === 0 ? "The whole period was searched, and nothing matched." : undefined,
+      };
+    },
   }),
 ];
 

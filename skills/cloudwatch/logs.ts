@@ -1,8 +1,6 @@
-import { defineTool } from "skillflow";
 import {
   clip,
   each,
-  firstOf,
   isoPeriod,
   isoTime,
   lastHour,
@@ -13,12 +11,10 @@ import {
   TEAM_SNAPSHOT,
 } from "skillflow/internal";
 import * as z from "zod";
-import { contains, cursor, logGroup, number, text, withCloudWatch } from "./service.ts";
-
-const NO_GROUP = "list_log_groups lists the names. Each region has its own.";
+import { contains, cursor, logGroup, logsTool, NO_GROUP, number, text } from "./service.ts";
 
 export const logTools = [
-  defineTool({
+  logsTool({
     name: "list_log_groups",
     description:
       "Lists log groups whose name contains a word, with retention and size. filter_log_events and query_logs need the names.",
@@ -33,25 +29,24 @@ export const logTools = [
       "groups",
       "groups:[{ name stored_bytes:number kept_days:number created_at }] next_cursor note",
     ),
-    handler: (input, context) =>
-      withCloudWatch("logs", context, async (act) => {
-        const found = await act("DescribeLogGroups", {
-          input: { logGroupNamePattern: input.contains, limit: input.limit ?? 30, nextToken: input.cursor },
-          answer: z.object({ logGroups: z.array(group), nextToken: text }),
-        });
-        return {
-          groups: found.logGroups.map(({ logGroupName, storedBytes, retentionInDays, creationTime }) => ({
-            name: logGroupName,
-            stored_bytes: storedBytes,
-            kept_days: retentionInDays,
-            created_at: isoTime(creationTime),
-          })),
-          next_cursor: found.nextToken ?? undefined,
-          note: found.logGroups.length === 0 ? "No log group in this region has a name that contains it." : undefined,
-        };
-      }),
+    work: async (act, input) => {
+      const found = await act("DescribeLogGroups", {
+        input: { logGroupNamePattern: input.contains, limit: input.limit ?? 30, nextToken: input.cursor },
+        answer: z.object({ logGroups: z.array(group), nextToken: text }),
+      });
+      return {
+        groups: found.logGroups.map(({ logGroupName, storedBytes, retentionInDays, creationTime }) => ({
+          name: logGroupName,
+          stored_bytes: storedBytes,
+          kept_days: retentionInDays,
+          created_at: isoTime(creationTime),
+        })),
+        next_cursor: found.nextToken ?? undefined,
+        note: found.logGroups.length === 0 ? "No log group in this region has a name that contains it." : undefined,
+      };
+    },
   }),
-  defineTool({
+  logsTool({
     name: "filter_log_events",
     description:
       'Reads log lines of one group that match a filter, oldest first: `ERROR -timeout`, `"payment failed"`, `{ $.status = 502 }`. Cheap for a word in a short period. To count or group, use query_logs.',
@@ -67,42 +62,41 @@ export const logTools = [
       cursor,
     }),
     output_schema: resultSchema("events", "events:[{ at stream message }] from to next_cursor note"),
-    handler: (input, context) =>
-      withCloudWatch("logs", context, async (act) => {
-        const period = periodOf(input, context.now());
-        const most = input.limit ?? 50;
-        const events: z.infer<typeof event>[] = [];
-        let nextToken = input.cursor;
-        for (let page = 1; page <= MOST_PAGES; page++) {
-          const found = await act("FilterLogEvents", {
-            input: {
-              ...pick(input, "logGroupName:group logStreamNamePrefix:stream_prefix filterPattern:filter"),
-              startTime: period.from,
-              endTime: period.to,
-              limit: most - events.length,
-              nextToken,
-            },
-            instead: NO_GROUP,
-            answer: z.object({ events: z.array(event), nextToken: text }),
-          });
-          events.push(...found.events);
-          nextToken = found.nextToken ?? undefined;
-          if (nextToken === undefined || events.length >= most) break;
-        }
-        const { shown } = firstOf(events, most);
-        return {
-          events: shown.map(({ timestamp, logStreamName, message }) => {
-            return {
-              at: isoTime(timestamp),
-              stream: logStreamName,
-              message: clip((message ?? "").trimEnd(), LONGEST_MESSAGE),
-            };
-          }),
-          ...isoPeriod(period),
-          next_cursor: nextToken,
-          note: noteOf(shown.length, nextToken),
-        };
-      }),
+    work: async (act, input, context) => {
+      const period = periodOf(input, context.now());
+      const most = input.limit ?? 50;
+      const events: z.infer<typeof event>[] = [];
+      let nextToken = input.cursor;
+      for (let page = 1; page <= MOST_PAGES; page++) {
+        const found = await act("FilterLogEvents", {
+          input: {
+            ...pick(input, "logGroupName:group logStreamNamePrefix:stream_prefix filterPattern:filter"),
+            startTime: period.from,
+            endTime: period.to,
+            limit: most - events.length,
+            nextToken,
+          },
+          instead: NO_GROUP,
+          answer: z.object({ events: z.array(event), nextToken: text }),
+        });
+        events.push(...found.events);
+        nextToken = found.nextToken ?? undefined;
+        if (nextToken === undefined || events.length >= most) break;
+      }
+      const shown = events.slice(0, most);
+      return {
+        events: shown.map(({ timestamp, logStreamName, message }) => {
+          return {
+            at: isoTime(timestamp),
+            stream: logStreamName,
+            message: clip((message ?? "").trimEnd(), LONGEST_MESSAGE),
+          };
+        }),
+        ...isoPeriod(period),
+        next_cursor: nextToken,
+        note: noteOf(shown.length, nextToken),
+      };
+    },
   }),
 ];
 

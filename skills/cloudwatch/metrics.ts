@@ -1,10 +1,11 @@
-import { defineTool } from "skillflow";
 import {
   each,
   firstOf,
+  highestFirst,
   isoPeriod,
   lastHour,
   lenient,
+  mentions,
   type Period,
   periodOf,
   resultSchema,
@@ -15,13 +16,18 @@ import {
   textLike,
 } from "skillflow/internal";
 import * as z from "zod";
-import { contains, dimensions, namedOf, pairs, secondsOf, text, withCloudWatch } from "./service.ts";
+import { contains, monitoringTool, namedOf, pairs, secondsOf, text } from "./service.ts";
 
 const namespace = z.string().min(1).max(255).describe("Such as AWS/Lambda, AWS/ApplicationELB, or a custom namespace.");
 const metric = z.string().min(1).max(255).describe("Such as Errors.");
 
+const dimensions = z
+  .array(z.strictObject({ name: z.string().min(1).max(255), value: z.string().min(1).max(1024) }))
+  .max(30)
+  .optional();
+
 export const metricTools = [
-  defineTool({
+  monitoringTool({
     name: "list_metrics",
     description:
       "Lists metrics that had data in the last three hours: namespace, name and dimensions. get_metric_data needs all dimensions. Give a namespace: an account has thousands of metrics.",
@@ -37,41 +43,37 @@ export const metricTools = [
       "metrics matching",
       "metrics:[{ namespace metric dimensions:any }] matching:number left_out:number incomplete note",
     ),
-    handler: (input, context) =>
-      withCloudWatch("monitoring", context, async (act) => {
-        const all: z.infer<typeof listed>[] = [];
-        let NextToken: string | undefined;
-        for (let page = 1; page <= MOST_PAGES; page++) {
-          const found = await act("ListMetrics", {
-            input: { Namespace: input.namespace, MetricName: input.metric, RecentlyActive: "PT3H", NextToken },
-            answer: z.object({ Metrics: z.array(listed), NextToken: text }),
-          });
-          all.push(...found.Metrics);
-          NextToken = found.NextToken ?? undefined;
-          if (NextToken === undefined) break;
-        }
-        const words = input.contains?.toLowerCase() ?? "";
-        const matching = all
-          .map(({ Namespace, MetricName, Dimensions }) => {
-            return { namespace: Namespace, metric: MetricName, dimensions: namedOf(Dimensions) };
-          })
-          .filter((one) => JSON.stringify(one).toLowerCase().includes(words));
-        const { shown, left_out } = firstOf(matching, input.limit ?? 30);
-        return {
-          metrics: shown,
-          matching: matching.length,
-          left_out,
-          incomplete: NextToken
-            ? `Only the first ${all.length} were checked. Give a namespace or a metric.`
+    work: async (act, input) => {
+      const all: z.infer<typeof listed>[] = [];
+      let NextToken: string | undefined;
+      for (let page = 1; page <= MOST_PAGES; page++) {
+        const found = await act("ListMetrics", {
+          input: { Namespace: input.namespace, MetricName: input.metric, RecentlyActive: "PT3H", NextToken },
+          answer: z.object({ Metrics: z.array(listed), NextToken: text }),
+        });
+        all.push(...found.Metrics);
+        NextToken = found.NextToken ?? undefined;
+        if (NextToken === undefined) break;
+      }
+      const matching = all
+        .map(({ Namespace, MetricName, Dimensions }) => {
+          return { namespace: Namespace, metric: MetricName, dimensions: namedOf(Dimensions) };
+        })
+        .filter((one) => mentions(one, input.contains));
+      const { shown, left_out } = firstOf(matching, input.limit ?? 30);
+      return {
+        metrics: shown,
+        matching: matching.length,
+        left_out,
+        incomplete: NextToken ? `Only the first ${all.length} were checked. Give a namespace or a metric.` : undefined,
+        note:
+          matching.length === 0 && !NextToken
+            ? "No metric of the last three hours matches. Older ones are not listed."
             : undefined,
-          note:
-            matching.length === 0 && !NextToken
-              ? "No metric of the last three hours matches. Older ones are not listed."
-              : undefined,
-        };
-      }),
+      };
+    },
   }),
-  defineTool({
+  monitoringTool({
     name: "get_metric_data",
     description:
       "Reads a metric over a period: minimum, maximum, average, first and last value, when, and a few points. `expression` instead of a metric: SEARCH('{AWS/Lambda,FunctionName} MetricName=\"Errors\"', 'Sum') or SELECT SUM(Errors) FROM \"AWS/Lambda\" GROUP BY FunctionName (the last three hours). AWS bills per metric.",
@@ -95,38 +97,37 @@ export const metricTools = [
       `series:[{ label status ${seriesSummary} }] series_total:number left_out:number from to step_seconds:number
         remarks:[text] note`,
     ),
-    handler: (input, context) =>
-      withCloudWatch("monitoring", context, async (act) => {
-        const period = periodOf(input, context.now());
-        const step = stepOf(period, context.now());
-        const found = await act("GetMetricData", {
-          input: {
-            MetricDataQueries: [queryOf(input, step)],
-            StartTime: secondsOf(period.from),
-            EndTime: secondsOf(period.to),
-            ScanBy: "TimestampAscending",
-          },
-          answer: dataAnswer,
-        });
-        const all = found.MetricDataResults.map(({ Label, StatusCode, Timestamps, Values }) => ({
-          label: Label,
-          status: StatusCode === "Complete" ? undefined : StatusCode,
-          ...summarise(
-            (Timestamps ?? []).map((at, index) => [at * 1000, Values?.[index] ?? Number.NaN]),
-            input.points ?? 20,
-          ),
-        })).sort((a, b) => (b.max?.value ?? Number.NEGATIVE_INFINITY) - (a.max?.value ?? Number.NEGATIVE_INFINITY));
-        const { shown, left_out } = firstOf(all, input.limit ?? 10);
-        return {
-          series: shown,
-          series_total: all.length,
-          left_out,
-          ...isoPeriod(period),
-          step_seconds: step,
-          remarks: found.Messages?.flatMap(({ Value }) => (Value ? [Value] : [])).slice(0, 5),
-          note: all.every(({ count }) => count === 0) ? NO_DATA : undefined,
-        };
-      }),
+    work: async (act, input, context) => {
+      const period = periodOf(input, context.now());
+      const step = stepOf(period, context.now());
+      const found = await act("GetMetricData", {
+        input: {
+          MetricDataQueries: [queryOf(input, step)],
+          StartTime: secondsOf(period.from),
+          EndTime: secondsOf(period.to),
+          ScanBy: "TimestampAscending",
+        },
+        answer: dataAnswer,
+      });
+      const all = found.MetricDataResults.map(({ Label, StatusCode, Timestamps, Values }) => ({
+        label: Label,
+        status: StatusCode === "Complete" ? undefined : StatusCode,
+        ...summarise(
+          (Timestamps ?? []).map((at, index) => [at * 1000, Values?.[index] ?? Number.NaN]),
+          input.points ?? 20,
+        ),
+      }));
+      const { shown, left_out } = highestFirst(all, input.limit ?? 10);
+      return {
+        series: shown,
+        series_total: all.length,
+        left_out,
+        ...isoPeriod(period),
+        step_seconds: step,
+        remarks: found.Messages?.flatMap(({ Value }) => (Value ? [Value] : [])).slice(0, 5),
+        note: all.every(({ count }) => count === 0) ? NO_DATA : undefined,
+      };
+    },
   }),
 ];
 

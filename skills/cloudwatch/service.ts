@@ -1,5 +1,5 @@
 import type { ToolContext } from "skillflow";
-import { type Ask, type Asking, lenient, type Service, withService } from "skillflow/internal";
+import { type Ask, type Asking, lenient, type Service, toolsWith, withService } from "skillflow/internal";
 import * as z from "zod";
 import { type Credentials, credentialsOf, signed } from "./credentials.ts";
 
@@ -39,6 +39,9 @@ export async function withCloudWatch(kind: Kind, context: ToolContext, work: (ac
     ),
   );
 }
+
+export const logsTool = toolsWith<Act>((context, work) => withCloudWatch("logs", context, work));
+export const monitoringTool = toolsWith<Act>((context, work) => withCloudWatch("monitoring", context, work));
 
 function addressOf(kind: Kind, region: string): string {
   if (!/^[a-z]{2}(-[a-z]+)+-\d$/.test(region)) throw new Error("AWS_REGION must be a region, such as eu-west-1.");
@@ -88,17 +91,14 @@ async function plainly(response: Response): Promise<Response> {
 export const contains = z.string().min(1).max(200).optional();
 export const cursor = z.string().min(1).max(4096).optional().describe("next_cursor of the previous call.");
 
+export const NO_GROUP = "list_log_groups lists the names. Each region has its own.";
+
 export const logGroup = z
   .string()
   .min(1)
   .max(512)
   .regex(/^[A-Za-z0-9_./#-]+$/)
   .describe("Name of a log group, such as /aws/lambda/checkout.");
-
-export const dimensions = z
-  .array(z.strictObject({ name: z.string().min(1).max(255), value: z.string().min(1).max(1024) }))
-  .max(30)
-  .optional();
 
 export const text = lenient(z.string());
 export const number = lenient(z.number());
