@@ -15,8 +15,8 @@ import {
   textLike,
 } from "skillflow/internal";
 import * as z from "zod";
-import { nanoseconds, query, selector } from "./fields.ts";
-import { API, answered, labels, lokiTool, NEEDS, readOf, sample, stats } from "./service.ts";
+import { bounds, query, selector } from "./fields.ts";
+import { API, answered, labels, lokiTool, NEEDS, readOf, stats } from "./service.ts";
 
 const COUNTS = `from to step_seconds:number series:[{ labels:any ${seriesSummary} }] series_total:number left_out:number read:{
   bytes:number lines:number } note`;
@@ -44,7 +44,7 @@ export const countTools = [
       const step = stepOf(input.step, period);
       const { data } = await ask({
         path: [...API, "query_range"],
-        query: { query: input.query, start: nanoseconds(period.from), end: nanoseconds(period.to), step },
+        query: { query: input.query, ...bounds(period), step },
         needs: NEEDS,
         answer: matrixAnswer,
       });
@@ -92,8 +92,7 @@ export const countTools = [
         path: [...API, "patterns"],
         query: {
           query: input.selector,
-          start: nanoseconds(period.from),
-          end: nanoseconds(period.to),
+          ...bounds(period),
           step: stepOf(undefined, period),
         },
         needs: NEEDS,
@@ -123,7 +122,7 @@ const matrixAnswer = answered(
   z.discriminatedUnion("resultType", [
     z.object({
       resultType: z.literal("matrix"),
-      result: z.array(z.object({ metric: labels, values: z.array(sample) })),
+      result: z.array(z.object({ metric: labels, values: z.array(z.tuple([z.number(), z.string()])) })),
       stats,
     }),
     z.object({ resultType: z.enum(["streams", "vector", "scalar"]) }),

@@ -1,4 +1,4 @@
-import { textLike } from "skillflow/internal";
+import { type Period, textLike } from "skillflow/internal";
 import * as z from "zod";
 
 /** Parameters that several tools share. */
@@ -7,8 +7,12 @@ export const query = z.string().min(1).max(4000);
 
 export const selector = textLike(/^\s*\{[\s\S]*\}\s*$/, 2000).describe('Only labels: {app="checkout", env="prod"}.');
 
-/** Converts milliseconds to the nanoseconds that Loki uses. */
-export function nanoseconds(milliseconds: number): string {
+/** Returns the parameters of a period, in the nanoseconds that Loki uses. */
+export function bounds({ from, to }: Period) {
+  return { start: nanoseconds(from), end: nanoseconds(to) };
+}
+
+function nanoseconds(milliseconds: number): string {
   return `${BigInt(Math.round(milliseconds)) * 1_000_000n}`;
 }
 

@@ -1,6 +1,6 @@
 import { clip, isoPeriod, isoTime, lastHour, periodOf, RANGE, resultSchema } from "skillflow/internal";
 import * as z from "zod";
-import { isoNanoseconds, nanoseconds, query } from "./fields.ts";
+import { bounds, isoNanoseconds, query } from "./fields.ts";
 import { API, answered, labels, lokiTool, NEEDS, readOf, stats } from "./service.ts";
 
 const LINES = `from to lines:[{ at line labels:any }] shared_labels:any by_level:any read:{ bytes:number lines:number } next:{ from
@@ -30,8 +30,7 @@ export const lineTools = [
         path: [...API, "query_range"],
         query: {
           query: input.query,
-          start: nanoseconds(period.from),
-          end: nanoseconds(period.to),
+          ...bounds(period),
           limit,
           direction: input.oldest_first ? "forward" : "backward",
         },

@@ -25,8 +25,6 @@ export function answered<Data extends z.ZodType>(data: Data) {
 
 export const labels = z.record(z.string(), z.string());
 
-export const sample = z.tuple([z.number(), z.string()]);
-
 /** Bytes and lines that a query processed. */
 export const stats = lenient(
   z.object({ summary: z.object({ totalBytesProcessed: z.number(), totalLinesProcessed: z.number() }) }),

@@ -2,7 +2,7 @@ import { defineSkill } from "skillflow";
 import { probeWith, required, secret, setting, variables, wholePages } from "skillflow/internal";
 import * as z from "zod";
 import { countTools } from "./counts.ts";
-import { nanoseconds } from "./fields.ts";
+import { bounds } from "./fields.ts";
 import { lineTools } from "./lines.ts";
 import { API, answered, NEEDS, withLoki } from "./service.ts";
 import { streamTools } from "./streams.ts";
@@ -34,7 +34,7 @@ export default defineSkill({
     const now = Date.now();
     const { data } = await ask({
       path: [...API, "labels"],
-      query: { start: nanoseconds(now - 600_000), end: nanoseconds(now) },
+      query: bounds({ from: now - 600_000, to: now }),
       needs: NEEDS,
       answer: answered(z.array(z.string()).nullish()),
     });

@@ -1,6 +1,6 @@
-import { firstOf, type GivenPeriod, lastHour, periodOf, resultSchema, TEAM_RANGE, textLike } from "skillflow/internal";
+import { firstOf, lastHour, periodOf, resultSchema, TEAM_RANGE, textLike } from "skillflow/internal";
 import * as z from "zod";
-import { nanoseconds, selector } from "./fields.ts";
+import { bounds, selector } from "./fields.ts";
 import { API, answered, labels, lokiTool, NEEDS } from "./service.ts";
 
 export const streamTools = [
@@ -23,7 +23,7 @@ export const streamTools = [
     work: async (ask, input, context) => {
       const { data } = await ask({
         path: input.label ? [...API, "label", input.label, "values"] : [...API, "labels"],
-        query: { ...periodParameters(input, context.now()), query: input.selector },
+        query: { ...bounds(periodOf(input, context.now())), query: input.selector },
         needs: NEEDS,
         answer: answered(z.array(z.string()).nullish()),
       });
@@ -49,7 +49,7 @@ export const streamTools = [
       "streams:[any] streams_total:number left_out:number reads:{ bytes:number lines:number chunks:number } note",
     ),
     work: async (ask, input, context) => {
-      const times = periodParameters(input, context.now());
+      const times = bounds(periodOf(input, context.now()));
       const { data } = await ask({
         path: [...API, "series"],
         query: { ...times, "match[]": input.selector },
@@ -78,8 +78,3 @@ export const streamTools = [
 const NO_STREAMS = "No match in this period. Check the label, the selector and the period.";
 
 const statsAnswer = z.object({ streams: z.number(), chunks: z.number(), entries: z.number(), bytes: z.number() });
-
-function periodParameters(input: GivenPeriod, now: number) {
-  const period = periodOf(input, now);
-  return { start: nanoseconds(period.from), end: nanoseconds(period.to) };
-}

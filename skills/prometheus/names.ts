@@ -1,6 +1,6 @@
-import { firstOf, type GivenPeriod, periodOf, resultSchema, TEAM_RANGE, textLike } from "skillflow/internal";
+import { firstOf, periodOf, resultSchema, TEAM_RANGE, textLike } from "skillflow/internal";
 import * as z from "zod";
-import { contains, limit, period, seconds, selector } from "./fields.ts";
+import { bounds, contains, limit, period, selector } from "./fields.ts";
 import { answered, labels, NEEDS, prometheusTool, remarksOf, text } from "./service.ts";
 
 export const nameTools = [
@@ -23,7 +23,7 @@ export const nameTools = [
     work: async (ask, input, context) => {
       const names = await ask({
         path: ["api", "v1", "label", "__name__", "values"],
-        query: { ...periodParameters(input, context.now()), "match[]": input.selector },
+        query: { ...bounds(periodOf(input, context.now())), "match[]": input.selector },
         needs: NEEDS,
         answer: answered(z.array(z.string())),
       });
@@ -66,7 +66,7 @@ export const nameTools = [
     work: async (ask, input, context) => {
       const { data, ...told } = await ask({
         path: input.label ? ["api", "v1", "label", input.label, "values"] : ["api", "v1", "labels"],
-        query: { ...periodParameters(input, context.now()), "match[]": input.selector },
+        query: { ...bounds(periodOf(input, context.now())), "match[]": input.selector },
         needs: NEEDS,
         answer: answered(z.array(z.string())),
       });
@@ -100,7 +100,7 @@ export const nameTools = [
     work: async (ask, input, context) => {
       const { data, ...told } = await ask({
         path: ["api", "v1", "series"],
-        query: { ...periodParameters(input, context.now()), "match[]": input.selector, limit: MOST_SERIES },
+        query: { ...bounds(periodOf(input, context.now())), "match[]": input.selector, limit: MOST_SERIES },
         needs: NEEDS,
         answer: answered(z.array(labels)),
       });
@@ -120,11 +120,6 @@ export const nameTools = [
 const MOST_SERIES = 5000;
 
 const metadata = answered(z.record(z.string(), z.array(z.object({ type: text, help: text }))));
-
-function periodParameters(input: GivenPeriod, now: number) {
-  const period = periodOf(input, now);
-  return { start: seconds(period.from), end: seconds(period.to) };
-}
 
 /** Describes a metric. Parts of histograms and summaries have the metadata of the whole. */
 function describeMetric(name: string, known: Readonly<Record<string, readonly { type?: unknown; help?: unknown }[]>>) {

@@ -17,7 +17,7 @@ import {
 } from "skillflow/internal";
 import * as z from "zod";
 import { checkTimes } from "./clock.ts";
-import { query, seconds } from "./fields.ts";
+import { bounds, query, seconds } from "./fields.ts";
 import { answered, labels, NEEDS, prometheusTool, remarksOf } from "./service.ts";
 
 const COUNTS = "series_total:number left_out:number remarks:[text] note";
@@ -86,7 +86,7 @@ export const queryTools = [
       const step = stepOf(input.step, period.to - period.from);
       const { data, ...told } = await ask({
         path: ["api", "v1", "query_range"],
-        query: { query: input.query, start: seconds(period.from), end: seconds(period.to), step },
+        query: { query: input.query, ...bounds(period), step },
         needs: NEEDS,
         answer: rangeAnswer,
       });

@@ -1,4 +1,4 @@
-import { each, firstOf, lenient, resultSchema, TEAM_SNAPSHOT } from "skillflow/internal";
+import { each, firstOf, lenient, mentions, resultSchema, TEAM_SNAPSHOT } from "skillflow/internal";
 import * as z from "zod";
 import { contains, limit } from "./fields.ts";
 import { answered, labels, NEEDS, prometheusTool, text } from "./service.ts";
@@ -32,7 +32,10 @@ export const targetTools = [
         answer: targetsAnswer,
       });
       const matching = data.activeTargets
-        .filter((target) => (!input.health || target.health === input.health) && holds(target, input.contains))
+        .filter(({ health }) => !input.health || health === input.health)
+        .filter(({ labels: own, scrapeUrl, lastError }) => {
+          return mentions([Object.values(own), scrapeUrl, lastError], input.contains);
+        })
         .sort((a, b) => Number(a.health === "up") - Number(b.health === "up"));
       const { shown, left_out } = firstOf(matching, input.limit ?? 20);
       const jobs = jobsOf(data.activeTargets);
@@ -64,12 +67,6 @@ const target = z.object({
 });
 type Target = z.infer<typeof target>;
 const targetsAnswer = answered(z.object({ activeTargets: z.array(target) }));
-
-function holds({ labels: own, scrapeUrl, lastError }: Target, words: string | undefined): boolean {
-  if (words === undefined) return true;
-  const texts = [...Object.values(own), scrapeUrl ?? "", lastError ?? ""];
-  return texts.some((each) => each.toLowerCase().includes(words.toLowerCase()));
-}
 
 /** Returns the address without its query, which may contain secrets. */
 function plainUrl({ scrapeUrl }: Target): string | undefined {
