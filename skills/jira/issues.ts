@@ -50,21 +50,16 @@ export const issueTools = [
     ),
     work: async (jira, input) => {
       const { offset = 0 } = input;
-      const place = ["issue", input.issue];
       const fields = [...FIELDS, "description", "issuelinks", "parent"].join(",");
       const found = await jira.ask({
-        path: place,
+        path: ["issue", input.issue],
         query: { fields },
         needs: READS,
         instead: NOT_SEEN,
         answer: issue,
       });
       const page = await commentsOf(jira, input.issue, { startAt: offset, maxResults: input.limit ?? 20 });
-      const { transitions } = await jira.ask({
-        path: [...place, "transitions"],
-        needs: READS,
-        answer: transitionsAnswer,
-      });
+      const transitions = await transitionsOf(jira, input.issue);
       const shown = offset + page.comments.length;
       return {
         ...briefOf(jira, found),
@@ -116,12 +111,16 @@ export function readIssue({ ask }: Jira, key: string): Promise<Issue> {
   return ask({ path: ["issue", key], needs: READS, instead: NOT_SEEN, answer: issue });
 }
 
-export const transitionsAnswer = z.object({
+const transitionsAnswer = z.object({
   transitions: z.array(z.object({ id: z.string(), name: z.string(), to: named })),
 });
 
-const comment = z.object({ id: z.string(), author: person, created: text, body: written });
-export const commentAnswer = comment;
+export async function transitionsOf({ ask }: Jira, key: string) {
+  const path = ["issue", key, "transitions"];
+  return (await ask({ path, needs: READS, answer: transitionsAnswer })).transitions;
+}
+
+export const comment = z.object({ id: z.string(), author: person, created: text, body: written });
 const commentsAnswer = z.object({ comments: z.array(comment), total: number });
 
 export function commentsOf(

@@ -1,17 +1,7 @@
 import { plainMarkerOf, resultSchema, textLike, WRITE_ONCE } from "skillflow/internal";
 import * as z from "zod";
 import { documentOf, markupOf, textOf } from "./document.ts";
-import {
-  briefOf,
-  commentAnswer,
-  commentsOf,
-  ISSUE,
-  type Issue,
-  linkOf,
-  readIssue,
-  search,
-  transitionsAnswer,
-} from "./issues.ts";
+import { briefOf, comment, commentsOf, ISSUE, type Issue, linkOf, readIssue, search, transitionsOf } from "./issues.ts";
 import { isNamed, isSame, issueKey, type Jira, jiraTool, myself, READS, text, WRITES } from "./service.ts";
 
 const name = z.string().min(1).max(100);
@@ -80,7 +70,7 @@ export const writeTools = [
         body: { body: bodyOf(jira, `${input.text}\n\n${marker}`) },
         effect: "write",
         needs: WRITES,
-        answer: commentAnswer,
+        answer: comment,
       });
       return { id, created_at: created };
     },
@@ -96,13 +86,13 @@ export const writeTools = [
     work: async (jira, input) => {
       const now = await readIssue(jira, input.issue);
       if (isNamed(now.fields.status?.name, input.to)) return { ...briefOf(jira, now), existing: true };
-      const path = ["issue", input.issue, "transitions"];
-      const { transitions } = await jira.ask({ path, needs: READS, answer: transitionsAnswer });
+      const transitions = await transitionsOf(jira, input.issue);
       const wanted =
         transitions.find(({ to }) => isNamed(to?.name, input.to)) ??
         transitions.find((transition) => isNamed(transition.name, input.to));
       if (!wanted)
         throw new Error(`${input.issue} cannot move to this status. It can move to: ${namesOf(transitions)}.`);
+      const path = ["issue", input.issue, "transitions"];
       const body = { transition: { id: wanted.id } };
       await jira.ask({ path, body, effect: "write", needs: WRITES, isText: true, answer: z.string() });
       return briefOf(jira, await readIssue(jira, input.issue));

@@ -1,9 +1,8 @@
 import { each, lenient, pick, resultSchema, SNAPSHOT, TEAM_SNAPSHOT } from "skillflow/internal";
 import * as z from "zod";
-import { id, incidentId, limit, number, pagerdutyTool, READS, reference, text } from "./service.ts";
+import { id, incidentId, limit, NOT_FOUND, namesOf, number, pagerdutyTool, READS, reference, text } from "./service.ts";
 
 const OF_AIOPS = `${READS}, and AIOps in the account's plan`;
-const NOT_FOUND = "list_incidents lists the ids.";
 
 const LIKE = "id title at";
 
@@ -94,7 +93,7 @@ export const comparisonTools = [
           next_after_minutes: escalation_delay_in_minutes,
         })),
         repeats: told.num_loops,
-        teams: told.teams?.map((team) => team?.summary ?? ""),
+        teams: namesOf(told.teams),
         url: told.html_url,
       };
     },

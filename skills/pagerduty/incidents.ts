@@ -10,14 +10,16 @@ import {
   resultSchema,
   SNAPSHOT,
   TEAM_RANGE,
+  timeField,
   withoutMarkers,
 } from "skillflow/internal";
 import * as z from "zod";
 import {
-  from,
   id,
   incidentId,
   limit,
+  NOT_FOUND,
+  namesOf,
   nextOffset,
   number,
   offset,
@@ -26,14 +28,12 @@ import {
   READS,
   reference,
   text,
-  to,
 } from "./service.ts";
-
-const NOT_FOUND = "list_incidents lists the ids.";
 
 export const INCIDENT = `id number:number title status urgency priority service service_id escalation_policy_id assigned_to:[text]
   acknowledged_by:[text] alerts:number created_at resolved_at url`;
 
+const time = timeField.optional();
 const PAGED = "next_offset:number note";
 
 export const incidentTools = [
@@ -52,8 +52,8 @@ export const incidentTools = [
         .describe("Default triggered and acknowledged."),
       service: id.optional().describe("Id of a service."),
       urgency: z.enum(["high", "low"]).optional(),
-      from: from.describe("now-2d or ISO 8601; at most six months before `to`."),
-      to,
+      from: time.describe("now-2d or ISO 8601; at most six months before `to`."),
+      to: time,
       limit: limit.describe("Default 20."),
       offset,
     }),
@@ -99,7 +99,7 @@ export const incidentTools = [
       return {
         ...briefOf(told.incident),
         escalation_policy: told.incident.escalation_policy?.summary,
-        teams: told.incident.teams?.map((team) => team?.summary ?? ""),
+        teams: namesOf(told.incident.teams),
         last_changed_at: told.incident.last_status_change_at,
         notes: shown.map(({ created_at, user, content }) => {
           return { at: created_at, by: user?.summary, text: withoutMarkers(content ?? "") };
@@ -170,8 +170,8 @@ export const incidentTools = [
     ...TEAM_RANGE,
     input_schema: z.strictObject({
       incident: incidentId.optional(),
-      from,
-      to: to.describe("`from` and `to`: now-2h or ISO 8601. Default: the last hour. Only without an incident."),
+      from: time,
+      to: time.describe("`from` and `to`: now-2h or ISO 8601. Default: the last hour. Only without an incident."),
       limit: limit.describe("Default 20."),
       offset,
     }),
@@ -255,8 +255,8 @@ export function briefOf(told: Incident) {
   return {
     ...pick(told, "id number:incident_number title status urgency priority:priority?.summary"),
     ...pick(told, "service:service?.summary service_id:service?.id escalation_policy_id:escalation_policy?.id"),
-    assigned_to: told.assignments?.map(({ assignee }) => assignee?.summary ?? ""),
-    acknowledged_by: told.acknowledgements?.map(({ acknowledger }) => acknowledger?.summary ?? ""),
+    assigned_to: namesOf(told.assignments?.map(({ assignee }) => assignee)),
+    acknowledged_by: namesOf(told.acknowledgements?.map(({ acknowledger }) => acknowledger)),
     ...pick(told, "alerts:alert_counts?.all created_at resolved_at url:html_url"),
   };
 }

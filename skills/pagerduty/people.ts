@@ -1,6 +1,6 @@
 import { each, lenient, pick, resultSchema, TEAM_SNAPSHOT } from "skillflow/internal";
 import * as z from "zod";
-import { id, limit, nextOffset, number, offset, paged, pagerdutyTool, reference, text } from "./service.ts";
+import { id, limit, namesOf, nextOffset, number, offset, paged, pagerdutyTool, reference, text } from "./service.ts";
 
 export const peopleTools = [
   pagerdutyTool({
@@ -73,7 +73,7 @@ export const peopleTools = [
           ...pick(one, "id name description status"),
           escalation_policy: one.escalation_policy?.summary,
           escalation_policy_id: one.escalation_policy?.id,
-          teams: one.teams?.map((team) => team?.summary ?? ""),
+          teams: namesOf(one.teams),
           last_incident_at: one.last_incident_timestamp,
           url: one.html_url,
         })),

@@ -1,14 +1,5 @@
 import type { ToolContext } from "skillflow";
-import {
-  type Ask,
-  keyOf,
-  lenient,
-  type Service,
-  textLike,
-  timeField,
-  toolsWith,
-  withService,
-} from "skillflow/internal";
+import { type Ask, keyOf, lenient, type Service, textLike, toolsWith, withService } from "skillflow/internal";
 import * as z from "zod";
 
 const PAGERDUTY: Service = {
@@ -20,14 +11,14 @@ const PAGERDUTY: Service = {
     const from = keyOf(config, "PAGERDUTY_FROM");
     return {
       accept: "application/vnd.pagerduty+json;version=2",
-      ...letIn(keyOf(config, "PAGERDUTY_API_KEY")),
+      ...authorizationOf(keyOf(config, "PAGERDUTY_API_KEY")),
       ...(from ? { from } : {}),
     };
   },
 };
 
 /** Returns the authorization header. OAuth tokens are recognized by their prefix; API keys use a different scheme. */
-function letIn(key: string | undefined): Record<string, string> {
+function authorizationOf(key: string | undefined): Record<string, string> {
   if (!key) return {};
   return { authorization: /^pd[a-z]{2}\+/.test(key) ? `Bearer ${key}` : `Token token=${key}` };
 }
@@ -39,13 +30,11 @@ export function withPagerDuty(context: ToolContext, work: (ask: Ask) => Promise<
 export const pagerdutyTool = toolsWith(withPagerDuty);
 
 export const READS = "an API key, or the incidents.read scope";
+export const NOT_FOUND = "list_incidents lists the ids.";
 
 export const id = textLike(/^[A-Z0-9]+$/, 40);
 
 export const incidentId = id.describe("Id of the incident, such as PT4KHLK. Not its number.");
-
-export const from = timeField.optional();
-export const to = timeField.optional();
 
 export const limit = z.int().min(1).max(100).optional();
 export const offset = z.int().min(0).max(9999).optional();
@@ -54,6 +43,10 @@ export const text = lenient(z.string());
 export const number = lenient(z.number());
 
 export const reference = lenient(z.object({ id: text, summary: text, type: text }));
+
+export function namesOf(all: readonly z.infer<typeof reference>[] | null | undefined) {
+  return all?.map((one) => one?.summary ?? "");
+}
 
 export const paged = { more: lenient(z.boolean()) };
 
