@@ -1,4 +1,4 @@
-import { each, firstOf, lenient, pick, resultSchema, TEAM_SNAPSHOT } from "skillflow/internal";
+import { type Ask, each, firstOf, lenient, pick, resultSchema, ServiceFault, TEAM_SNAPSHOT } from "skillflow/internal";
 import * as z from "zod";
 import { elasticsearchTool, index, MONITOR } from "./service.ts";
 
@@ -66,10 +66,7 @@ export const clusterTools = [
         needs: MONITOR,
         answer: z.array(z.record(z.string(), z.string().nullable())),
       });
-      const explained =
-        health.unassigned_shards > 0
-          ? await ask({ path: ["_cluster", "allocation", "explain"], needs: MONITOR, answer: allocation })
-          : undefined;
+      const explained = health.unassigned_shards > 0 ? await firstUnassigned(ask) : undefined;
       const { shown, left_out } = firstOf(nodes, 30);
       return {
         status: health.status,
@@ -114,6 +111,16 @@ const allocation = z.object({
     z.array(z.object({ deciders: z.array(z.object({ explanation: text })).nullish() })),
   ),
 });
+
+/** Explains why the first unassigned shard has no node. Undefined if all shards were assigned in the meantime: a 400. */
+async function firstUnassigned(ask: Ask): Promise<z.infer<typeof allocation> | undefined> {
+  try {
+    return await ask({ path: ["_cluster", "allocation", "explain"], needs: MONITOR, answer: allocation });
+  } catch (error) {
+    if (error instanceof ServiceFault && error.status === 400) return undefined;
+    throw error;
+  }
+}
 
 function numberOf(cell: string | null | undefined): number | undefined {
   const number = Number(cell ?? Number.NaN);

@@ -141,6 +141,18 @@ describe("the cluster", () => {
     expect(service.operations).toEqual(["health", "nodes"]);
   });
 
+  it("of the cluster holds, if the last shard is assigned before its state is explained", async () => {
+    const reason = "unable to find any unassigned shards to explain";
+    const recovering = await start(({ operation }) =>
+      operation === "allocation/explain"
+        ? { status: 400, body: { error: { type: "illegal_argument_exception", reason }, status: 400 } }
+        : undefined,
+    );
+    const result = await call("cluster_health", recovering);
+    expect(result["nodes"]).toBeDefined();
+    expect(result["unassigned"]).toBeUndefined();
+  });
+
   it("without an index of that name says so", async () => {
     const none = await start(() => ({ body: [] as Json }));
     expect(await call("list_indices", none)).toMatchObject({
