@@ -1,4 +1,4 @@
-import { clip, isoPeriod, isoTime, lastHour, periodOf, RANGE, resultSchema } from "skillflow/internal";
+import { clip, isoPeriod, lastHour, type Period, periodOf, RANGE, resultSchema } from "skillflow/internal";
 import * as z from "zod";
 import { bounds, isoNanoseconds, query } from "./fields.ts";
 import { API, answered, labels, lokiTool, NEEDS, readOf, stats } from "./service.ts";
@@ -97,10 +97,19 @@ function levelsOf(streams: readonly Labels[]) {
   return Object.keys(counts).length > 0 ? counts : undefined;
 }
 
-/** Returns the period to read next: from `from` to before `to`. Lines of the same millisecond may repeat. */
-function restOf(last: string | undefined, { from: begin, to: end }: { from: number; to: number }, isForward: boolean) {
+/**
+ * Returns the period to read next: from `from` to before `to`. Lines of the same millisecond may repeat. If one
+ * millisecond has more lines than the limit, the period excludes it, because the same period would never end.
+ */
+function restOf(last: string | undefined, { from: begin, to: end }: Period, isForward: boolean) {
   if (last === undefined) return {};
   const at = Number(BigInt(last) / 1_000_000n);
-  const next = isForward ? { from: isoTime(at), to: isoTime(end) } : { from: isoTime(begin), to: isoTime(at + 1) };
-  return { next, note: "There may be more lines. Continue with the period in `next`, or narrow the query." };
+  const isStuck = isForward ? at <= begin : at + 1 >= end;
+  const edge = isForward === isStuck ? at + 1 : at;
+  const next = isForward ? { from: edge, to: end } : { from: begin, to: edge };
+  return { next: next.from < next.to ? isoPeriod(next) : undefined, note: isStuck ? CROWDED : MORE };
 }
+
+const MORE = "There may be more lines. Continue with the period in `next`, or narrow the query.";
+const CROWDED =
+  "One millisecond has at least as many lines as `limit`, and `next` skips the others. Narrow the query to see them.";

@@ -109,6 +109,21 @@ describe("lines", () => {
     expect(fits(loki.tools[0]?.input_schema, { query: "x", ...(next as JsonObject) })).toBe(true);
   });
 
+  it("are never the same period again, even if one millisecond has more of them than the limit", async () => {
+    const values = ["1769846400000000001", "1769846400000000002"].map((at) => [at, "x"]);
+    const context = await answering({ resultType: "streams", result: [{ stream: {}, values }] });
+    const from = "2026-01-31T08:00:00.000Z";
+    const input = { query: '{app="checkout"}', limit: 2 };
+    const forward = { ...input, from, to: "2026-01-31T09:00:00.000Z", oldest_first: true };
+    expect(await call("search_logs", context, forward)).toMatchObject({
+      next: { from: "2026-01-31T08:00:00.001Z", to: "2026-01-31T09:00:00.000Z" },
+      note: expect.stringContaining("skips the others"),
+    });
+    const last = await call("search_logs", context, { ...input, from, to: "2026-01-31T08:00:00.001Z" });
+    expect(last["next"]).toBeUndefined();
+    expect(last["note"]).toContain("skips the others");
+  });
+
   it("continue after the last shown line, if not all fit into the result", async () => {
     const context = await start(({ query }) => {
       const values = Array.from({ length: Number(query["limit"]) }, (_, at) => {
