@@ -9,7 +9,8 @@ export interface Token {
   readonly end: number;
 }
 
-const SPACE = /(?:\s|--[^\n]*)+/y;
+/** Space and line comments as Postgres knows them: other spaces of Unicode begin names. */
+const SPACE = /(?:[ \t\n\r\f\v]|--[^\n\r]*)+/y;
 const QUOTED = /"(?:[^"]|"")*"/y;
 const ESCAPED = /[eE]'(?:[^'\\]|\\[\s\S]|'')*'/y;
 const TEXT = /(?:[bBxXnN])?'(?:[^']|'')*'/y;
@@ -27,6 +28,9 @@ export function tokensOf(sql: string): readonly Token[] {
       continue;
     }
     const token = tokenAt(sql, at);
+    // Postgres reads a string that continues on another line as it began: with escapes, which the pattern has not.
+    if (token.text.startsWith("'") && /^[eE]'/.test(tokens.at(-1)?.text ?? "") && tokens.at(-1)?.kind === "text")
+      throw new Error("Write a string with escapes in one piece.");
     tokens.push(token);
     at = token.end;
   }
