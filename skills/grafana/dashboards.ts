@@ -198,5 +198,5 @@ function wordsOf(query: unknown): string {
 /** Returns a URL without its login, query and fragment, which may contain secrets. */
 function plainUrl(address: string | null | undefined): string | undefined {
   if (!address) return undefined;
-  return address.replace(/^([^/]*\/\/)?[^/]*@/, "$1").replace(/[?#].*$/s, "");
+  return address.replace(/^([^/]*\/\/)?.*@/s, "$1").replace(/[?#].*$/s, "");
 }

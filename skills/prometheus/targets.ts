@@ -32,6 +32,11 @@ export const targetTools = [
         answer: targetsAnswer,
       });
       const matching = data.activeTargets
+        .map((each) => ({
+          ...each,
+          scrapeUrl: withPlainUrls(each.scrapeUrl),
+          lastError: withPlainUrls(each.lastError),
+        }))
         .filter(({ health }) => !input.health || health === input.health)
         .filter(({ labels: own, scrapeUrl, lastError }) => {
           return mentions([Object.values(own), scrapeUrl, lastError], input.contains);
@@ -42,9 +47,9 @@ export const targetTools = [
       return {
         targets: shown.map((target) => ({
           health: target.health,
-          url: plainUrl(target),
+          url: target.scrapeUrl,
           labels: target.labels,
-          last_error: plainError(target) || undefined,
+          last_error: target.lastError || undefined,
           last_scrape: target.lastScrape,
           scrape_seconds: target.lastScrapeDuration,
         })),
@@ -68,15 +73,9 @@ const target = z.object({
 type Target = z.infer<typeof target>;
 const targetsAnswer = answered(z.object({ activeTargets: z.array(target) }));
 
-/** Returns the address without its query, which may contain secrets. */
-function plainUrl({ scrapeUrl }: Target): string | undefined {
-  return scrapeUrl?.replace(/[?#].*$/s, "");
-}
-
-/** Returns the error, which usually quotes the address, without the address's query. */
-function plainError(target: Target): string | null | undefined {
-  const { lastError, scrapeUrl } = target;
-  return scrapeUrl ? lastError?.replaceAll(scrapeUrl, () => plainUrl(target) ?? "") : lastError;
+/** Returns a text with its addresses without login and query, which may contain secrets. */
+function withPlainUrls(said: string | null | undefined): string | undefined {
+  return said?.replace(/(https?:\/\/)(?:[^\s"]*@)?([^\s"?#]*)[^\s"]*/g, "$1$2");
 }
 
 /** Returns target counts by job, the most failing targets first. */

@@ -129,13 +129,19 @@ describe("what grafana lists", () => {
     expect(result).toContain("http://prometheus:9090/");
     expect(result).not.toContain("of-the-source");
     await service.close();
-    const urls = ["http://user:secret@secret@db:5432", "https://user:secret#secret@db/x?y=1", "user:secret@db:3306"];
+    const urls = [
+      "http://user:secret@secret@db:5432",
+      "https://user:secret#secret@db/x?y=1",
+      "user:secret@db:3306",
+      "http://u:secret/w@h/x",
+    ];
     const odd = await answering(urls.map((url) => ({ name: "a", url })));
     expect(await call("list_datasources", odd)).toEqual({
       datasources: [
         { name: "a", url: "http://db:5432" },
         { name: "a", url: "https://db/x" },
         { name: "a", url: "db:3306" },
+        { name: "a", url: "http://h/x" },
       ],
     });
   });

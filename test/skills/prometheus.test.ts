@@ -254,12 +254,14 @@ describe("what is listed", () => {
     expect(result).toContain("http://10.0.0.1:9100/metrics");
     expect(result).not.toMatch(/of-the-target|of the discovery/);
     await service.close();
-    const scrapeUrl = "http://10.0.0.1:9100/metrics?token=of-the-target";
-    const down = { labels: {}, health: "down", scrapeUrl, lastError: `Get "${scrapeUrl}": connection refused` };
+    const scrapeUrl = "http://u:of-the-target@10.0.0.1:9100/metrics?token=of-the-target";
+    const lastError = `Get "${scrapeUrl.replace("of-the-target@", "***@")}": connection refused`;
+    const down = { labels: {}, health: "down", scrapeUrl, lastError };
     const failing = await start(() => ({ body: { status: "success", data: { activeTargets: [down] } } }));
     expect((await call("list_targets", failing))["targets"]).toMatchObject([
-      { last_error: 'Get "http://10.0.0.1:9100/metrics": connection refused' },
+      { url: "http://10.0.0.1:9100/metrics", last_error: 'Get "http://10.0.0.1:9100/metrics": connection refused' },
     ]);
+    expect(await call("list_targets", failing, { contains: "of-the-target" })).toMatchObject({ matching: 0 });
   });
 
   it("of metrics are those whose name has the word; without one the metadata is not asked for", async () => {

@@ -237,7 +237,10 @@ function firstUnknown(shape: JsonSchema | undefined, fields: Path["segments"], b
 }
 
 /** Keywords that allow fields that `properties` does not list. */
-const OPEN = ["$ref", "additionalProperties", "allOf", "anyOf", "oneOf", "patternProperties"];
+const OPEN = [
+  ...["$ref", "$dynamicRef", "allOf", "anyOf", "oneOf", "if", "dependentSchemas", "dependencies"],
+  ...["additionalProperties", "patternProperties", "unevaluatedProperties"],
+];
 
 function isOpen(schema: Readonly<Record<string, unknown>>): boolean {
   return OPEN.some((word) => schema[word] !== undefined && schema[word] !== false);

@@ -88,11 +88,20 @@ export function stepShapes(skills: ReadonlyMap<string, DeclaredSkill>): StepShap
     const all = toolsOf.get(node) ?? knownTools(node, skills).all;
     toolsOf.set(node, all);
     const { output_schema: schema, effect } = (name !== undefined && toolNamed(all, name)) || {};
-    if (effect !== "write" || !isObject(schema?.properties)) return schema;
-    const planned = { planned: { type: "boolean" }, id: { type: "string" }, held: { type: "string" } };
-    return { ...schema, properties: { ...planned, ...schema.properties } };
+    if (effect === "write" && !isObject(schema?.properties)) return undefined;
+    const properties = { ...ADDED, ...(effect === "write" ? PLANNED : {}), ...(schema?.properties as JsonObject) };
+    return isObject(schema?.properties) ? { ...schema, properties } : schema;
   };
 }
+
+/** Members of a result that tools add when they shorten it. */
+const ADDED = { truncated: {}, limit: {} };
+const PLANNED = {
+  planned: { type: "boolean" },
+  id: { type: "string" },
+  held: { type: "string" },
+  same: { type: "boolean" },
+};
 
 function checkStep(
   { step, path }: { readonly step: NodeStep; readonly path: Path },

@@ -163,6 +163,8 @@ describe("a path into the output of a step", () => {
       toolOf("desk", "look", { output_schema }),
       toolOf("desk", "open", { output_schema: open }),
       toolOf("desk", "plain"),
+      toolOf("desk", "either", { output_schema: { ...output_schema, dependentSchemas: { url: {} } } }),
+      toolOf("desk", "say", { output_schema: { type: "string" }, effect: "write" }),
       toolOf("desk", "file", { output_schema, effect: "write" }),
     ]),
   ]);
@@ -190,7 +192,11 @@ describe("a path into the output of a step", () => {
     ["below a list that has no such field", "look", "hits[0].key", both("").slice(0, 1)], // no index in a condition
     ["of a tool that allows other fields", "open", "ulr", []],
     ["of a tool without a declared output", "plain", "ulr", []],
+    ["of a tool that declares fields under a condition", "either", "b", []],
+    ["that tells of a shortened result", "look", "truncated", []],
     ["of a planned write", "file", "planned", []],
+    ["of a planned write that was planned before", "file", "same", []],
+    ["of a planned write that returns text", "say", "id", []],
     ["of a planned write that reads no operation", "look", "planned", both("")],
   ])("%s", (_, tool, path, expected) => {
     expect(pathsAfter(tool, path)).toEqual(expected);
