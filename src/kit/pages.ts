@@ -56,7 +56,10 @@ function membersOf(schema: unknown): object {
 function fewerOf(asked: Paged, result: Json): (Paged & { readonly limit: number }) | undefined {
   const cut = cutOf(result);
   if (!cut || !isObject(result) || cut.kept < 1) return undefined;
-  if (asked.page === undefined || asked.page === 1) return { ...asked, limit: cut.kept };
+  const isByNumber = asked.page !== undefined || "next_page" in result;
+  // A power of two has the divisors that later pages may need.
+  const first = isByNumber ? 2 ** Math.floor(Math.log2(cut.kept)) : cut.kept;
+  if (asked.page === undefined || asked.page === 1) return { ...asked, limit: first };
   const size = asked.limit ?? ("next_page" in result ? cut.of : undefined);
   if (size === undefined) return undefined;
   let limit = Math.min(cut.kept, size);

@@ -31,6 +31,14 @@ function listing(rows: readonly JsonObject[], kind: (typeof KINDS)[number]) {
   );
 }
 
+/** A row with this number of texts. */
+function row(id: number, texts: number): JsonObject {
+  return {
+    id,
+    ...Object.fromEntries(Array.from({ length: texts }, (_, index) => [`member_${index}`, "a".repeat(90)])),
+  };
+}
+
 async function readAll(tool: ReturnType<typeof listing>, limit: number | undefined): Promise<unknown[]> {
   const seen: unknown[] = [];
   let input: JsonObject = limit === undefined ? {} : { limit };
@@ -49,15 +57,20 @@ async function readAll(tool: ReturnType<typeof listing>, limit: number | undefin
   return seen;
 }
 
+test("pages by number that shrink twice stay large", async () => {
+  const rows = Array.from({ length: 200 }, (_, id) => row(id, id < 100 ? 3 : 9));
+  const first = (await listing(rows, "page").handler({ limit: 100 }, context)) as JsonObject;
+  expect(first).toMatchObject({ limit: 32, rows: { length: 32 } });
+  const later = { limit: 32, page: 5 };
+  expect(await listing(rows, "page").handler(later, context)).toMatchObject({ limit: 16, rows: { length: 16 } });
+});
+
 test("pages of any size return every row once", async () => {
   const sizes = fc.array(fc.integer({ min: 0, max: 30 }), { maxLength: 120 });
   const limits = fc.option(fc.integer({ min: 1, max: 50 }), { nil: undefined });
   await fc.assert(
     fc.asyncProperty(sizes, limits, fc.constantFrom(...KINDS), async (members, limit, kind) => {
-      const rows = members.map((count, id) => ({
-        id,
-        ...Object.fromEntries(Array.from({ length: count }, (_, index) => [`member_${index}`, "a".repeat(90)])),
-      }));
+      const rows = members.map((count, id) => row(id, count));
       expect(await readAll(listing(rows, kind), limit)).toEqual(rows.map(({ id }) => id));
     }),
     { numRuns: 60 },
