@@ -1,6 +1,8 @@
-import { mkdtemp, readFile, rm, stat } from "node:fs/promises";
+import { createWriteStream } from "node:fs";
+import { type FileHandle, mkdtemp, readFile, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { delimiter, join, resolve } from "node:path";
+import { pipeline } from "node:stream/promises";
 import type { Lack, RunOutlook, ToolContext } from "skillflow";
 import { type Inside, openInside, resolveInside } from "skillflow";
 import { checkOwn, elsewhere, type Git, type Parts, USUAL_PATH, withGit } from "./run-git.ts";
@@ -140,13 +142,18 @@ async function unpackedBundle(place: Inside, name: string, context: ToolContext)
 }
 
 async function unpackBundle(place: Inside, name: string, context: ToolContext): Promise<string> {
-  await checkBundle(place, name);
   const folder = await mkdtemp(join(tmpdir(), "git-bundle-"));
   const target = join(folder, "repository.git");
+  // git would prefer a repository x.git beside the bundle x. Nothing is beside the copy.
+  const copy = join(folder, "copy.bundle");
   try {
-    await withGit(undefined, context, (git) =>
-      git(["clone", "--quiet", "--mirror", "--template=", "--no-local", "--", place.path, target]),
+    await withBundle(place, name, (file) =>
+      pipeline(file.createReadStream({ start: 0, autoClose: false }), createWriteStream(copy)),
     );
+    await withGit(undefined, context, (git) =>
+      git(["clone", "--quiet", "--mirror", "--template=", "--no-local", "--", copy, target]),
+    );
+    await rm(copy);
     return target;
   } catch (error) {
     await rm(folder, { recursive: true, force: true });
@@ -154,7 +161,10 @@ async function unpackBundle(place: Inside, name: string, context: ToolContext): 
   }
 }
 
-async function checkBundle(place: Inside, name: string): Promise<void> {
+const checkBundle = (place: Inside, name: string) => withBundle(place, name, async () => undefined);
+
+/** Opens a bundle for `work`. Throws if the file is none. */
+async function withBundle(place: Inside, name: string, work: (file: FileHandle) => Promise<void>): Promise<void> {
   const opened = await openInside(place);
   if (!("file" in opened)) throw new Error(`${name} ${opened.message}`);
   try {
@@ -162,6 +172,7 @@ async function checkBundle(place: Inside, name: string): Promise<void> {
     if (!/^# v[23] git bundle/.test(buffer.toString("latin1"))) {
       throw new Error(`${name} is a file but not a git bundle; give a repository's directory or a bundle`);
     }
+    await work(opened.file);
   } finally {
     await opened.file.close();
   }

@@ -128,7 +128,23 @@ GUARDED.addAddress("fd00:ec2::254", "ipv6");
 GUARDED.addAddress("fd20:ce::254", "ipv6");
 
 export function isGuarded(address: string): boolean {
-  const [, mapped] = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address) ?? [];
-  if (mapped !== undefined) return GUARDED.check(mapped, "ipv4");
-  return GUARDED.check(address, isIP(address) === 6 ? "ipv6" : "ipv4");
+  if (isIP(address) !== 6) return GUARDED.check(address, "ipv4");
+  const embedded = embeddedIn(address);
+  return GUARDED.check(address, "ipv6") || (embedded !== undefined && GUARDED.check(embedded, "ipv4"));
+}
+
+/** Prefixes of addresses that end with an IPv4 address: compatible, mapped, translated, and NAT64. */
+const EMBEDDING = ["0:0:0:0:0:0", "0:0:0:0:0:ffff", "0:0:0:0:ffff:0", "64:ff9b:0:0:0:0"];
+
+/** Returns the IPv4 address that an IPv6 address stands for. */
+function embeddedIn(address: string): string | undefined {
+  const [plain = ""] = address.split("%");
+  const [head = "", tail] = new URL(`http://[${plain}]`).hostname.slice(1, -1).split("::");
+  const [before, after] = [head, tail ?? ""].map((part) => part.split(":").filter((group) => group !== ""));
+  const zeros = Array<string>(8 - (before?.length ?? 0) - (after?.length ?? 0)).fill("0");
+  const groups = [...(before ?? []), ...zeros, ...(after ?? [])];
+  const place = groups[0] === "2002" ? 1 : EMBEDDING.includes(groups.slice(0, 6).join(":")) ? 6 : undefined;
+  if (place === undefined) return undefined;
+  const [high = 0, low = 0] = groups.slice(place, place + 2).map((group) => Number.parseInt(group, 16));
+  return [high >> 8, high & 255, low >> 8, low & 255].join(".");
 }

@@ -39,7 +39,8 @@ function metadataOf(metadata: unknown): unknown {
   return plainOf({ ...rest, ...(own.length > 0 ? { annotations: Object.fromEntries(own) } : {}) });
 }
 
-const COPIES = /last-applied-configuration$|^objectset\.rio\.cattle\.io\/applied$/;
+const COPIES =
+  /last-applied(?:-configuration)?$|last-handled-configuration$|^kapp\.k14s\.io\/original(?:-diff.*)?$|^objectset\.rio\.cattle\.io\/applied$/;
 
 function plainOf(value: unknown, key = ""): unknown {
   if (typeof value === "string")

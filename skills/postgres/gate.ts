@@ -49,7 +49,7 @@ function refuseUnclearNames(tokens: readonly Token[]): void {
 /** System relations with passwords, access rules or the contents of server files. */
 const CREDENTIALS = new Set(
   `pg_authid pg_shadow pg_user_mapping pg_user_mappings _pg_user_mappings user_mapping_options pg_foreign_server
-  foreign_server_options pg_subscription pg_largeobject pg_hba_file_rules pg_ident_file_mappings pg_file_settings`
+  _pg_foreign_servers pg_db_role_setting foreign_server_options pg_subscription pg_largeobject pg_hba_file_rules pg_ident_file_mappings pg_file_settings`
     .trim()
     .split(/\s+/),
 );

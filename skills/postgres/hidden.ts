@@ -66,13 +66,14 @@ export function withHiding(sql: string, tokens: readonly Token[], { prefix }: Hi
 }
 
 /** Catalogs that contain column values without naming the table. */
-const SAMPLES = new Set(["pg_stats", "pg_statistic", "pg_stats_ext", "pg_stats_ext_exprs", "pg_statistic_ext_data"]);
+const SAMPLES =
+  /^(?:pg_stats|pg_statistic|pg_stats_ext|pg_stats_ext_exprs|pg_statistic_ext_data|attmissingval|pg_attribute|pg_attrdef|pg_toast.*)$/;
 
 export async function hide(tokens: readonly Token[], session: Session, config: ToolContext["config"]): Promise<Hiding> {
   const rules = rulesOf(config);
   const names = [...new Set(tokens.filter(({ kind }) => kind === "name").map(({ text }) => text))];
   if (rules.length === 0 || names.length === 0) return { prefix: "", hidden: [] };
-  const sampled = names.find((name) => SAMPLES.has(name));
+  const sampled = names.find((name) => SAMPLES.test(name));
   if (sampled) throw new Error(`${sampled} contains values of columns that are never shown.`);
   const tables = await namedTables(names, rules, session);
   for (const table of tables) refuseQualified(table, tokens);

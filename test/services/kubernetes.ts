@@ -261,6 +261,9 @@ const APPLICATION: Json = {
     namespace: "argocd",
     annotations: {
       "kubectl.kubernetes.io/last-applied-configuration": '{"spec":{"password":"of-the-app"}}',
+      "kapp.k14s.io/original": '{"spec":{"data":"of-the-app"}}',
+      "kopf.zalando.org/last-handled-configuration": '{"spec":{"data":"of-the-app"}}',
+      "banzaicloud.com/last-applied": '{"spec":{"data":"of-the-app"}}',
       team: "shop",
     },
     managedFields: [{ manager: "argocd" }],

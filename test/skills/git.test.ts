@@ -309,6 +309,14 @@ describe("the choice of the repository", () => {
     expect((await Promise.all(calls)).map((each) => each.truncated)).toEqual([false, false, false]);
   });
 
+  test("a bundle is read itself, and not the repository x.git beside it", async () => {
+    const desk = mkdtempSync(join(tmpdir(), "desk-"));
+    writeFileSync(join(desk, "x"), "# v2 git bundle\n\n");
+    symlinkSync(join(repo, ".git"), join(desk, "x.git"));
+    await expect(call("log", { repository: "x" }, { workDir: desk })).rejects.toThrow();
+    rmSync(desk, { recursive: true });
+  });
+
   test("GIT_REPOSITORY may be outside of the working directory", async () => {
     const config = { GIT_REPOSITORY: repo };
     expect((await call("refs", {}, { workDir: join(repo, "src"), config })).head).toBe("main");

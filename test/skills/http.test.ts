@@ -92,9 +92,10 @@ describe("the allowed hosts", () => {
       "0.0.0.0",
       "::ffff:127.0.0.1",
       "100.100.100.200",
+      ...["::127.0.0.1", "::ffff:0:127.0.0.1", "64:ff9b::a9fe:a9fe", "2002:7f00:1::", "2002:a9fe:a9fe:1::2"],
     ])
       expect(isGuarded(address), address).toBe(true);
-    for (const address of ["10.0.0.5", "192.168.1.1", "8.8.8.8", "2001:db8::1"])
+    for (const address of ["10.0.0.5", "192.168.1.1", "8.8.8.8", "2001:db8::1", "64:ff9b::808:808", "::ffff:8.8.8.8"])
       expect(isGuarded(address), address).toBe(false);
   });
 });

@@ -473,6 +473,22 @@ describe.skipIf(reason)("the postgres skill", { timeout: 60_000 }, () => {
     });
 
     it.each([
+      ["SELECT 1 FROM users WHERE email LIKE 'ada%'", /column "email" does not exist/],
+      ["DELETE FROM users WHERE email LIKE 'ada%'", /^Not allowed: a statement that changes/],
+    ])("in the expected rows of a plan: %s", async (sql, reason) => {
+      await expect(call("explain", { sql }, hiding())).rejects.toThrow(reason);
+      expect(await call("explain", { sql: "SELECT name FROM users" }, hiding())).toHaveProperty("plan");
+    });
+
+    it.each([
+      "SELECT attname, attmissingval FROM pg_attribute",
+      "SELECT pg_get_expr(adbin, adrelid) FROM pg_attrdef",
+      "SELECT chunk_data FROM pg_toast.pg_toast_16384",
+    ])("in the catalogs of the server: %s", async (sql) => {
+      await expect(query(sql, hiding())).rejects.toThrow(/contains values of columns that are never shown/);
+    });
+
+    it.each([
       "SELECT email FROM users",
       "SELECT u.email FROM users u",
       "SELECT u FROM users u",

@@ -15,8 +15,28 @@ export function proxiedFetch(env: Environment): typeof fetch {
   return lazily(async () => {
     const { EnvHttpProxyAgent, fetch: fetchWith } = await import("undici");
     const noProxy = env.NO_PROXY ?? env.no_proxy ?? "localhost,127.0.0.1,::1";
-    return through(fetchWith, new EnvHttpProxyAgent({ ...proxy, noProxy }));
+    const proxied = through(fetchWith, new EnvHttpProxyAgent({ ...proxy, noProxy }));
+    const direct: typeof fetch = (input, init) => (fetchWith as typeof fetch)(input, init);
+    return (input, init) => {
+      const url = new URL(input instanceof Request ? input.url : input);
+      const isDirect = (url.protocol === "http:" && !proxy.httpProxy) || isExempt(url, noProxy);
+      return isDirect && init && "dispatcher" in init ? direct(input, init) : proxied(input, init);
+    };
   });
+}
+
+/** Returns whether NO_PROXY lists the host, as undici reads it. A request there keeps the caller's own connection, which may check addresses. */
+function isExempt({ hostname, port, protocol }: URL, noProxy: string): boolean {
+  const own = port || (protocol === "https:" ? "443" : "80");
+  if (noProxy === "*") return true;
+  return noProxy
+    .toLowerCase()
+    .split(/[,\s]+/)
+    .some((entry) => {
+      const [, name = "", only] = /^(.*?)(?::(\d+))?$/.exec(entry) ?? [];
+      const listed = name.replace(/^\*?\./, "");
+      return listed !== "" && (only ?? own) === own && (hostname === listed || hostname.endsWith(`.${listed}`));
+    });
 }
 
 export function proxyOf(env: Environment) {

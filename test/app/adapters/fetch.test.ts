@@ -1,5 +1,6 @@
 import { createServer } from "node:http";
 import { type AddressInfo, connect } from "node:net";
+import { Agent } from "undici";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { openFetch, proxiedFetch } from "../../../src/app/adapters/fetch.ts";
 import { mcpCaller } from "../../../src/loaders/mcp/call.ts";
@@ -49,6 +50,19 @@ describe("fetch behind a proxy", () => {
     const proxied = proxiedFetch({ HTTP_PROXY: address });
     expect((await proxied(service.url)).status).toBe(200);
     expect(tunnels).toEqual([]);
+  });
+
+  it.each([
+    ["HTTP_PROXY", "127.0.0.1"],
+    ["HTTP_PROXY", "*"],
+    ["HTTPS_PROXY", ""],
+  ])("keeps the caller's check of addresses where it connects directly (%s, NO_PROXY=%j)", async (name, noProxy) => {
+    const dispatcher = new Agent({ connect: (_, done) => done(new Error("guarded"), null) });
+    const init: object = { dispatcher };
+    const proxied = proxiedFetch({ [name]: address, NO_PROXY: noProxy });
+    await expect(proxied(service.url, init)).rejects.toMatchObject({ cause: { message: "guarded" } });
+    const far = proxiedFetch({ HTTP_PROXY: address, NO_PROXY: "other.test" });
+    expect((await far("http://model.example.test/", init)).status).toBe(200);
   });
 });
 
