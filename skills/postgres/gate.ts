@@ -17,6 +17,10 @@ export async function admit(sql: string, session: Session): Promise<readonly Tok
   if (called.length + dotted.length === 0) return tokens;
   if (called.includes("treat"))
     throw new Error("Not allowed: TREAT, which calls the function with the name of a type.");
+  if (tokens.some((_, at) => readsOwnSetting(tokens.slice(at, at + 3))))
+    throw new Error(
+      "Not allowed: current_setting, except for a setting of the server by its name, as a text without a dot.",
+    );
   const { rows } = await session.read(FUNCTIONS, [called, dotted]);
   const refused = rows.filter((row) => !isHarmless(String(row["name"]), String(row["kind"]), row["built_in"] === true));
   if (refused.length === 0) return tokens;
@@ -31,6 +35,12 @@ export async function admit(sql: string, session: Session): Promise<readonly Tok
 
 function isSign(token: Token | undefined, text: string): boolean {
   return token?.kind === "sign" && token.text === text;
+}
+
+/** Returns true for a setting of an application, which may be a secret, or one that is not named plainly. */
+function readsOwnSetting([name, open, setting]: readonly Token[]): boolean {
+  if (name?.kind !== "name" || name.text !== "current_setting" || !isSign(open, "(")) return false;
+  return setting?.kind !== "text" || !/^'\w+'$/.test(setting.text);
 }
 
 const LONGEST_NAME = 63;

@@ -340,6 +340,10 @@ describe.skipIf(reason)("the postgres skill", { timeout: 60_000 }, () => {
       "SELECT 1 AS \u3000$a$, length(pg_read_file('/etc/passwd')) AS x$a$",
       "SELECT TREAT('/etc/passwd'::text AS pg_read_file)",
       "SELECT TREAT(0.3 AS pg_catalog.pg_sleep)",
+      "SELECT current_setting('app.jwt_secret', true)",
+      "SELECT pg_catalog.current_setting ( 'app' || '.jwt_secret', true)",
+      "SELECT setconfig FROM pg_db_role_setting",
+      "SELECT srvoptions FROM information_schema._pg_foreign_servers",
       "SELECT pg_advisory_lock(1)",
       "SELECT pg_stat_reset()",
       "SELECT query_to_xml('DELETE FROM orders', true, true, '')",
@@ -357,6 +361,10 @@ describe.skipIf(reason)("the postgres skill", { timeout: 60_000 }, () => {
       const { message } = await failureOf(() => query(sql, contextFor({}, "postgres")));
       expect(message).not.toMatch(/root:|canary/);
       expect(await orders()).toBe(1000);
+    });
+
+    it("reads settings of the server", async () => {
+      expect((await query("SELECT current_setting('work_mem') <> ''"))["rows"]).toEqual([[true]]);
     });
 
     it("calls functions that compute, also its own immutable ones", async () => {
