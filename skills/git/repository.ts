@@ -144,7 +144,7 @@ async function unpackedBundle(place: Inside, name: string, context: ToolContext)
 async function unpackBundle(place: Inside, name: string, context: ToolContext): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), "git-bundle-"));
   const target = join(folder, "repository.git");
-  // git would prefer a repository x.git beside the bundle x. Nothing is beside the copy.
+  // git prefers a repository x.git to the bundle x in the same folder. The folder of the copy has none.
   const copy = join(folder, "copy.bundle");
   try {
     await withBundle(place, name, (file) =>

@@ -17,7 +17,7 @@ export async function admit(sql: string, session: Session): Promise<readonly Tok
   if (called.length + dotted.length === 0) return tokens;
   if (called.includes("treat"))
     throw new Error("Not allowed: TREAT, which calls the function with the name of a type.");
-  if (tokens.some((_, at) => readsOwnSetting(tokens.slice(at, at + 3))))
+  if (tokens.some((_, at) => readsOwnSetting(tokens.slice(at, at + 4))))
     throw new Error(
       "Not allowed: current_setting, except for a setting of the server by its name, as a text without a dot.",
     );
@@ -38,9 +38,9 @@ function isSign(token: Token | undefined, text: string): boolean {
 }
 
 /** Returns true for a setting of an application, which may be a secret, or one that is not named plainly. */
-function readsOwnSetting([name, open, setting]: readonly Token[]): boolean {
+function readsOwnSetting([name, open, setting, next]: readonly Token[]): boolean {
   if (name?.kind !== "name" || name.text !== "current_setting" || !isSign(open, "(")) return false;
-  return setting?.kind !== "text" || !/^'\w+'$/.test(setting.text);
+  return setting?.kind !== "text" || !/^'\w+'$/.test(setting.text) || !(isSign(next, ")") || isSign(next, ","));
 }
 
 const LONGEST_NAME = 63;

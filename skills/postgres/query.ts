@@ -54,7 +54,7 @@ export const queryTools = [
     work: async (session, input, { config }) => {
       const tokens = await admit(input.sql, session);
       const hiding = await hide(tokens, session, config);
-      // A write names the table itself, and the expected rows tell values of its hidden columns.
+      // A write names the table itself, so that the expected rows depend on values of its hidden columns.
       if (hiding.hidden.length > 0 && tokens.some(({ text, isQuoted }) => !isQuoted && CHANGES.has(text)))
         throw new Error("Not allowed: a statement that changes a table with columns that are never shown.");
       const { lists } = await session.read(`EXPLAIN (FORMAT TEXT, COSTS ON) ${withHiding(input.sql, tokens, hiding)}`);
