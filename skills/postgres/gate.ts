@@ -68,17 +68,22 @@ const MOST_VIEWS_DEEP = 16;
 
 /** Throws if a statement names relations with credentials, even through views or in unusual spelling. */
 async function refuseCredentials(tokens: readonly Token[], session: Session): Promise<void> {
+  const refused = [...(await namesThroughViews(tokens, session))].find((name) => CREDENTIALS.has(name));
+  if (refused !== undefined) throw new Error(`Not allowed: ${refused}, which contains credentials of the server.`);
+}
+
+/** Returns the names in a statement, and in the definitions of the users' views that it names, at any depth. */
+export async function namesThroughViews(tokens: readonly Token[], session: Session): Promise<ReadonlySet<string>> {
   const seen = new Set<string>();
   let names = namesIn(tokens);
   for (let depth = 0; names.length > 0; depth++) {
-    const refused = names.find((name) => CREDENTIALS.has(name));
-    if (refused !== undefined) throw new Error(`Not allowed: ${refused}, which contains credentials of the server.`);
     if (depth === MOST_VIEWS_DEEP) throw new Error("Not allowed: views that are nested too deeply.");
     for (const name of names) seen.add(name);
     const { rows } = await session.read(VIEWS, [names]);
     const inside = rows.flatMap(({ definition }) => namesIn(tokensOf(String(definition))));
     names = [...new Set(inside)].filter((name) => !seen.has(name));
   }
+  return seen;
 }
 
 function namesIn(tokens: readonly Token[]): string[] {

@@ -1,4 +1,5 @@
 import type { ToolContext } from "skillflow";
+import { namesThroughViews } from "./gate.ts";
 import type { Session } from "./session.ts";
 import type { Token } from "./tokens.ts";
 
@@ -73,7 +74,7 @@ export async function hide(tokens: readonly Token[], session: Session, config: T
   const rules = rulesOf(config);
   const names = [...new Set(tokens.filter(({ kind }) => kind === "name").map(({ text }) => text))];
   if (rules.length === 0 || names.length === 0) return { prefix: "", hidden: [] };
-  const sampled = names.find((name) => SAMPLES.test(name));
+  const sampled = [...(await namesThroughViews(tokens, session))].find((name) => SAMPLES.test(name));
   if (sampled) throw new Error(`${sampled} contains values of columns that are never shown.`);
   const tables = await namedTables(names, rules, session);
   for (const table of tables) refuseQualified(table, tokens);
@@ -126,8 +127,9 @@ async function namedTables(
 }
 
 /**
- * Query for the columns of the named relations and their possible sources. These are parents' columns with the same
- * name and, for views, all columns of the underlying tables.
+ * Query for the columns of the named relations and their possible sources. These are the columns of parents and
+ * children with the same name, all columns of a table whose row is the column's type and, for views, all columns of the
+ * underlying tables and their children.
  */
 const COLUMNS = `
 WITH RECURSIVE named AS (
@@ -142,14 +144,24 @@ WITH RECURSIVE named AS (
 ), above AS (
   SELECT oid AS root, oid AS source FROM named
   UNION SELECT a.root, e.source FROM above a JOIN edge e ON e.below = a.source
+), beneath AS (
+  SELECT a.root, a.source FROM above a JOIN named n ON n.oid = a.root
+  WHERE n.relkind IN ('v', 'm') OR a.source = a.root
+  UNION SELECT b.root, i.inhrelid FROM beneath b JOIN pg_catalog.pg_inherits i ON i.inhparent = b.source
+), kin AS (
+  SELECT root, source FROM above UNION SELECT root, source FROM beneath
 )
 SELECT n.nspname AS schema, n.relname AS name, n.is_first, t.attname AS column,
   coalesce((
     SELECT pg_catalog.jsonb_agg(DISTINCT pg_catalog.jsonb_build_array(sn.nspname, s.relname, st.attname))
-    FROM above a JOIN pg_catalog.pg_class s ON s.oid = a.source AND s.oid <> n.oid
-    JOIN pg_catalog.pg_namespace sn ON sn.oid = s.relnamespace
+    FROM pg_catalog.pg_class s JOIN pg_catalog.pg_namespace sn ON sn.oid = s.relnamespace
     JOIN pg_catalog.pg_attribute st ON st.attrelid = s.oid AND st.attnum > 0 AND NOT st.attisdropped
-    WHERE a.root = n.oid AND (n.relkind IN ('v', 'm') OR st.attname = t.attname)
+    WHERE s.oid <> n.oid AND (
+      s.oid IN (SELECT source FROM kin WHERE root = n.oid) AND (n.relkind IN ('v', 'm') OR st.attname = t.attname)
+      OR s.oid IN (
+        SELECT unnest(ARRAY[y.typrelid, e.typrelid, b.typrelid]) FROM pg_catalog.pg_type y
+        LEFT JOIN pg_catalog.pg_type e ON e.oid = y.typelem LEFT JOIN pg_catalog.pg_type b ON b.oid = y.typbasetype
+        WHERE y.oid = t.atttypid))
   ), '[]'::jsonb) AS sources
 FROM named n JOIN pg_catalog.pg_attribute t ON t.attrelid = n.oid AND t.attnum > 0 AND NOT t.attisdropped
 WHERE n.nspname NOT IN ('pg_catalog', 'information_schema')

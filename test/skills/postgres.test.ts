@@ -27,6 +27,14 @@ CREATE VIEW more_people AS SELECT * FROM people;
 CREATE TABLE logins (id int, email text) PARTITION BY RANGE (id);
 CREATE TABLE logins_first PARTITION OF logins FOR VALUES FROM (0) TO (100);
 INSERT INTO logins VALUES (1, 'login-hidden@example.com');
+CREATE TABLE visits (id int, code text) PARTITION BY RANGE (id);
+CREATE TABLE visits_a PARTITION OF visits FOR VALUES FROM (0) TO (100);
+CREATE TABLE visits_b PARTITION OF visits FOR VALUES FROM (100) TO (200);
+INSERT INTO visits VALUES (1, 'code-hidden'), (101, 'code-shown');
+CREATE VIEW all_visits AS SELECT id, code FROM visits;
+CREATE TABLE changes (id int, old users, olds users[]);
+INSERT INTO changes SELECT 1, u, ARRAY[u] FROM users u WHERE id = 1;
+CREATE VIEW spread AS SELECT tablename, most_common_vals::text FROM pg_stats;
 CREATE TABLE secrets (value text);
 CREATE TABLE Ämter (id int, email text);
 INSERT INTO Ämter VALUES (1, 'office-hidden@example.com');
@@ -46,6 +54,7 @@ CREATE FUNCTION wipe_stable() RETURNS int LANGUAGE plpgsql STABLE AS 'BEGIN RETU
 CREATE FUNCTION twice(n int) RETURNS int LANGUAGE sql IMMUTABLE AS 'SELECT n * 2';
 CREATE FUNCTION mails() RETURNS text LANGUAGE sql STABLE AS 'SELECT string_agg(email, '','') FROM users';
 CREATE ROLE triage LOGIN PASSWORD 'x' IN ROLE pg_read_all_stats;
+GRANT SELECT ON visits, visits_a, visits_b, all_visits, changes, spread TO triage;
 GRANT SELECT ON orders, users, people, more_people, logins, logins_first, Ämter TO triage;
 GRANT SELECT ON ${LONG} TO triage;
 GRANT USAGE ON SCHEMA audit TO triage; GRANT SELECT ON audit.users TO triage;
@@ -451,7 +460,9 @@ describe.skipIf(reason)("the postgres skill", { timeout: 60_000 }, () => {
 
   describe("never shows a hidden column", () => {
     const hiding = () =>
-      contextFor({ POSTGRES_HIDDEN_COLUMNS: `users.email, *.password_hash, logins.email, ämter.email, ${LONG}.email` });
+      contextFor({
+        POSTGRES_HIDDEN_COLUMNS: `users.email, *.password_hash, logins.email, ämter.email, visits_a.code, ${LONG}.email`,
+      });
 
     it("in query results and in the description of its table, and reports that", async () => {
       expect(await query("SELECT * FROM users ORDER BY id", hiding())).toMatchObject({
@@ -492,6 +503,7 @@ describe.skipIf(reason)("the postgres skill", { timeout: 60_000 }, () => {
       "SELECT attname, attmissingval FROM pg_attribute",
       "SELECT pg_get_expr(adbin, adrelid) FROM pg_attrdef",
       "SELECT chunk_data FROM pg_toast.pg_toast_16384",
+      "SELECT * FROM spread",
     ])("in the catalogs of the server: %s", async (sql) => {
       await expect(query(sql, hiding())).rejects.toThrow(/contains values of columns that are never shown/);
     });
@@ -524,6 +536,11 @@ describe.skipIf(reason)("the postgres skill", { timeout: 60_000 }, () => {
       "SELECT * FROM pg_stats WHERE tablename = 'users'",
       "SELECT most_common_vals FROM pg_catalog.pg_stats",
       "SELECT mails()",
+      "SELECT * FROM visits",
+      "SELECT * FROM all_visits",
+      "SELECT (old).email FROM changes",
+      "SELECT olds FROM changes",
+      "SELECT * FROM changes",
       "SELECT * FROM USERS",
       "SELECT jsonb_path_query(to_jsonb(array_agg(users)), '$.**') FROM users",
       "SELECT * FROM Ämter",
@@ -532,6 +549,11 @@ describe.skipIf(reason)("the postgres skill", { timeout: 60_000 }, () => {
     ])("%s", async (sql) => {
       const told = await query(sql, hiding()).then(JSON.stringify, (error: Error) => error.message);
       expect(told).not.toMatch(/-hidden/);
+    });
+
+    it("of one partition, while those beside it are readable", async () => {
+      expect((await query("SELECT code FROM visits_b", hiding()))["rows"]).toEqual([["code-shown"]]);
+      expect((await query("SELECT id FROM changes", hiding()))["rows"]).toEqual([[1]]);
     });
 
     it("of one schema, while another's table of that name is readable", async () => {
