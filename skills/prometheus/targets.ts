@@ -75,7 +75,7 @@ const targetsAnswer = answered(z.object({ activeTargets: z.array(target) }));
 
 /** Returns a text with its addresses without login and query, which may contain secrets. */
 function withPlainUrls(said: string | null | undefined): string | undefined {
-  return said?.replace(/(https?:\/\/)(?:[^\s"]*@)?([^\s"?#]*)[^\s"]*/g, "$1$2");
+  return said?.replace(/(https?:\/\/)(?:[^\s"/?#]*@)?([^\s"?#]*)[^\s"]*/g, "$1$2");
 }
 
 /** Returns target counts by job, the most failing targets first. */

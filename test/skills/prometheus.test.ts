@@ -262,6 +262,10 @@ describe("what is listed", () => {
       { url: "http://10.0.0.1:9100/metrics", last_error: 'Get "http://10.0.0.1:9100/metrics": connection refused' },
     ]);
     expect(await call("list_targets", failing, { contains: "of-the-target" })).toMatchObject({ matching: 0 });
+    await service.close();
+    const probe = { labels: {}, health: "up", scrapeUrl: "http://10.0.0.1:9115/probe?target=a@b.example" };
+    const probing = await start(() => ({ body: { status: "success", data: { activeTargets: [probe] } } }));
+    expect((await call("list_targets", probing))["targets"]).toMatchObject([{ url: "http://10.0.0.1:9115/probe" }]);
   });
 
   it("of metrics are those whose name has the word; without one the metadata is not asked for", async () => {
