@@ -102,7 +102,7 @@ describe("survey", () => {
         lines: [20, 30],
         status: { "413": [0, 30], "201": [20, 0] },
         since: at(30),
-        at: expect.stringMatching(/^l\/access\.log@\d+$/),
+        at: expect.stringMatching(/^access\.log@\d+$/),
         example: request(30, 413).trimEnd(),
       },
       {
@@ -110,11 +110,24 @@ describe("survey", () => {
         name: `${at(30)} LOG:  slow: ${sql("Wyld")}`,
         lines: [0, 30],
         since: at(30),
-        at: expect.stringMatching(/^l\/postgres\.log@\d+$/),
+        at: expect.stringMatching(/^postgres\.log@\d+$/),
       },
       expect.objectContaining({ name: `${at(29)} LOG:  DROP INDEX products_brand_idx`, lines: [0, 1], since: at(29) }),
     ]);
     expect(JSON.stringify(changes)).not.toContain("checkpoint");
+  });
+
+  test("names a place by its file's name, and by its path if two files have the name", async () => {
+    const error = (second: number, service: string) => `${at(second)} ERROR ${service} failed\n`;
+    put("n/one/app.log", error(1, "orders"));
+    put("n/two/app.log", error(2, "stock"));
+    put("n/two/gateway.log", error(3, "gateway"));
+    const { errors } = await survey({ files: "n/**/*.log" });
+    expect((errors as JsonObject[]).map((error) => error["at"]).sort()).toEqual([
+      "gateway.log@0",
+      "n/one/app.log@0",
+      "n/two/app.log@0",
+    ]);
   });
 
   test("a file without times has a head, and the fields that are not always numbers", async () => {

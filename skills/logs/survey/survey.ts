@@ -1,3 +1,4 @@
+import { basename } from "node:path/posix";
 import type { ToolContext } from "skillflow";
 import { lengthOf, limitOf } from "skillflow/internal";
 import { type LineRecord, parseRecord } from "../line/record.ts";
@@ -105,6 +106,7 @@ function createSurvey({ around, window = "30m", focus }: SurveyInput, limit: num
     result(filesNotRead: number) {
       const centre = counts.around();
       const near = events.result(centre);
+      const brief = briefPlaces(files);
       const { first, other } = lines.changes();
       const since = centre === undefined ? {} : { since: briefTime(centre) };
       const groups = counts.changes().filter(({ by }) => by !== "file" || files.length > 1);
@@ -113,10 +115,10 @@ function createSurvey({ around, window = "30m", focus }: SurveyInput, limit: num
           files: [...files].sort((a, b) => b.errors - a.errors),
           // Lines that the events show need not be there twice.
           whole: whole.filter(({ file }) => !(asLines.has(file) && near.covers(file))),
-          errors: ranked(shapes.all(), { centre, reach, whole }).map(errorTold),
-          changes: [...first, ...groups.map((group) => ({ ...group, ...since })), ...other],
+          errors: ranked(shapes.all(), { centre, reach, whole }).map(errorTold).map(brief),
+          changes: [...first.map(brief), ...groups.map((group) => ({ ...group, ...since })), ...other.map(brief)],
           series: metrics.result(centre, reach),
-          events: near.events,
+          events: near.events.map(brief),
         },
         { files: filesNotRead, errors: shapes.other(), series: metrics.other(), events: near.other },
       );
@@ -226,6 +228,17 @@ function ranked(shapes: readonly Shape[], { centre, reach, whole }: Shown): read
     return first < centre + reach && last >= centre - reach ? 1 : 2;
   };
   return [...shapes].sort((a, b) => rank(a) - rank(b) || b.count - a.count || (a.shape < b.shape ? -1 : 1));
+}
+
+/** Shortens places, `file@offset`, to the file's name if no other file has it. `files` has the paths. */
+function briefPlaces(files: readonly FileTold[]) {
+  const names = files.map(({ file }) => basename(file));
+  const isShared = (name: string) => names.indexOf(name) !== names.lastIndexOf(name);
+  const shared = new Set(names.filter(isShared));
+  return <Place extends { readonly at?: string }>(entry: Place): Place => {
+    const name = basename(entry.at ?? "");
+    return entry.at === undefined || shared.has(name.replace(/@\d+$/, "")) ? entry : { ...entry, at: name };
+  };
 }
 
 function errorTold({ shape, count, first, last, example, at }: Shape) {
