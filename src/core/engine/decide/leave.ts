@@ -31,7 +31,7 @@ export function leaveUnfinished(scene: Scene): SingleStep {
   return { ...step, key: `${step.key}/halt` };
 }
 
-type Manner = Pick<EventOf<"node:exit">, "unfinished" | "stopped" | "cause">;
+type Manner = Pick<EventOf<"node:exit">, "unfinished" | "repeats_from" | "stopped" | "cause">;
 
 export function leave(scene: Scene, result: NodeResult, manner: Manner = {}): SingleStep {
   const { program, state, visit, node } = scene;

@@ -79,7 +79,11 @@ const leaveEvents = lazy(() => ({
     result: nodeResultSchema(),
     unfinished: optional(
       z.boolean(),
-      "The run stopped during the node, or a step of it failed. resume continues inside the node.",
+      "The run stopped during the node, or its steps or their evaluators failed. resume continues inside the node.",
+    ),
+    repeats_from: optional(
+      z.int(),
+      "Of a `steps` node whose evaluators failed: position in `toolCalls` after the last write. resume repeats the calls from there.",
     ),
     cause: optional(
       z.enum(FAILURE_CAUSES),

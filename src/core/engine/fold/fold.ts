@@ -120,11 +120,12 @@ function foldRetry(state: State, event: EventOf<"node:retry">): void {
   Object.assign(visit, new Attempt(event.attempt, state.run.activeMs, lesson));
 }
 
-function foldExit(state: State, { node, result, unfinished, degraded }: EventOf<"node:exit">): void {
+function foldExit(state: State, { node, result, unfinished, repeats_from, degraded }: EventOf<"node:exit">): void {
   const { visit } = state;
   const step = state.path.at(-1);
   if (!visit || !step) return;
   step.degraded = [...placed(state, node, degraded), ...degradedInside(state.run, visit)];
+  visit.repeatsFrom = repeats_from;
   if (unfinished) state.unfinished = visit;
   else forgetInner(state, visit);
   state.run.changedAt.set(pathOfNode(state, node), state.run.changed);

@@ -74,7 +74,8 @@ function takeUp(state: State, from?: string): void {
 }
 
 /** Returns the calls of a failed visit that a resume does not repeat: all but a failed group of steps, unless it may have acted. */
-function callsToKeep({ calls, latestGroup, isDoubtful }: Visit): Visit["calls"] {
+function callsToKeep({ calls, latestGroup, isDoubtful, repeatsFrom }: Visit): Visit["calls"] {
+  if (repeatsFrom !== undefined) return calls.slice(0, repeatsFrom);
   const isFailed = calls.slice(latestGroup).some(({ error }) => error !== undefined);
   return latestGroup === undefined || isDoubtful || !isFailed ? calls : calls.slice(0, latestGroup);
 }

@@ -45,6 +45,8 @@ export class Attempt {
   latestGroup: number | undefined;
   /** True if a call of that group failed and may have been carried out, so that no resume repeats it. */
   isDoubtful = false;
+  /** Position in `calls` from which a resume repeats the steps, if their evaluators failed. */
+  repeatsFrom: number | undefined;
   /** The attempt's answer: the text of a reply without calls. */
   answer: { readonly text: string; readonly stop: string } | undefined;
   /** Whether a malformed answer was already returned to the model. */

@@ -229,6 +229,25 @@ describe("a write of a steps node", () => {
       });
     });
 
+    test.each([
+      ["reads alone", order.slice(1, 3), [2, 3]],
+      ["reads before a write", order, []],
+      ["reads before and after a write", order.slice(0, 3), [2, 3]],
+    ])("after failed evaluators, %s: repeats what follows the last write", (_, steps, repeated) => {
+      const evaluator = { name: "good", kind: "value" as const, rule: { output_required: ["c.good"] } };
+      const judged = recordOf(workflowOf({ look: { skills: ["ops"], steps, eval: [evaluator] } }), { skills: [OPS] });
+      const answer =
+        (good: boolean): PlayOptions["tools"] =>
+        () => ({ output: good ? { good } : {} });
+      const before = play(judged, { tools: answer(false) });
+      expect(before.state.end?.status).toBe("failed");
+      const twice = play(judged, { past: before.events, epoch: 1, resume: {}, tools: answer(false) });
+      const after = play(judged, { past: twice.events, epoch: 2, resume: {}, tools: answer(true) });
+      expect([numbers(twice), numbers(after)]).toEqual([repeated, repeated]);
+      expect(resultAt(after, "look").status).toBe(repeated.length > 0 ? "success" : "failed");
+      expect(resultAt(after, "look").toolCalls).toHaveLength(steps.length);
+    });
+
     test("a failed write that may have been carried out is not repeated, and later failures still are", () => {
       const unknown: Outcome = { error: "timed out", code: "tool.failed", acted: "unknown" };
       const failingAt =

@@ -220,6 +220,18 @@ interface Shortfall {
   readonly evidence?: EvidenceCounts;
 }
 
+/** For the steps of a node: a resume repeats those after the last write, which may give other data. */
+function resumption(scene: Scene) {
+  const { visit, node } = scene;
+  if (!node.steps) return {};
+  const tools = toolsHere(scene);
+  const last = visit.calls.findLastIndex(({ tool, input, error }) => {
+    const found = tools.find(tool, input);
+    return error === undefined && found?.effect === "write" && found.contained !== true;
+  });
+  return { unfinished: true as const, repeats_from: last + 1 };
+}
+
 /** Starts another attempt after failed evaluators or invalid output, if one is left. Otherwise the node fails. */
 export function leaveOrRetry(scene: Scene, shortfall: Shortfall): SingleStep {
   const { program, state, visit, node } = scene;
@@ -227,7 +239,7 @@ export function leaveOrRetry(scene: Scene, shortfall: Shortfall): SingleStep {
   if (!node.retry || visit.attempt >= node.retry.max) {
     const judged = { ...defined("evals", evals), ...defined("evidence", evidence) };
     const result = { status: "failed", data: { ...data, error }, toolCalls: visit.calls, ...judged } as const;
-    return leave(scene, result, evals ? { cause: "evals" } : {});
+    return leave(scene, result, evals ? { cause: "evals", ...resumption(scene) } : {});
   }
   const guide = node.retry.instruction;
   if (isObject(guide) && visit.reflection === undefined) {
