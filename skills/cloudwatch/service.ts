@@ -30,6 +30,8 @@ export async function withCloudWatch(kind: Kind, context: ToolContext, work: (ac
     ...(own ? {} : { url: addressOf(kind, region) }),
     keys: KEYS.filter((key) => context.config[key]?.trim()),
     secrets: [credentials.secretAccessKey, credentials.sessionToken ?? ""].filter((secret) => secret !== ""),
+    // AWS limits calls per second, and does not say how long to wait.
+    limitEnds: () => 1000,
     fetchWith: async (asked) => signing(asked.fetch, kind, region, credentials),
   };
   const { prefix, rights } = SERVICES[kind];

@@ -89,12 +89,19 @@ describe("every cloudwatch tool, against the published contract", () => {
       "com.amazon.coral.service#ExpiredTokenException",
       /refused authentication \(401 .*AWS_SESSION_TOKEN is wrong, expired/,
     ],
-    ["ThrottlingException", /rate limit is used up/],
     ["ResourceNotFoundException", /Not found in CloudWatch \(404 /],
     ["InvalidParameterException", /found the request invalid \(400 /],
   ])("tells %s for what it is, though AWS says 400 to all", async (__type, told) => {
     const context = await start(() => ({ status: 400, body: { __type, Message: "User is not authorized" } }));
     await expect(call("list_log_groups", context)).rejects.toThrow(told);
+  });
+
+  it("repeats a call that AWS throttled", async () => {
+    let asked = 0;
+    const throttled = { status: 400, body: { __type: "ThrottlingException", message: "Rate exceeded" } };
+    const context = await start(() => (asked++ === 0 ? throttled : undefined));
+    expect(await call("list_log_groups", context)).toMatchObject({ groups: [{}] });
+    expect(asked).toBe(2);
   });
 });
 

@@ -234,11 +234,15 @@ describe("a write of a steps node", () => {
       ["reads before a write", order, []],
       ["reads before and after a write", order.slice(0, 3), [2, 3]],
     ])("after failed evaluators, %s: repeats what follows the last write", (_, steps, repeated) => {
-      const evaluator = { name: "good", kind: "value" as const, rule: { output_required: ["c.good"] } };
+      const evaluator = {
+        name: "good",
+        kind: "value" as const,
+        rule: { output_matches: [{ path: "c.good", equals: true }] },
+      };
       const judged = recordOf(workflowOf({ look: { skills: ["ops"], steps, eval: [evaluator] } }), { skills: [OPS] });
       const answer =
         (good: boolean): PlayOptions["tools"] =>
-        () => ({ output: good ? { good } : {} });
+        () => ({ output: { good } });
       const before = play(judged, { tools: answer(false) });
       expect(before.state.end?.status).toBe("failed");
       const twice = play(judged, { past: before.events, epoch: 1, resume: {}, tools: answer(false) });
