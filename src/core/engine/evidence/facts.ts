@@ -225,7 +225,9 @@ function readBook(text: string): Book {
  * version only the first part is a number.
  */
 function eachNumber(text: string, visit: (written: number, quantity: Quantity) => void): void {
-  for (const { index, 0: found, 1: v = "", 2: major = "" } of text.matchAll(/(\bv)?(\d+)(?:\.\d+)*/gi)) {
+  for (const { index, 0: found, 1: v = "", 2: major = "" } of text.matchAll(
+    /(?:(\bv)?(\d+)|(?<![\w.])(?=\.\d))(?:\.\d+)*/gi,
+  )) {
     const parts = found.split(".");
     const isVersion = parts.length > (v ? 1 : 2);
     const isDate = parts.length === 3 && /^(?:19|20)\d\d$/.test(parts[2] ?? "");

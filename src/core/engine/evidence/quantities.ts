@@ -25,7 +25,7 @@ interface Unit {
 }
 
 const NUMBER =
-  /[+\-−]?(?:\d{1,3}(?:[,\u202f\u00a0 ']\d{3}){1,6}(?!\d)|\d{1,30})(?:\.\d{1,30})?(?:[eE][+-]?\d{1,3}(?![\w.]))?/y;
+  /[+\-−]?(?:\d{1,3}(?:[,\u202f\u00a0 ']\d{3}){1,6}(?!\d)|\d{1,30}|(?<![\w.])(?=\.\d))(?:\.\d{1,30})?(?:[eE][+-]?\d{1,3}(?![\w.]))?/y;
 
 /** Reads the number at a position, with its unit. Returns it with the position after it. */
 export function quantityAt(
@@ -72,7 +72,7 @@ function durationAt(text: string, { value, step, sizes: [first = 1] }: Quantity,
 }
 
 const UNIT =
-  /( ?)(?:(?<ratio>%|(?:percent|pp)(?![\p{L}\p{N}]))|(?<time>ns|[µμu]s|ms|msecs?|milliseconds?|s|secs?|seconds?|m|mins?|minutes?|h|hrs?|hours?|d|days?)(?!\p{L})|(?<bytes>bytes?|[kKMGT]i?[bB]?|B)(?![\p{L}\p{N}])|(?<factor>million|bn|billion)(?![\p{L}\p{N}]))/uy;
+  /( ?)(?:(?<ratio>%|(?:per ?cent|pp)(?![\p{L}\p{N}]))|(?<time>ns|[µμu]s|ms|msecs?|milliseconds?|s|secs?|seconds?|m|mins?|minutes?|h|hrs?|hours?|d|days?)(?!\p{L})|(?<bytes>bytes?|[kKMGT]i?[bB]?|B)(?![\p{L}\p{N}])|(?<factor>million|bn|billion)(?![\p{L}\p{N}]))/uy;
 
 const FACTORS: Readonly<Record<string, number>> = { k: 1e3, K: 1e3, M: 1e6, million: 1e6, bn: 1e9, billion: 1e9 };
 const POWERS = "_kmgt";
