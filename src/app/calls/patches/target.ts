@@ -70,16 +70,17 @@ function originOf(directory: string): string | undefined {
 
 /** Checks whether an address is a folder in one of these. Its hooks would run, and they are not the user's. */
 function isInside(url: string, folders: readonly string[]): boolean {
-  const path = url.startsWith("file:") && URL.canParse(url) ? new URL(url).pathname : url;
-  if (!path.startsWith("/")) return false;
-  const place = url === path ? path : attempt(() => decodeURIComponent(path));
+  // `URL` would remove `..` from the path by its text, but git follows the links before it.
+  const path = /^file:\/\/[^/]*(\/.*)$/s.exec(url)?.[1];
+  if (path === undefined && !url.startsWith("/")) return false;
+  const place = path === undefined ? url : attempt(() => decodeURIComponent(path));
   // Git completes a name with `.git`.
   const places = place === undefined ? [] : [realOf(place), realOf(`${place}.git`)];
   return place === undefined || folders.some((each) => places.some((one) => isWithin(realOf(each), one)));
 }
 
 function realOf(path: string): string {
-  return existsSync(path) ? realpathSync(path) : resolve(path);
+  return existsSync(path) ? realpathSync.native(path) : resolve(path);
 }
 
 function partsOf(url: string): { readonly host: string; readonly repository: string } {

@@ -247,7 +247,14 @@ describe("git push", () => {
     git(work(), "init", "-q", "--bare", "evil.git");
     mkdirSync(join(work(), "deep"));
     symlinkSync(join(work(), "evil.git"), join(root, "link.git"));
+    // By its text, the path leads to a folder outside. Through the link, it leads into the checkout.
+    mkdirSync(join(work(), "deep/down"));
+    symlinkSync("deep/down", join(work(), "up"));
+    git(work(), "init", "-q", "--bare", "around.git");
+    mkdirSync(join(root, "around.git"));
+    const around = `${work()}/up/../../around.git`;
     const inside = [
+      ...[around, `file://${around}`, `file://${around.replaceAll("..", "%2e%2e")}`],
       ...[join(work(), "evil.git"), `file://${join(work(), "evil.git")}`, join(root, "link.git"), work()],
       ...[join(root, "link"), `/proc/self/root${join(work(), "evil")}`, `file://${join(work(), "%zz")}`],
     ];
