@@ -69,12 +69,13 @@ function refuseEnvFile(argv: readonly string[]): void {
 type Guarded = Awaited<ReturnType<typeof guard>>;
 
 /**
- * Filters all printed text: first for the terminal and then, after redaction, for a log. In GitHub Actions, untrusted
- * text must not become a workflow command.
+ * Filters all printed text: first for the terminal and then, after redaction, for a log. In CI systems that read
+ * commands from a job's log, untrusted text must not become one.
  */
 async function guard(terminal: Terminal) {
   const { logText, terminalText } = await import("../core/base/inert.ts");
-  const forLog = terminal.host.env.GITHUB_ACTIONS === "true" ? logText : (text: string) => text;
+  const { GITHUB_ACTIONS, TF_BUILD, TEAMCITY_VERSION } = terminal.host.env;
+  const forLog = GITHUB_ACTIONS === "true" || TF_BUILD || TEAMCITY_VERSION ? logText : (text: string) => text;
   let clean = (text: string) => text;
   const shown = (text: string) => forLog(clean(terminalText(text)));
   let isHalted = false;

@@ -58,6 +58,19 @@ describe("on GitHub Actions", () => {
     expect(refused.stderr.split("\n")[0]).toBe("::add-mask::q81kkpw92mmxv");
   });
 
+  it.each([
+    ["Azure Pipelines", { TF_BUILD: "True" }],
+    ["TeamCity", { TEAMCITY_VERSION: "2026.1" }],
+  ])("a model's text is not a command of %s either", async (_, env) => {
+    const text = "a ##vso[task.setvariable variable=PATH]/evil\n##teamcity[setParameter name='env.PATH' value='/evil']";
+    const cwd = makeProject({ "w.yml": WORKFLOW, "s.json": { replies: [{ text }] } });
+    for (const flags of [[], ["--json"]]) {
+      const { stdout, stderr } = await runHere(["run", "w.yml", "--model", "script:s.json", ...flags], { cwd, env });
+      expect(stdout + stderr).toContain("task.setvariable");
+      expect(stdout + stderr).not.toMatch(/##(vso|teamcity)\[/);
+    }
+  });
+
   it("a failed run still has its own commands", async () => {
     const cwd = makeProject({ "w.yml": WORKFLOW, "s.json": { replies: [] } });
     const failed = await runHere(["run", "w.yml", "--model", "script:s.json"], { cwd, env });

@@ -89,6 +89,18 @@ describe("skillflow state", () => {
     expect(table).not.toContain("\u001b");
   });
 
+  it("exports nothing that the log of a CI system takes as a command", async () => {
+    const key = "  ::add-path::x";
+    const data = { said: "##[stop-commands]x ##vso[task.prependpath]y" };
+    const cwd = makeProject({ "flow.yml": FLOW, "script.json": { replies: [put(key, data), DONE] } });
+    expect((await runHere([...RUN], { cwd })).code).toBe(0);
+    for (const format of ["json", "jsonl", "csv"]) {
+      const { stdout } = await state(cwd, "export", "board", "--format", format);
+      expect(stdout).not.toMatch(/^[\s"]*::|##(vso)?\[/m);
+      expect(stdout).toContain("task.prependpath");
+    }
+  });
+
   it("completes the names of states and keys", async () => {
     const cwd = await filled();
     const words = (...line: string[]) =>

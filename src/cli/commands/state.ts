@@ -1,7 +1,7 @@
 import { openState } from "../../app/adapters/states.ts";
 import { openStore } from "../../app/adapters/stores.ts";
 import { type SkillflowError, usageError } from "../../core/base/errors.ts";
-import { plainLine, plainText } from "../../core/base/inert.ts";
+import { logJson, logText, plainLine, plainText } from "../../core/base/inert.ts";
 import { didYouMean } from "../../core/base/values.ts";
 import type { StateEntry } from "../../core/engine/event/record.ts";
 import type { StateStore } from "../../core/engine/ports.ts";
@@ -83,7 +83,7 @@ export const forgetState: Action = async (io, [name = "", ...keys], flags) => {
 export const exportState: Action = async (io, [name = ""], flags) => {
   const entries = await entriesIn(statesAt(io, flags), name);
   const format = flags.json === true ? "json" : (text(flags, "format") ?? "json");
-  if (format === "jsonl") await io.out(entries.map(entryLine).join(""));
+  if (format === "jsonl") await io.out(entries.map((entry) => logJson(entryLine(entry))).join(""));
   else if (format === "csv") await io.out(csvOf(entries));
   else await io.out(jsonText({ schema: "skillflow.state/1", state: name, entries }));
   return 0;
@@ -93,15 +93,15 @@ const COLUMNS = ["key", "first_seen", "last_seen", "runs", "seen", "tainted", "d
 
 function csvOf(entries: readonly StateEntry[]): string {
   const rows = entries.map(({ tainted = false, data, ...entry }) => {
-    const values = { ...entry, tainted, data: JSON.stringify(data) };
+    const values = { ...entry, tainted, data: logJson(JSON.stringify(data)) };
     return COLUMNS.map((column) => cell(String(values[column]))).join(",");
   });
   return `${[COLUMNS.join(","), ...rows].join("\r\n")}\r\n`;
 }
 
-/** Formats a CSV cell. Prefixes possible formulas with a quote and replaces control characters with spaces. */
+/** Formats a CSV cell without formulas, commands for a CI system's log, and control characters. */
 function cell(value: string): string {
-  const plain = value.replace(/\p{Cc}|\p{Cf}/gu, " ");
+  const plain = logText(value.replace(/\p{Cc}|\p{Cf}/gu, " "));
   const inert = /^[=+\-@]/.test(plain) ? `'${plain}` : plain;
   return /[",]/.test(inert) || inert !== value ? `"${inert.replaceAll('"', '""')}"` : inert;
 }

@@ -144,7 +144,7 @@ export function commandProperty(text: string): string {
   return escapeCommand(plainText(text), /[%\n:,]/g);
 }
 
-/** Prevents workflow commands in a log line, indented or not. Keeps colors. */
+/** Prevents commands of a CI system in a log line, indented or not. Keeps colors. */
 export function logText(text: string): string {
   return withoutOldCommands(text).replace(/^([^\S\n\r\u2028\u2029]*):(?=:)/gm, "$1: ");
 }
@@ -152,7 +152,7 @@ export function logText(text: string): string {
 /** Escapes workflow commands, control characters and hidden characters in JSON. Its value stays the same. */
 export function logJson(json: string): string {
   return json
-    .replaceAll("##[", "\\u0023#[")
+    .replace(LOG_COMMAND, "\\u0023#")
     .replace(/[\x7f-\x9f\u2028\u2029]/g, escapeUnits)
     .replace(HIDDEN, escapeUnits);
 }
@@ -208,10 +208,13 @@ const CODE_WORD = new RegExp(
   "iu",
 );
 
-/** Breaks up `##[error]`, which is a command anywhere in a log line. Summaries are printed to logs too. */
+/** Breaks up `##[error]` and the like, which are commands anywhere in a log line. Summaries are printed to logs too. */
 function withoutOldCommands(text: string): string {
-  return text.replace(/##(?=\[)/g, "## ");
+  return text.replace(LOG_COMMAND, "## ");
 }
+
+/** Commands of GitHub Actions (`##[error]`), Azure Pipelines (`##vso[task.setvariable …]`) and TeamCity. */
+const LOG_COMMAND = /##(?=(?:vso|teamcity)?\[)/gi;
 
 function markdownPiece(piece: string): string {
   if (/^[`|]/.test(piece)) return entities(piece);
