@@ -6,12 +6,13 @@ import { type JsonObject, LONGEST_TIMER_MS } from "../../core/base/values.ts";
 import { BASE_VARIABLES } from "../../core/document/config.ts";
 import type { McpServerConfig, ToolContext } from "../../core/skill/skill.ts";
 import { unlessAborted } from "../text/bounded.ts";
+import { capped } from "./capped.ts";
 import type { Auth } from "./login/auth.ts";
 import { challengeError } from "./login/auth-fetch.ts";
 import { anyAnswer, type ListName, readPages } from "./offer/pages.ts";
 import { isRefused, isUntouched, statusOf } from "./offer/results.ts";
 import { type ListedTool, MOST_TOOLS, quote, readListedTools, saidOf } from "./offer/tools.ts";
-import { createServerProcess, MOST_MESSAGE, NotConnected } from "./process.ts";
+import { createServerProcess, NotConnected } from "./process.ts";
 import type { ServerOptions } from "./server-types.ts";
 import { fillVariables, variablesIn } from "./variables.ts";
 
@@ -91,7 +92,7 @@ function routesTo(options: SessionOptions, sdk: Sdk): readonly Route[] {
     fetch: async (address: string | URL, init?: RequestInit) => {
       const response = await options.fetch(address, init);
       if (options.auth && wantsMore(response)) return new Response(null, { status: 401, headers: response.headers });
-      return init?.method === "POST" ? capped(response) : response;
+      return capped(response, init?.method !== "POST");
     },
     requestInit: { headers: serverHeaders(options) },
     ...(options.auth ? { authProvider: options.auth.provider } : {}),
@@ -104,20 +105,6 @@ function routesTo(options: SessionOptions, sdk: Sdk): readonly Route[] {
 /** Checks for a valid token with too narrow a scope. It is renewed like a missing one. */
 function wantsMore({ status, headers }: Response): boolean {
   return status === 403 && challengeError(headers.get("www-authenticate")) === "insufficient_scope";
-}
-
-/** Limits the size of an answer, which is read into memory, to that of a message over stdio. */
-function capped(response: Response): Response {
-  if (!response.body || !response.ok) return response;
-  let read = 0;
-  const limit = new TransformStream<Uint8Array, Uint8Array>({
-    transform(chunk, controller) {
-      read += chunk.byteLength;
-      if (read > MOST_MESSAGE) controller.error(new Error("it sent a message that is too large"));
-      else controller.enqueue(chunk);
-    },
-  });
-  return new Response(response.body.pipeThrough(limit), response);
 }
 
 /** Returns a minimal environment and the declared variables. The values in `mcp.env` are only descriptions. */
