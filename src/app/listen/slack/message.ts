@@ -192,7 +192,7 @@ export function renderInputs(title: string, operations: readonly Operation[]): P
 function inputText({ id, skill, tool, input, digest, diff }: Operation): string {
   // JSON may escape backticks, so that the value stays the same and no fence ends early.
   const json = logJson(JSON.stringify(input, undefined, 2)).replaceAll("`", "\\u0060");
-  const change = diff === undefined ? "" : `\n${revealText(diff).replaceAll("```", "`\u200b`\u200b`")}`;
+  const change = diff === undefined ? "" : `\n${revealText(diff).replace(/`(?=`)/g, "`\u200b")}`;
   return `${id} ${skill}.${tool} ${digest}\n${json}${change}`;
 }
 
