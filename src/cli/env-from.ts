@@ -25,6 +25,9 @@ function readVariables(cwd: string, file: string): Environment {
   );
 }
 
-/** Variables that decide which programs run and which files may change, where skillflow stores files, whom it trusts and which proxy it uses. */
+/**
+ * Variables that decide which programs run and which files may change, where skillflow stores files, whom it trusts and
+ * which proxy it uses. Git and ssh start the helpers that variables of ssh name.
+ */
 const REFUSED =
-  /^(?:NODE_.*|LD_.*|DYLD_.*|SKILLFLOW_.*|WORKSPACE_(?:COMMANDS|SETUP|MOUNTS|PATHS|UNPROTECT)|PATH|HOME|XDG_.*|GIT_.*|.*_PROXY)$/i;
+  /^(?:NODE_.*|LD_.*|DYLD_.*|SKILLFLOW_.*|WORKSPACE_(?:COMMANDS|SETUP|MOUNTS|PATHS|UNPROTECT)|PATH|HOME|USERPROFILE|XDG_.*|GIT_.*|SSH_(?:ASKPASS.*|AUTH_SOCK|.*_HELPER|SK_PROVIDER)|SSL_CERT_.*|.*_PROXY)$/i;

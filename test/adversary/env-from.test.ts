@@ -82,6 +82,13 @@ describe("a file that --env-from names", () => {
     ["HOME"],
     ["XDG_CONFIG_HOME"],
     ["GIT_SSH_COMMAND"],
+    ["SSH_ASKPASS"],
+    ["SSH_ASKPASS_REQUIRE"],
+    ["SSH_AUTH_SOCK"],
+    ["SSH_SK_PROVIDER"],
+    ["SSH_PKCS11_HELPER"],
+    ["SSL_CERT_FILE"],
+    ["USERPROFILE"],
     ["HTTPS_PROXY"],
     ["https_proxy"],
     ["Path"],
@@ -90,11 +97,12 @@ describe("a file that --env-from names", () => {
   });
 
   it("sets only variables that are not set yet", () => {
-    expect(seen("A=file\nB=file\nMY_NODE=kept\nPATHS=kept\n", { A: "set" })).toEqual({
+    expect(seen("A=file\nB=file\nMY_NODE=kept\nPATHS=kept\nSSH_PRIVATE_KEY=kept\n", { A: "set" })).toEqual({
       A: "set",
       B: "file",
       MY_NODE: "kept",
       PATHS: "kept",
+      SSH_PRIVATE_KEY: "kept",
     });
   });
 
