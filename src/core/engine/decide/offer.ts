@@ -42,7 +42,8 @@ export function selectTools(
   place: (tool: ToolDescriptor) => number = () => 0,
 ): { readonly set: ToolSet; readonly warnings: readonly string[] } {
   const warnings: string[] = [];
-  const all = numbered([...ownTools(node, skills, now), ...skills.flatMap((skill) => toolsOf(skill, now))], warnings);
+  const given = [...ownTools(node, skills, now), ...skills.flatMap((skill) => toolsOf(skill, now))];
+  const all = numbered(given, warnings);
   const { allow, deny } = node.tools ?? {};
   const isPart = ({ plannable, reason }: SkillRecord) => plannable === true || reason !== undefined;
   const isLeftOut =
@@ -56,12 +57,14 @@ export function selectTools(
       warnings.push(`${entry} means ${winner.exposed}, not ${others.map((tool) => tool.exposed).join(", ")}`);
     }
   }
+  // Otherwise, another skill could take the name of a denied tool, which then has a number and is offered.
+  const wanted = new Map(all.map((tool, index) => [tool, given[index]?.exposed]));
   const readOnly = isReadOnly(node, now.settings);
   const called = node.steps && new Set(node.steps.flatMap(callsOf).map(({ tool }) => toolNamed(all, tool)));
   const offered = all
     .filter((tool) => !called || called.has(tool))
     .filter((tool) => !allow || tool.skill === EXECUTOR || allow.some((entry) => names(all, entry, tool)))
-    .filter((tool) => !deny?.some((entry) => entry === tool.exposed || entry === tool.name))
+    .filter((tool) => !deny?.some((entry) => [tool.exposed, tool.name, wanted.get(tool)].includes(entry)))
     .filter((tool) => !readOnly || tool.effect === "read")
     .sort((a, b) => place(a) - place(b));
   return { warnings, set: toolSet(all, offered) };

@@ -214,6 +214,8 @@ describe("warnings", () => {
     expect(program.warnings).toEqual([
       "node a: the tool a_b_t of a.b is offered as a_b_t_2: another skill has one with that name",
     ]);
+    const denied = link({ skills: ["a-b", "a.b"], tools: { deny: ["a_b_t"] } }, [first, second]);
+    expect(denied.tools("a", now()).offered.map(({ exposed }) => exposed)).toEqual(["read_result"]);
   });
 });
 
