@@ -166,6 +166,15 @@ describe("the digest of a server covers the files of the checkout that its comma
     ["the folder itself", ["node", "."], { "package.json": '{"main":"start.js"}' }, "start.js"],
     ["what npm would start", ["npm", "start"], { "package.json": '{"scripts":{"start":"node a/s.js"}}' }, "a/s.js"],
     ["an installed program", ["npx", "p"], {}, "node_modules/p/index.js"],
+    ["a script without its ending", ["node", "server"], {}, "server.js"],
+    ["the value of an option without its ending", ["node", "--require=./hook", "a.js"], {}, "hook.cjs"],
+    ["a source named as its output", ["npx", "tsx", "src/server.js"], {}, "src/server.ts"],
+    ["a program behind another one", ["env", "A=b", "node", "server"], {}, "server.mjs"],
+    ["the registry that npx installs from", ["npx", "p"], {}, ".npmrc"],
+    ["a package manager behind a shell", ["sh", "-c", "npm start"], {}, "package.json"],
+    ["a Makefile", ["make", "serve"], {}, "Makefile"],
+    ["tasks of Deno", ["deno", "task", "serve"], {}, "deno.json"],
+    ["a project of uv", ["uv", "run", "serve"], {}, "pyproject.toml"],
   ])("%s", (_, [command = "", ...args], files, changed) => {
     const root = makeFolder({ ".git/HEAD": "", [changed]: "1", ...files });
     const digest = () => openServerContents({ command, args }, root).digest();

@@ -20,18 +20,39 @@ function namedFiles({ command, args = [] }: McpServerConfig, cwd: string): strin
   if (command === undefined) return [];
   const words = [command, ...args].flatMap((text) => [text, ...text.split(/[\s=,;|&()<>"'`]+/)]).filter(Boolean);
   const root = realpathSync.native(projectRoot(cwd));
-  const named = words.flatMap((word) => [resolve(cwd, word), ...modulesOf(word, cwd)]);
-  const implied = MANAGERS.test(basename(command)) ? [join(cwd, "package.json"), join(root, "package.json")] : [];
+  const named = words.flatMap((word) => [...spelledOut(resolve(cwd, word)), ...modulesOf(word, cwd)]);
+  const programs = words.map((word) => basename(word));
+  const implied = IMPLIED.flatMap(([program, files]) => (programs.some((name) => program.test(name)) ? files : []));
+  const settings = implied.flatMap((name) => [join(cwd, name), join(root, name)]);
   const around = named
     .filter((path) => isWithin(path, cwd))
     .flatMap((folder) => ENTRIES.map((name) => join(folder, name)));
   // `node .` runs one file of the working directory, not all files.
-  return [...new Set([...named, ...implied, ...around])].filter(
+  return [...new Set([...named, ...settings, ...around])].filter(
     (path) => isOfCheckout(path, root) && !isWithin(path, cwd),
   );
 }
 
-const MANAGERS = /^(?:npm|npx|pnpm|pnpx|yarn|bun|bunx)(?:\.cmd)?$/;
+/** Files that decide what a program runs or installs, although its command line does not name them. */
+const IMPLIED: readonly (readonly [program: RegExp, files: readonly string[]])[] = [
+  [
+    /^(?:npm|npx|pnpm|pnpx|yarn|bun|bunx)(?:\.cmd)?$/,
+    ["package.json", ".npmrc", ".yarnrc", ".yarnrc.yml", ".pnp.cjs", "bunfig.toml"],
+  ],
+  [/^(?:tsx|ts-node)$/, ["package.json", "tsconfig.json"]],
+  [/^deno$/, ["deno.json", "deno.jsonc", "package.json"]],
+  [/^(?:uv|uvx|poetry|pdm|hatch|pipx)$/, ["pyproject.toml", "uv.toml"]],
+  [/^g?make$/, ["GNUmakefile", "makefile", "Makefile"]],
+  [/^(?:just|task)$/, ["justfile", "Justfile", "Taskfile.yml", "Taskfile.yaml"]],
+  [/^docker(?:-compose)?$/, ["compose.yaml", "compose.yml", "docker-compose.yaml", "docker-compose.yml"]],
+];
+
+const ENDINGS = ["js", "mjs", "cjs", "ts", "mts", "cts", "json", "node"];
+
+/** Returns a path, and the files that Node and similar programs run for it: `server` may mean `server.js`. */
+function spelledOut(path: string): string[] {
+  return [path, path.replace(/\.([cm]?)js$/, ".$1ts"), ...ENDINGS.map((ending) => `${path}.${ending}`)];
+}
 
 /** Lists candidates for a program that is installed in the checkout, and for a Python module. */
 function modulesOf(word: string, cwd: string): string[] {
@@ -46,7 +67,7 @@ function modulesOf(word: string, cwd: string): string[] {
 }
 
 /** Files that Node runs for a folder. */
-const ENTRIES = ["package.json", "index.js", "index.mjs", "index.cjs", "server.js"];
+const ENTRIES = ["package.json", "index.js", "index.mjs", "index.cjs", "index.ts", "index.mts", "server.js"];
 
 function isOfCheckout(path: string, root: string): boolean {
   return existsSync(path) && (isWithin(root, path) || isWithin(root, realpathSync.native(path)));
