@@ -195,6 +195,21 @@ describe("skills and servers", () => {
     expect(forbidsSkill(policies, { id: "docs", server: { url }, isServer: true }) === undefined).toBe(isAllowed);
   });
 
+  it.each([
+    ["https://hub.test/team-a/mcp", true],
+    ["https://hub.test/team-a/mcp..v2/.well-known?a=../b", true],
+    ["https://hub.test/team-a/../team-b/mcp", false],
+    ["https://hub.test/team-a/%2E%2e/team-b/mcp", false],
+    ["https://hub.test/team-a/.%2e/team-b/mcp", false],
+    ["https://hub.test/team-a/..", false],
+    ["https://hub.test/team-a/.\t./team-b/mcp", false],
+    ["https://hub.test/team-a/..\\team-b/mcp", false],
+  ])("the path of %s is allowed: %s", (url, isAllowed) => {
+    const policies = [{ path: "p", policy: { mcp_servers: { allow: ["https://hub.test/team-a/*"] } } }];
+    const forbidden = forbidsSkill(policies, { id: "x", server: { url }, isServer: true });
+    expect(forbidden === undefined).toBe(isAllowed);
+  });
+
   it("need a lock if the policy requires it", async () => {
     const cwd = project({
       "flow.yml": `${FLOW}skills: { docs: { mcp: { url: "http://127.0.0.1:9/mcp" } } }\n`.replace("[desk]", "[docs]"),

@@ -67,8 +67,11 @@ function fits(patterns: readonly string[], names: readonly string[]): boolean {
 function fitsUrl(pattern: string, url = ""): boolean {
   const [host = "*"] = /^(?:[a-z*]+:\/\/)?[^/]*/i.exec(pattern) ?? [];
   const [named = ""] = /^[a-z]+:\/\/[^/?#\\]*/i.exec(url) ?? [];
-  return url !== "" && matchesPattern(pattern, url) && matchesPattern(host, named);
+  return url !== "" && !MOVED.test(url) && matchesPattern(pattern, url) && matchesPattern(host, named);
 }
+
+/** Matches a URL that leads elsewhere than its text: `..` and its escapes, and characters that a parser drops or replaces. */
+const MOVED = /[\\\p{Cc}]|\/(?:\.|%2e){1,2}(?=[/?#]|$)/iu;
 
 interface Asked {
   readonly model: ModelChoice;
