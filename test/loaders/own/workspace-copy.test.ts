@@ -250,6 +250,17 @@ describe("paths", () => {
     "CLAUDE.local.md",
     ".windsurfrules",
     ".roo/rules/a.md",
+    ".circleci/config.yml",
+    "sub/.Buildkite/pipeline.yml",
+    ".gitlab/ci/deploy.yml",
+    ".travis.yml",
+    ".drone.yaml",
+    ".woodpecker/a.yml",
+    "Jenkinsfile",
+    "ci/Jenkinsfile.release",
+    "azure-pipelines-release.yml",
+    "bitbucket-pipelines.yml",
+    ".devcontainer/devcontainer.json",
   ])("protects %j", (path) => {
     const segments = segmentsOf(path);
     expect(whyClosed(segments, NO_RULES)).toContain("is protected");
@@ -259,6 +270,8 @@ describe("paths", () => {
   it.each([
     ["src/a.ts", {}, true],
     ["src/skills/a.ts", {}, true],
+    ["docs/azure-pipelines.md", {}, true],
+    ["src/travis.yml", {}, true],
     ["src/a.ts", { paths: ["src/**"] }, true],
     ["lib/a.ts", { paths: ["src/**"] }, false],
     ["src/a.ts", { allow: ["test/**"] }, false],
