@@ -95,10 +95,15 @@ const BREAK = "\u2060";
 const CLOSING =
   /\b(?:clos(?:e|es|ed|ing)|fix(?:es|ed|ing)?|resolv(?:e|es|ed|ing)|implement(?:s|ed|ing)?)(?=:?[ \t]{1,5}(?:[\w./-]{0,140}[#!]\d|[a-z]{1,20}-\d|https?:))/gi;
 
-/** Breaks mentions, closing words, quick actions, HTML, entities, images and links of a text that a service renders. */
+/** Words in a commit's message that keep CI systems from checking it: `[skip ci]`, `***NO_CI***`, `skip-checks: true`. */
+const SKIPPING =
+  /\[(?=(?:(?:skip|no)[ \t_-]{1,5}\w{2,20}|\w{2,20}[ \t_-]{1,5}skip)\])|\*{3}(?=NO_CI)|\bskip-(?=checks:)/gi;
+
+/** Breaks mentions, closing words, words that skip CI, quick actions, HTML, entities, images and links of a text that a service renders. */
 export function inertText(text: string): string {
   return text
     .replace(/[\p{Cc}\p{Cf}]/gu, (mark) => (mark === "\n" || mark === "\t" ? mark : ""))
+    .replace(SKIPPING, `$&${BREAK}`)
     .replace(CLOSING, (word) => `${word.slice(0, 1)}${BREAK}${word.slice(1)}`)
     .replace(/@(?=[\p{L}\p{N}_])/gu, `@${BREAK}`)
     .replace(/\b(gh-)(?=\d)/gi, `$1${BREAK}`)

@@ -57,9 +57,20 @@ test.each([
   "&#64;kim",
   "&commat;kim",
   "&#x40;kim",
+  "[skip ci]",
+  "[CI Skip]",
+  "[no ci]",
+  "[skip actions]",
+  "[skip-ci]",
+  "***NO_CI***",
+  "skip-checks: true",
 ])("makes %s inert", (text) => {
   expect(inertText(text).replaceAll("\\/", "")).not.toContain(text);
   expect(inertTitle(`${text}\nmore`)).not.toContain("\n");
+});
+
+test.each(["Do not skip ci", "[skipped] ci", "a [list] of [no] items"])("leaves %j as it is", (text) => {
+  expect(inertText(text)).toBe(text);
 });
 
 test("a deleted line may not have a secret of the run, and is named by its line in the old file", () => {
