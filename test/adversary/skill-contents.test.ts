@@ -69,6 +69,12 @@ describe("the digest of a skill covers what its code would load", () => {
       { "skills/x/run.mjs": 'import "#lib";', "package.json": '{"imports":{"#lib":"./lib/a.mjs"}}' },
       "lib/a.mjs",
     ],
+    ["a script that is started from the working directory", { "skills/x/run.sh": "sh -e lib/a.sh" }, "lib/a.sh"],
+    ["a program that is started from there", { "skills/x/run.sh": "set -e\nlib/a --fast" }, "lib/a"],
+    ["a program of Node without its ending", { "skills/x/run.sh": "exec node ../../lib/a" }, "lib/a.js"],
+    ["a module that a shell starts", { "skills/x/run.sh": "python3 -B -m lib.a" }, "lib/a.py"],
+    ["a command of JavaScript", { "skills/x/run.cjs": "execSync('node --no-warnings lib/a')" }, "lib/a.js"],
+    ["a list of words in Python", { "skills/x/run.py": 'run(["sh", "lib/a.sh"])' }, "lib/a.sh"],
     ["a module of Python next to the folder", { "skills/x/run.py": "import shared" }, "skills/shared.py"],
     [
       "a package of Python around it",

@@ -8,6 +8,8 @@ import { parseJson } from "../../core/base/values.ts";
 export interface CodeNames {
   /** Paths as written. An import may omit the extension. */
   readonly paths: readonly string[];
+  /** Paths of programs that it starts, which may begin in the working directory. */
+  readonly started: readonly string[];
   /** Node packages. */
   readonly packages: readonly string[];
   /** Dotted Python modules. Names with leading dots are relative. */
@@ -49,12 +51,20 @@ const READERS: Readonly<Record<Language, (text: string, path: string) => CodeNam
   manifest: namesInManifest,
 };
 
-const NOTHING: CodeNames = { paths: [], packages: [], modules: [], folders: [] };
+const NOTHING: CodeNames = { paths: [], started: [], packages: [], modules: [], folders: [] };
 
 // All repetitions are bounded, because the text is untrusted.
 const SPECIFIER =
   /\b(?:from|import|require|resolve)\s{0,99}\(?\s{0,99}(?:\/\*[^*]{0,99}\*\/\s{0,99}){0,3}(["'`])([^"'`\n$]+)\1/g;
 const QUOTED_FILE = /(["'`])((?:[\w.@ -]*\/)*[\w.@ -]+\.(?:[mc]?[jt]sx?|pyw?|sh|bash|node|wasm|so))\1/g;
+
+/** Matches the file after an interpreter, in a command (`sh -e a/b.sh`) or a list of words (`["node", "a/b"]`). */
+const STARTED =
+  /(?<![\w.-])(?:(?:ba|da|z)?sh|node|bun|tsx|deno run|python3?)["'`]?[\s,]{1,9}(?:["'`]?-[\w=-]{1,40}["'`]?[\s,]{1,9}){0,5}["'`]{0,2}((?:[\w.-]+\/){0,9}[\w.-]+)/g;
+
+function startedIn(text: string): readonly string[] {
+  return unique([...text.matchAll(STARTED)].map(([, path = ""]) => path));
+}
 
 function namesInJavaScript(text: string): CodeNames {
   const specifiers = captured(text, SPECIFIER);
@@ -62,6 +72,7 @@ function namesInJavaScript(text: string): CodeNames {
   return {
     ...NOTHING,
     paths: unique([...specifiers.filter(isPath), ...captured(text, QUOTED_FILE)]),
+    started: startedIn(text),
     packages: unique(specifiers.filter((specifier) => !isPath(specifier))),
   };
 }
@@ -84,11 +95,17 @@ function namesInPython(text: string): CodeNames {
   );
   const modules = [...whole, ...parts, ...called].filter((name) => /^\.*\w[\w.]*$/.test(name));
   const folders = captured(text, QUOTED_FOLDER);
-  return { ...NOTHING, paths: unique(captured(text, QUOTED_FILE)), modules: unique(modules), folders: unique(folders) };
+  const paths = unique(captured(text, QUOTED_FILE));
+  return { paths, started: startedIn(text), packages: [], modules: unique(modules), folders: unique(folders) };
 }
 
 const SHELL_FILE = /^.+\.(?:[mc]?[jt]s|py|sh|bash)\b/;
 const SOURCED = /(?:^|[;&|(\s])(?:source|\.|sh|bash|dash|exec)\s{1,9}["']{0,2}([\w./-]+)/gm;
+
+/** Matches a program that a command names by its path. */
+const PROGRAM = /(?:^|[;&|(]|\b(?:exec|then|do|else|sudo|env|time))[ \t]{0,9}((?:[\w.-]+\/){1,9}[\w.-]+)/gm;
+
+const PYTHON_MODULE = /\bpython3?[ \t]{1,9}(?:-[A-Za-z]{1,9}[ \t]{1,9}){0,5}?-m[ \t]{1,9}(\w[\w.]*)/g;
 
 /** Variable part of a path, usually the script's own folder. */
 const VARIABLE = /\$\{[^}]{0,99}\}|\$\([^)]{0,99}\)|\$\w{1,99}/g;
@@ -97,7 +114,10 @@ function namesInShell(script: string): CodeNames {
   const text = script.replace(VARIABLE, ".");
   const files = (text.match(/[\w./-]+/g) ?? []).flatMap(filesIn);
   const sourced = [...text.matchAll(SOURCED)].map(([, path = ""]) => path);
-  return { ...NOTHING, paths: unique([...files, ...sourced]) };
+  const programs = [...text.matchAll(PROGRAM)].map(([, path = ""]) => path);
+  const started = unique([...startedIn(text), ...sourced, ...programs]);
+  const modules = [...text.matchAll(PYTHON_MODULE)].map(([, name = ""]) => name);
+  return { ...NOTHING, paths: unique([...files, ...sourced]), started, modules: unique(modules) };
 }
 
 /** Finds the files that a path names. Each part may be one. In a folder with a dot, the text after it counts. */
@@ -121,10 +141,11 @@ function namesInManifest(text: string, path: string): CodeNames {
   const isInstalled = /[/\\]node_modules[/\\]/.test(path);
   const packages = isInstalled ? NEEDS.flatMap((key) => Object.keys(Object(manifest[key]) as object)) : [];
   const entries = JSON.stringify([main, bin, exports, imports]).match(/"[^"*{}:,[\]]+"(?=[,}\]])/g) ?? [];
-  const { paths } = namesInShell(Object.values(Object(scripts) as object).join("\n"));
+  const { paths, started } = namesInShell(Object.values(Object(scripts) as object).join("\n"));
   return {
     ...NOTHING,
     paths: unique([...entries.map((file) => file.slice(1, -1)), ...paths]),
+    started,
     packages: unique(packages),
   };
 }

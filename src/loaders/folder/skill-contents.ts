@@ -230,6 +230,9 @@ function placesOf(file: string, names: CodeNames, about: Surroundings): string[]
   const paths = names.paths.flatMap((path) =>
     [...new Set([here, home])].flatMap((from) => (isKnown(join(from, path)) ? [] : candidates(from, path, sight))),
   );
+  const started = names.started.flatMap((path) =>
+    [here, home, ...surroundings].flatMap((from) => (isKnown(join(from, path)) ? [] : candidates(from, path, sight))),
+  );
   const packages = names.packages.flatMap((name) => {
     const key = `${here}\0${name}`;
     const places = found.get(key) ?? packageOf(here, name, sight);
@@ -239,7 +242,7 @@ function placesOf(file: string, names: CodeNames, about: Surroundings): string[]
   const around = [here, home, ...surroundings];
   const folders = names.folders.flatMap((folder) => around.map((from) => join(from, folder))).filter(sight.isFolder);
   const modules = names.modules.flatMap((name) => pythonFiles(name, here, [...around, ...folders]));
-  return realPlaces([...paths, ...packages, ...modules], sight);
+  return realPlaces([...paths, ...started, ...packages, ...modules], sight);
 }
 
 /** Returns the real paths of those that exist. */
