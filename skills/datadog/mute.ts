@@ -9,7 +9,7 @@ import {
   WRITE_ONCE,
 } from "skillflow/internal";
 import * as z from "zod";
-import { text } from "./answers.ts";
+import { number, text } from "./answers.ts";
 import { monitorId } from "./fields.ts";
 import { wholeNumber } from "./monitors.ts";
 import { datadogTool, pageUrl } from "./service.ts";
@@ -94,6 +94,8 @@ const downtimeAnswer = z.object({
 });
 type Downtime = z.infer<typeof downtimeAnswer>;
 
+const downtimesMeta = lenient(z.object({ page: lenient(z.object({ total_filtered_count: number })) }));
+
 interface Muting {
   readonly monitor_id: number;
   readonly minutes: number;
@@ -111,17 +113,20 @@ async function findDowntime(ask: Ask, monitor: number, marker: string): Promise<
   return undefined;
 }
 
-/** Yields all current downtimes, because Datadog cannot list those of one monitor. */
+/** Yields all current downtimes with their messages, which Datadog does not return for one monitor. */
 async function* currentDowntimes(ask: Ask): AsyncGenerator<Downtime> {
-  for (let offset = 0; ; offset += PAGE_SIZE) {
-    const { data } = await ask({
+  for (let offset = 0; ; ) {
+    const { data, meta } = await ask({
       path: ["api", "v2", "downtime"],
       query: { current_only: true, "page[limit]": PAGE_SIZE, "page[offset]": offset },
       needs: PERMISSION,
-      answer: z.object({ data: z.array(downtimeAnswer) }),
+      answer: z.object({ data: z.array(downtimeAnswer), meta: downtimesMeta }),
     });
     yield* data;
-    if (data.length < PAGE_SIZE) return;
+    offset += data.length;
+    // A page may be shorter than requested.
+    const total = meta?.page?.total_filtered_count;
+    if (data.length === 0 || (total ? offset >= total : data.length < PAGE_SIZE)) return;
   }
 }
 
@@ -162,5 +167,5 @@ async function createDowntime(
 
 /** Disables mentions and template variables: Datadog notifies @names and expands double braces. */
 function plain(reason: string): string {
-  return reason.replaceAll("@", "(at)").replaceAll("{{", "{ {");
+  return reason.replaceAll("@", "(at)").replace(/\{(?=\{)/g, "{ ");
 }

@@ -474,6 +474,25 @@ describe("muting", () => {
     expect(await call("mute_monitor", context)).toMatchObject({ downtime_id: first["downtime_id"], existing: true });
   });
 
+  it("finds its own downtime if Datadog returns smaller pages than requested", async () => {
+    const downtimes: Json[] = Array.from({ length: 45 }, (_, index) => ({ id: `x${index}`, attributes: {} }));
+    const context = await start(({ operation, query, body, example }) => {
+      if (operation === "downtimes/create") downtimes.push({ id: "own", ...(body["data"] as JsonObject) });
+      if (operation !== "downtimes/list") return { body: example };
+      const offset = Number(query["page[offset]"]);
+      const meta = { page: { total_filtered_count: downtimes.length } };
+      return { body: { data: downtimes.slice(offset, offset + 30), meta } };
+    });
+    await call("mute_monitor", context);
+    expect(await call("mute_monitor", context)).toMatchObject({ downtime_id: "own", existing: true });
+  });
+
+  it("leaves no template of three braces in the reason", async () => {
+    const context = await start();
+    await call("mute_monitor", context, { ...INPUTS["mute_monitor"], reason: "{{{{host.name}}}}" });
+    expect(service.requests.at(-1)?.body).toContain('"message":"{ { { {host.name');
+  });
+
   it("never repeats a write that Datadog may have done", async () => {
     const context = await start(({ operation }) => {
       return operation === "downtimes/create" ? { status: 502, body: {}, headers: { "retry-after": "0" } } : undefined;
