@@ -60,7 +60,7 @@ export const metricTools = [
   }),
   datadogTool({
     name: "find_metrics",
-    description: "Finds metrics by a part of their name. Use it before query_metrics if you are not sure of the name.",
+    description: "Finds metrics of the last 24 hours by a part of their name.",
     ...TEAM_SNAPSHOT,
     selects: ["name"],
     input_schema: z.strictObject({
@@ -112,7 +112,9 @@ function tagsOf(tags: readonly string[]) {
   const byKey = new Map<string, string[]>();
   for (const tag of tags) {
     const [key = "", ...value] = tag.split(":");
-    byKey.set(key, [...(byKey.get(key) ?? []), value.join(":")]);
+    const values = byKey.get(key) ?? [];
+    values.push(value.join(":"));
+    byKey.set(key, values);
   }
   const shown = [...byKey].slice(0, MOST_KEYS).map(([key, values]) => {
     const left = values.length - MOST_VALUES;

@@ -13,7 +13,11 @@ import {
 const DATADOG: Service = {
   name: "Datadog",
   address: "DD_SITE or DD_API_URL",
-  url: (config) => config["DD_API_URL"] || `https://api.${siteOf(config)}`,
+  // Checks the site before any request, because results link to it.
+  url: (config) => {
+    const site = siteOf(config);
+    return config["DD_API_URL"]?.trim() || `https://api.${site}`;
+  },
   keys: ["DD_API_KEY", "DD_APP_KEY"],
   headers: (config) => ({
     "dd-api-key": requiredKey(config, "DD_API_KEY"),

@@ -487,6 +487,13 @@ describe("muting", () => {
     expect(await call("mute_monitor", context)).toMatchObject({ downtime_id: "own", existing: true });
   });
 
+  it("writes nothing if the result could not link to the site", async () => {
+    const context = await start();
+    const config = { ...context.config, DD_SITE: "datadog.example" };
+    await expect(call("mute_monitor", { ...context, config })).rejects.toThrow(/DD_SITE must be a Datadog site/);
+    expect(service.requests).toEqual([]);
+  });
+
   it("leaves no template of three braces in the reason", async () => {
     const context = await start();
     await call("mute_monitor", context, { ...INPUTS["mute_monitor"], reason: "{{{{host.name}}}}" });
@@ -593,6 +600,14 @@ describe("traces, metrics and dependencies", () => {
       20,
       ["0", "1", "2", "3", "4", "5", "6", "7", "… 12 more"],
     ]);
+  });
+
+  it("group a hundred thousand values of a tag at once", { timeout: 5_000 }, async () => {
+    const tags = Array.from({ length: 200_000 }, (_, index) => `pod:${index}`);
+    const context = await start(({ operation, example }) => {
+      return { body: operation === "metrics/tags" ? { data: { attributes: { tags } } } : example };
+    });
+    expect(await call("describe_metric", context)).toMatchObject({ tags_total: 200_000 });
   });
 });
 
