@@ -2,8 +2,7 @@ import { LASTING, pick, resultSchema, SNAPSHOT, textLike } from "skillflow/inter
 import * as z from "zod";
 import { type EventDetails, eventOf, tagsOf } from "./event.ts";
 import * as fields from "./fields.ts";
-import type { Query } from "./service.ts";
-import { projectParameter, type Sentry, sentryTool } from "./service.ts";
+import { ALL_PROJECTS, projectParameter, type Query, type Sentry, sentryTool } from "./service.ts";
 
 const query = z.string().min(1).max(500).optional();
 
@@ -75,7 +74,7 @@ export const eventTools = [
     output_schema: fields.EVENT,
     work: async (sentry, input) => {
       const path = ["eventids", input.event_id];
-      const { data } = await sentry.get<Found>(path, { scope: "event:read" });
+      const { data } = await sentry.get<Identified>(path, { scope: "event:read" });
       return { ...eventOf(data.event), issue_id: data.groupId, project: data.projectSlug };
     },
   }),
@@ -123,20 +122,22 @@ export const eventTools = [
     output_schema: resultSchema(
       "trace_id spans errors",
       `trace_id spans:[{ id:any parent:any at:any op:any description:any duration_ms:any status:any project:any
-        transaction:any }] errors:[{}] more_errors next_cursor note`,
+        transaction:any }] errors:[{}] more_errors next_cursor incomplete note`,
     ),
     work: async (sentry, input) => {
       const query = `trace:${input.trace_id}`;
-      const longest = { dataset: "spans", field: SPAN_COLUMNS, query, sort: "-span.duration", cursor: input.cursor };
-      const errors = { dataset: "errors", field: COLUMNS.errors, query, sort: "timestamp", per_page: 20 };
+      const all = { ...ALL_PROJECTS, query };
+      const longest = { ...all, dataset: "spans", field: SPAN_COLUMNS, sort: "-span.duration", cursor: input.cursor };
+      const errors = { ...all, dataset: "errors", field: COLUMNS.errors, sort: "timestamp", per_page: 20 };
       const found = await rowsOf(sentry, { ...longest, per_page: input.limit ?? 30 });
-      const failed = input.cursor ? { rows: [], nextCursor: undefined } : await rowsOf(sentry, errors);
+      const failed: Rows = input.cursor ? { rows: [] } : await rowsOf(sentry, errors);
       return {
         trace_id: input.trace_id,
         spans: found.rows.map(spanOf),
         errors: failed.rows,
         more_errors: failed.nextCursor === undefined ? undefined : `call search_events with query ${query} to get them`,
         next_cursor: found.nextCursor,
+        incomplete: found.incomplete ?? failed.incomplete,
         note: found.rows.length + failed.rows.length === 0 ? NO_TRACE : undefined,
       };
     },
@@ -171,7 +172,7 @@ export const eventTools = [
       limit: fields.limit,
       cursor: fields.cursor,
     }),
-    output_schema: fields.pageSchema("rows", ""),
+    output_schema: resultSchema("rows", "rows:[{}] next_cursor incomplete"),
     work: async (sentry, input, context) => {
       const { dataset = "errors" } = input;
       const parameters = {
@@ -185,8 +186,8 @@ export const eventTools = [
         per_page: input.limit ?? fields.DEFAULT_LIMIT,
         cursor: input.cursor,
       };
-      const { rows, nextCursor } = await rowsOf(sentry, parameters);
-      return { rows, next_cursor: nextCursor };
+      const { rows, nextCursor, incomplete } = await rowsOf(sentry, parameters);
+      return { rows, next_cursor: nextCursor, incomplete };
     },
   }),
 ];
@@ -218,7 +219,7 @@ const SPAN_COLUMNS = [
 
 const NO_TRACE = "This trace is not stored: it was not sampled, is too old, or the id is wrong.";
 
-interface Found {
+interface Identified {
   readonly event: EventDetails;
   readonly groupId: string;
   readonly projectSlug: string;
@@ -236,17 +237,28 @@ interface Tag {
   }[];
 }
 
-async function rowsOf(sentry: Sentry, query: Query) {
-  const path = ["events"];
-  const { data, nextCursor } = await sentry.get<{ readonly data: readonly object[] }>(path, {
-    scope: "org:read",
-    query,
-  });
-  if (!Array.isArray(data.data)) throw new TypeError("it contains no rows");
-  return { rows: data.data as readonly Readonly<Record<string, unknown>>[], nextCursor };
+type Row = Readonly<Record<string, unknown>>;
+
+interface Found {
+  readonly data: readonly Row[];
+  readonly meta?: { readonly dataScanned?: string };
 }
 
-function spanOf(row: Readonly<Record<string, unknown>>) {
+interface Rows {
+  readonly rows: readonly Row[];
+  readonly nextCursor?: string | undefined;
+  readonly incomplete?: string | undefined;
+}
+
+async function rowsOf(sentry: Sentry, query: Query): Promise<Rows> {
+  const { data, nextCursor } = await sentry.get<Found>(["events"], { scope: "org:read", query });
+  if (!Array.isArray(data.data)) throw new TypeError("it contains no rows");
+  return { rows: data.data, nextCursor, incomplete: data.meta?.dataScanned === "partial" ? PARTIAL : undefined };
+}
+
+const PARTIAL = "Sentry read only a part of the data, so rows may be missing. Narrow the query or the period.";
+
+function spanOf(row: Row) {
   return {
     id: row["id"],
     parent: row["parent_span"],

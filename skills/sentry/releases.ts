@@ -53,19 +53,15 @@ export const releaseTools = [
         .describe("From list_releases."),
       cursor: fields.cursor.describe("For the next page of commits."),
     }),
-    output_schema: resultSchema(
-      "version commit_list",
-      `${RELEASE} commit_list:[{ ${COMMIT} }] commits_left_out:number next_cursor`,
-    ),
+    output_schema: resultSchema("version commit_list", `${RELEASE} commit_list:[{ ${COMMIT} }] next_cursor`),
     work: async (sentry, input) => {
       const path = ["releases", input.version];
       const { data: release } = await sentry.get<Release>(path, { scope: "project:read" });
-      const query = { cursor: input.cursor };
+      const query = { per_page: MOST_COMMITS, cursor: input.cursor };
       const commits = await sentry.get<readonly Commit[]>([...path, "commits"], { scope: "project:read", query });
       return {
         ...releaseOf(release),
-        commit_list: commits.data.slice(0, MOST_COMMITS).map(commitOf),
-        commits_left_out: Math.max(0, commits.data.length - MOST_COMMITS) || undefined,
+        commit_list: commits.data.map(commitOf),
         next_cursor: commits.nextCursor,
       };
     },

@@ -76,7 +76,7 @@ export function withSentry(
     } catch (error) {
       // Sentry returns 404 both for a wrong name and for a wrong or hidden organization.
       if (!(error instanceof ServiceFault) || error.status !== 404) throw error;
-      throw new Error(`${error.message} ${await missing(ask, organization)}`);
+      throw new ServiceFault(`${error.message} ${await missing(ask, organization)}`, error.status);
     }
   });
 }
@@ -153,10 +153,13 @@ async function isVisible(ask: Ask, organization: string): Promise<boolean> {
   }
 }
 
-/** Returns the `project` parameter, a slug or an id. It is omitted for all projects. */
-export function projectParameter(named: string | undefined, context: ToolContext): { project?: string } {
+/** Parameter for all projects. Without it, older servers search only the projects that the token's owner is a member of. */
+export const ALL_PROJECTS = { project: "-1" } as const;
+
+/** Returns the `project` parameter, a slug or an id. */
+export function projectParameter(named: string | undefined, context: ToolContext): { readonly project: string } {
   const project = named ?? context.config["SENTRY_PROJECT"]?.trim();
-  if (!project || project === "all") return {};
+  if (!project || project === "all") return ALL_PROJECTS;
   if (isSlug(project)) return { project };
   throw new Error(
     `"${project.slice(0, 100)}" is not a project slug or id. Slugs contain only letters, digits, - and _.`,

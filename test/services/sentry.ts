@@ -149,7 +149,10 @@ function describedOperations(): Operation[] {
       const name = `${method.toUpperCase()} ${path.slice(prefix.length).replace(/\/$/, "")}`;
       const body = described.requestBody?.content["application/json"]?.schema;
       const { example, examples = {} } = described.responses["200"]?.content?.["application/json"] ?? {};
-      const parameters = described.parameters?.filter((parameter) => parameter.in === "query") ?? [];
+      const named = described.parameters?.filter((parameter) => parameter.in === "query") ?? [];
+      // Every list with a cursor takes a page size, which some descriptions omit.
+      const isSized = named.every((one) => one.name !== "cursor") || named.some((one) => one.name === "per_page");
+      const parameters = [...named, ...(isSized ? [] : PAGED)];
       return {
         name,
         method: method.toUpperCase(),

@@ -267,7 +267,7 @@ describe("identifiers", () => {
   it.skipIf(!hasContract)("sends a query encoded, whatever it holds", async () => {
     await call("list_issues", await start(), { query: "a&project=9#x=é +" });
     expect(asked().get("query")).toBe("a&project=9#x=é +");
-    expect(asked().has("project")).toBe(false);
+    expect(asked().getAll("project")).toEqual(["-1"]);
     expect(service.refusals).toEqual([]);
   });
 });
@@ -334,8 +334,21 @@ describe.skipIf(!hasContract)("where a call goes", () => {
     await call("list_issues", { ...context, config }, {});
     expect(asked().getAll("project")).toEqual(["shop"]);
     await call("list_issues", { ...context, config }, { project: "all" });
-    expect(asked().has("project")).toBe(false);
+    expect(asked().getAll("project")).toEqual(["-1"]);
     expect(service.refusals).toEqual([]);
+  });
+
+  it("looks for a trace in all projects", async () => {
+    await call("get_trace", await start());
+    const projects = service.requests.map(({ url }) => new URL(url, service.url).searchParams.get("project"));
+    expect(projects).toEqual(["-1", "-1"]);
+    expect(service.refusals).toEqual([]);
+  });
+
+  it.each(["get_issue", "add_comment"])("takes a 404 of %s as final", async (name) => {
+    const missing = { status: 404, body: { detail: "The requested resource does not exist" } };
+    const context = await start(({ operation }) => (operation === "GET projects" ? undefined : missing));
+    expect(await failureOf(() => call(name, context))).toMatchObject({ acted: "no", passing: false });
   });
 
   it("works on a server whose address has a path", async () => {
@@ -570,6 +583,32 @@ describe.skipIf(!hasContract)("writes", () => {
       return { body: { ...(example as JsonObject), activity: [note] } };
     });
     expect((await call("get_issue", context))["activity"]).toMatchObject([{ type: "note", text: "Text." }]);
+  });
+});
+
+describe.skipIf(!hasContract)("partial and paged answers", () => {
+  it.each(["search_events", "get_trace"])("%s says that Sentry read only a part of the data", async (name) => {
+    const context = await start(() => ({ body: { data: [], meta: { fields: {}, dataScanned: "partial" } } }));
+    expect(await call(name, context)).toMatchObject({ incomplete: expect.stringContaining("only a part of the data") });
+    await service.close();
+    const whole = await start(() => ({ body: { data: [], meta: { fields: {}, dataScanned: "full" } } }));
+    expect(await call(name, whole)).not.toHaveProperty("incomplete");
+  });
+
+  it("reads every commit of a release, page by page", async () => {
+    const all = Array.from({ length: 60 }, (_, index) => ({ id: `c${index}`, dateCreated: "2026-01-31T08:00:00Z" }));
+    const context = await start(({ operation, parameters }) => {
+      if (!operation.endsWith("commits")) return undefined;
+      const [size, from] = [Number(parameters.get("per_page")), Number(parameters.get("cursor") ?? 0)];
+      const link = `<https://sentry.io/>; rel="next"; results="${from + size < 60}"; cursor="${from + size}"`;
+      return { body: all.slice(from, from + size), headers: { link } };
+    });
+    const first = await call("get_release", context);
+    const rest = await call("get_release", context, { ...INPUTS["get_release"], cursor: first["next_cursor"] ?? "" });
+    const commits = [first, rest].flatMap(({ commit_list }) => commit_list as JsonObject[]);
+    expect(commits.map(({ id }) => id)).toEqual(all.map(({ id }) => id));
+    expect(rest).not.toHaveProperty("next_cursor");
+    expect(service.refusals).toEqual([]);
   });
 });
 
