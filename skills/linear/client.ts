@@ -1,7 +1,9 @@
 import type { LinearErrorRaw } from "@linear/sdk";
 import { createRedactor, type Json, parseJson, requestsOf, type ToolContext } from "skillflow";
-import { patiently, toolsWith, trim } from "skillflow/internal";
+import { patiently, requiredKey, serviceUrl, toolsWith, trim } from "skillflow/internal";
 import { explain, pauseAfter, withOutcome } from "./failure.ts";
+
+const LINEAR = { name: "Linear", address: "LINEAR_API_URL", usual: "https://api.linear.app/graphql" } as const;
 
 export interface Linear {
   ask<Data>(document: string, variables: Readonly<Record<string, unknown>>): Promise<Data>;
@@ -26,7 +28,7 @@ export const linearTool = toolsWith(withLinear);
  */
 async function openLinear(context: ToolContext): Promise<Linear> {
   const { parseLinearError } = await import("@linear/sdk");
-  const url = addressOf(context);
+  const url = serviceUrl(LINEAR, context.config);
   const headers = {
     authorization: credentialOf(context),
     "user-agent": "skillflow",
@@ -59,16 +61,8 @@ async function openLinear(context: ToolContext): Promise<Linear> {
 const NOT_LINEAR = "Linear's response is not in the expected form. Check LINEAR_API_URL and any proxy in front of it.";
 
 function credentialOf({ config }: ToolContext): string {
-  const key = config["LINEAR_API_KEY"]?.trim();
-  if (!key) throw new Error("LINEAR_API_KEY is not set, so Linear cannot be used in this run.");
+  const key = requiredKey(config, "LINEAR_API_KEY");
   return key.startsWith("lin_oauth_") ? `Bearer ${key}` : key;
-}
-
-function addressOf({ config }: ToolContext): string {
-  const text = config["LINEAR_API_URL"];
-  if (!text) return "https://api.linear.app/graphql";
-  if (URL.canParse(text) && /^https?:$/.test(new URL(text).protocol)) return text;
-  throw new Error("LINEAR_API_URL must be an http or https address.");
 }
 
 type GraphQLErrors = NonNullable<NonNullable<LinearErrorRaw["response"]>["errors"]>;

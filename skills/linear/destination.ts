@@ -1,5 +1,5 @@
 import type { Linear } from "./client.ts";
-import { nameFilter, teamFilter, userFilter } from "./filters.ts";
+import { nameFilter, teamFilter, usableLabels, userFilter } from "./filters.ts";
 import { type Named, pick, refuseName, unknownName } from "./names.ts";
 
 export interface Wanted {
@@ -57,7 +57,10 @@ export async function findDestination(linear: Linear, wanted: Wanted): Promise<D
   const { labels = [], state, project, assignee } = wanted;
   const found = await linear.ask<Found>(DESTINATION, {
     team: wanted.team === undefined ? {} : teamFilter(wanted.team),
-    labels: labels.length > 0 ? { or: labels.map(nameFilter) } : {},
+    // Without the team, labels of the same name in many other teams could fill the only page.
+    labels: {
+      and: [{ or: labels.map(nameFilter) }, ...(wanted.team === undefined ? [] : [usableLabels(wanted.team)])],
+    },
     projects: project ? nameFilter(project) : {},
     users: assignee ? userFilter(assignee) : {},
     withLabels: labels.length > 0,

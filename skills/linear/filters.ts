@@ -1,4 +1,5 @@
 import type { LinearDocument } from "@linear/sdk";
+import { NothingDone } from "skillflow";
 import type { Linear } from "./client.ts";
 import { isMissingIssue } from "./failure.ts";
 import { isId } from "./fields.ts";
@@ -27,6 +28,11 @@ export function issueFilter(input: Narrowing): LinearDocument.IssueFilter {
 export function teamFilter(team: string): LinearDocument.TeamFilter {
   if (isId(team)) return { id: { eq: team } };
   return { or: [{ key: { eqIgnoreCase: team } }, { name: { eqIgnoreCase: team } }] };
+}
+
+/** Returns a filter for the labels that a team's issues can have: its own and the workspace's. */
+export function usableLabels(team: string): LinearDocument.IssueLabelFilter {
+  return { or: [{ team: { null: true } }, { team: teamFilter(team) }] };
 }
 
 /** Returns a filter by id or name, for states, labels and projects. */
@@ -68,22 +74,43 @@ export async function checkNames(linear: Linear, input: Narrowing): Promise<void
   }
 }
 
-/** Runs work on an issue. If it is not found, explains whether the number or the team is wrong. */
-export async function aboutIssue<Result>(linear: Linear, issue: string, work: () => Promise<Result>): Promise<Result> {
+/** Runs work on issues. If one is not found, explains which one, and whether its number or its team is wrong. */
+export async function aboutIssues<Result>(
+  linear: Linear,
+  issues: readonly (string | undefined)[],
+  work: () => Promise<Result>,
+): Promise<Result> {
   try {
     return await work();
   } catch (error) {
-    if (!isMissingIssue(error)) throw error;
-    if (isId(issue))
-      throw new Error(
-        `No issue with the id ${issue} is visible. The id is wrong, or LINEAR_API_KEY cannot see its team.`,
-      );
-    const key = issue.split("-")[0] ?? "";
-    const { teams } = await linear.ask<Teams>(VISIBLE_TEAMS, { team: teamFilter(key) });
-    if (teams.nodes.length > 0)
-      throw new Error(`The team ${key} exists, but ${issue} does not. Check the number, or search for the issue.`);
-    throw new Error(`No team ${key} is visible. The key in ${issue} is wrong, or LINEAR_API_KEY cannot see that team.`);
+    const issue = isMissingIssue(error) ? await missingOf(linear, issues) : undefined;
+    if (issue === undefined) throw error;
+    throw new NothingDone(await explainMissing(linear, issue));
   }
+}
+
+/** Returns the first issue that Linear does not find. */
+async function missingOf(linear: Linear, issues: readonly (string | undefined)[]): Promise<string | undefined> {
+  const named = issues.filter((issue) => issue !== undefined);
+  for (const issue of named.slice(0, -1)) {
+    try {
+      await linear.ask("query VisibleIssue($id: String!) { issue(id: $id) { id } }", { id: issue });
+    } catch (error) {
+      if (isMissingIssue(error)) return issue;
+      throw error;
+    }
+  }
+  return named.at(-1);
+}
+
+async function explainMissing(linear: Linear, issue: string): Promise<string> {
+  if (isId(issue))
+    return `No issue with the id ${issue} is visible. The id is wrong, or LINEAR_API_KEY cannot see its team.`;
+  const key = issue.split("-")[0] ?? "";
+  const { teams } = await linear.ask<Teams>(VISIBLE_TEAMS, { team: teamFilter(key) });
+  return teams.nodes.length > 0
+    ? `The team ${key} exists, but ${issue} does not. Check the number, or search for the issue.`
+    : `No team ${key} is visible. The key in ${issue} is wrong, or LINEAR_API_KEY cannot see that team.`;
 }
 
 interface Teams {

@@ -1,3 +1,4 @@
+import { NothingDone } from "skillflow";
 import type { Linear } from "./client.ts";
 import { isId } from "./fields.ts";
 
@@ -17,7 +18,8 @@ export function pick<Item extends Named>(kind: string, wanted: string, candidate
   const found =
     exact.length > 0 ? exact : candidates.filter(({ name, aliases = [] }) => [name, ...aliases].some(isCalled));
   const ids = [...new Set(found.map(({ id }) => id))];
-  if (ids.length > 1) throw new Error(`Several ${kind}s are named "${wanted}". Give the id: ${ids.join(" or ")}.`);
+  if (ids.length > 1)
+    throw new NothingDone(`Several ${kind}s are named "${wanted}". Give the id: ${ids.join(" or ")}.`);
   return found[0];
 }
 
@@ -26,10 +28,10 @@ const MOST_NAMES = 15;
 /** Returns an error for an unknown name that lists existing names, closest first. */
 export function unknownName(kind: string, wanted: string, known: readonly Named[]): Error {
   const names = [...new Set(known.map(({ name, aliases = [] }) => [name, ...aliases].join(" / ")))];
-  if (names.length === 0) return new Error(`This key can see no ${kind} "${wanted}", and no other ${kind}.`);
+  if (names.length === 0) return new NothingDone(`This key can see no ${kind} "${wanted}", and no other ${kind}.`);
   const nearest = names.sort((a, b) => likeness(b, wanted) - likeness(a, wanted)).slice(0, MOST_NAMES);
   const more = names.length > nearest.length ? `, and ${names.length - nearest.length} more` : "";
-  return new Error(`This key can see no ${kind} "${wanted}". It can see: ${nearest.join(", ")}${more}.`);
+  return new NothingDone(`This key can see no ${kind} "${wanted}". It can see: ${nearest.join(", ")}${more}.`);
 }
 
 /** Returns the share of letter pairs common to two strings, from 0 to 1. The first letter counts as a pair. */

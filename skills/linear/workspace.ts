@@ -3,7 +3,7 @@ import { SNAPSHOT } from "skillflow/internal";
 import * as z from "zod";
 import { withLinear } from "./client.ts";
 import { nextCursor, type Page, paged, pageSchema, paging, team } from "./fields.ts";
-import { checkNames, teamFilter } from "./filters.ts";
+import { checkNames, teamFilter, usableLabels } from "./filters.ts";
 
 const name = z.string().min(1).max(200).optional().describe("Text in the name.");
 
@@ -25,7 +25,7 @@ export const workspaceTools = [
     input_schema: z.strictObject({ team: team.optional().describe("Name, key or id."), name, ...paged }),
     output_schema: pageSchema("labels", "id name description is_group:flag parent team"),
     handler: (input, context) => {
-      const usable = input.team ? { or: [{ team: { null: true } }, { team: teamFilter(input.team) }] } : {};
+      const usable = input.team ? usableLabels(input.team) : {};
       return list(context, input, { query: LABELS, list: "labels", filter: { ...named(input), ...usable } });
     },
   }),

@@ -33,6 +33,7 @@ const TIME = "2026-01-31T08:00:00.000Z";
 export interface Workspace {
   readonly issues: Row[];
   readonly comments: Row[];
+  readonly labels: Row[];
   /** The values of the schema's Query and Mutation fields. */
   readonly root: Readonly<Record<string, (args: never) => unknown>>;
 }
@@ -99,8 +100,8 @@ export function createWorkspace(): Workspace {
     const nothing = () => connection([], {});
     const relations = {
       children: nothing,
-      relations: () => connection(relatedTo("issue", fields["id"]), {}),
-      inverseRelations: () => connection(relatedTo("relatedIssue", fields["id"]), {}),
+      relations: (args: Args) => connection(relatedTo("issue", fields["id"]), args),
+      inverseRelations: (args: Args) => connection(relatedTo("relatedIssue", fields["id"]), args),
       attachments: (args: Args) =>
         connection(
           links.filter((link) => link["issueId"] === fields["id"]),
@@ -208,6 +209,7 @@ export function createWorkspace(): Workspace {
   return {
     issues,
     comments,
+    labels,
     root: {
       issue: ({ id }: { id: string }) => findIssue(id),
       issues: (args: Args) => connection(issues, args),

@@ -296,7 +296,33 @@ describe.skipIf(!hasSchema)("relations, parents and links", () => {
     const itself = { issue: "OPS-7", is: "related", other: "ops-7" };
     await expect(call("relate_issues", context, itself)).rejects.toThrow("two different issues");
     expect(service.requests).toHaveLength(0);
-    await expect(call("relate_issues", context, { ...itself, other: "OPS-999" })).rejects.toThrow(/OPS/);
+    await expect(call("relate_issues", context, { ...itself, other: "OPS-999" })).rejects.toThrow(
+      "The team OPS exists, but OPS-999 does not.",
+    );
+  });
+
+  it.each([
+    ["update_issue", { issue: "OPS-7", parent: "WEB-999" }],
+    ["create_issue", { team: "OPS", title: "A part", parent: "WEB-999" }],
+    ["relate_issues", { issue: "OPS-7", is: "blocks", other: "WEB-999" }],
+  ])("of %s name the issue that does not exist", async (name, input) => {
+    const error = await failureOf(async () => call(name, await start(), input));
+    expect(error).toMatchObject({
+      acted: "no",
+      passing: false,
+      message: expect.stringContaining("but WEB-999 does not"),
+    });
+    expect(service.refusals).toEqual([]);
+  });
+
+  it("are said to be incomplete if an issue has more than a page", async () => {
+    const context = await start();
+    for (let index = 0; index < 51; index++)
+      await call("attach_link", context, { ...INPUTS["attach_link"], url: `https://ci.example.com/runs/${index}` });
+    const issue = await call("get_issue", context);
+    expect(issue["links"]).toHaveLength(50);
+    expect(issue["incomplete"]).toMatch(/more sub-issues, relations or links/);
+    expect(await call("get_issue", context, { issue: "OPS-8" })).not.toHaveProperty("incomplete");
   });
 
   it("attach an address once", async () => {
@@ -336,6 +362,22 @@ describe.skipIf(!hasSchema)("names", () => {
       priority: 1,
     });
     expect(service.operations).toEqual(["FindIssue", "Destination", "CreateIssue"]);
+  });
+
+  it("find a team's label among those of many other teams", async () => {
+    const context = await start();
+    const { labels } = service.workspace;
+    const web = labels.find(({ id }) => id === IDS.webOnly)?.["team"];
+    for (let index = 10; index < 70; index++)
+      labels.unshift({
+        ...labels[0],
+        id: IDS.bug.replace("cccc", `cc${index}`),
+        name: "Bug",
+        isGroup: false,
+        team: web,
+      });
+    await call("create_issue", context);
+    expect(written().variables.input).toMatchObject({ labelIds: [IDS.opsBug, IDS.sev1] });
   });
 
   it("may be ids and keys", async () => {
@@ -532,7 +574,7 @@ describe("the connection", () => {
   it("refuses an address that is not one, and does without a key only by saying so", async () => {
     const context = await start();
     const odd = { ...context, config: { ...context.config, LINEAR_API_URL: "file:///etc/passwd" } };
-    await expect(call("get_issue", odd)).rejects.toThrow(/must be an http or https address/);
+    await expect(call("get_issue", odd)).rejects.toThrow(/is not an http or https address/);
     const { LINEAR_API_KEY: _, ...config } = context.config;
     await expect(call("get_issue", { ...context, config })).rejects.toThrow(/LINEAR_API_KEY is not set/);
   });

@@ -2,7 +2,7 @@ import { pick, resultSchema, SNAPSHOT, textLike, WRITE_ONCE } from "skillflow/in
 import * as z from "zod";
 import { type Linear, linearTool } from "../client.ts";
 import { body, issue, nextCursor, type Page, paged, pageSchema, paging } from "../fields.ts";
-import { aboutIssue } from "../filters.ts";
+import { aboutIssues } from "../filters.ts";
 import { createOnce, identityOf } from "../identity.ts";
 
 export const commentTools = [
@@ -13,7 +13,7 @@ export const commentTools = [
     input_schema: z.strictObject({ issue, ...paged }),
     output_schema: pageSchema("comments", "id author created_at edited_at resolved_at parent_id url body"),
     work: (linear, input) =>
-      aboutIssue(linear, input.issue, async () => {
+      aboutIssues(linear, [input.issue], async () => {
         const variables = { id: input.issue, ...paging(input) };
         const { issue: found } = await linear.ask<{ issue: { comments: Page<Comment> } }>(LIST, variables);
         return { comments: found.comments.nodes.map(commentOf), next_cursor: nextCursor(found.comments) };
@@ -33,7 +33,7 @@ export const commentTools = [
     }),
     output_schema: resultSchema("id", "id url created_at existing:flag"),
     work: (linear, input, context) =>
-      aboutIssue(linear, input.issue, () => {
+      aboutIssues(linear, [input.issue], () => {
         const id = identityOf(context, input);
         const { issue: issueId, body: text, parent_id: parentId } = input;
         const comment = { id, issueId, body: text, ...(parentId ? { parentId } : {}) };

@@ -1,4 +1,5 @@
 import { pick } from "skillflow/internal";
+import type { Page } from "../fields.ts";
 
 /** Fields of an issue: those requested from Linear and those returned to the model. */
 
@@ -8,21 +9,19 @@ export const ISSUE =
 const LINKED = "identifier title state";
 
 export const ISSUE_DETAILS = `${ISSUE} creator due_date estimate:number completed_at canceled_at branch parent:{ identifier title } sub_issues:[{
-  ${LINKED} }] relations:[{ type ${LINKED} }] links:[{ title subtitle url source }] body`;
+  ${LINKED} }] relations:[{ type ${LINKED} }] links:[{ title subtitle url source }] incomplete body`;
 
 export const BRIEF = `id identifier title url priorityLabel createdAt updatedAt
   state { name type } team { key name } assignee { displayName } project { name } labels(first: 10) { nodes { name } }`;
 
+const MORE = "pageInfo { hasNextPage }";
+
 export const DETAILS = `${BRIEF} description dueDate estimate completedAt canceledAt creator { displayName } branchName
   parent { identifier title }
-  children(first: 10) { nodes { identifier title state { name } } }
-  relations(first: 10) { nodes { type relatedIssue { identifier title state { name } } } }
-  inverseRelations(first: 10) { nodes { type issue { identifier title state { name } } } }
-  attachments(first: 10) { nodes { title subtitle url sourceType } }`;
-
-interface Nodes<Node> {
-  readonly nodes: readonly Node[];
-}
+  children(first: 50) { nodes { identifier title state { name } } ${MORE} }
+  relations(first: 50) { nodes { type relatedIssue { identifier title state { name } } } ${MORE} }
+  inverseRelations(first: 50) { nodes { type issue { identifier title state { name } } } ${MORE} }
+  attachments(first: 50) { nodes { title subtitle url sourceType } ${MORE} }`;
 
 interface Person {
   readonly displayName: string;
@@ -46,7 +45,7 @@ export interface Issue {
   readonly team: { readonly key: string; readonly name: string };
   readonly assignee: Person | null;
   readonly project: { readonly name: string } | null;
-  readonly labels: Nodes<{ readonly name: string }>;
+  readonly labels: Pick<Page<{ readonly name: string }>, "nodes">;
   readonly description?: string | null;
 }
 
@@ -58,10 +57,10 @@ export interface IssueDetails extends Issue {
   readonly creator: Person | null;
   readonly branchName: string;
   readonly parent: { readonly identifier: string; readonly title: string } | null;
-  readonly children: Nodes<Linked>;
-  readonly relations: Nodes<{ readonly type: string; readonly relatedIssue: Linked }>;
-  readonly inverseRelations: Nodes<{ readonly type: string; readonly issue: Linked }>;
-  readonly attachments: Nodes<{ title: string; subtitle: string | null; url: string; sourceType: string | null }>;
+  readonly children: Page<Linked>;
+  readonly relations: Page<{ readonly type: string; readonly relatedIssue: Linked }>;
+  readonly inverseRelations: Page<{ readonly type: string; readonly issue: Linked }>;
+  readonly attachments: Page<{ title: string; subtitle: string | null; url: string; sourceType: string | null }>;
 }
 
 export function briefOf(issue: Issue) {
@@ -76,6 +75,10 @@ export function briefOf(issue: Issue) {
 }
 
 export function detailsOf(issue: IssueDetails) {
+  const { children, attachments } = issue;
+  const isCut = [children, issue.relations, issue.inverseRelations, attachments].some(
+    (one) => one.pageInfo.hasNextPage,
+  );
   const relations = issue.relations.nodes.map(({ type, relatedIssue }) => ({ type, ...linkOf(relatedIssue) }));
   const inverse = issue.inverseRelations.nodes.map(({ type, issue }) => ({
     type: `inverse of ${type}`,
@@ -85,14 +88,15 @@ export function detailsOf(issue: IssueDetails) {
     ...briefOf(issue),
     ...pick(issue, "creator:creator?.displayName due_date:dueDate estimate completed_at:completedAt"),
     ...pick(issue, "canceled_at:canceledAt branch:branchName parent"),
-    sub_issues: issue.children.nodes.map(linkOf),
+    sub_issues: children.nodes.map(linkOf),
     relations: [...relations, ...inverse],
-    links: issue.attachments.nodes.map(({ title, subtitle, url, sourceType }) => ({
+    links: attachments.nodes.map(({ title, subtitle, url, sourceType }) => ({
       title,
       subtitle,
       url,
       source: sourceType,
     })),
+    incomplete: isCut ? "There are more sub-issues, relations or links than these." : undefined,
     body: issue.description,
   };
 }

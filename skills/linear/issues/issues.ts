@@ -2,7 +2,7 @@ import { clip, isoField, resultSchema, SNAPSHOT } from "skillflow/internal";
 import * as z from "zod";
 import { type Linear, linearTool } from "../client.ts";
 import * as fields from "../fields.ts";
-import { aboutIssue, checkNames, issueFilter } from "../filters.ts";
+import { aboutIssues, checkNames, issueFilter } from "../filters.ts";
 import { BRIEF, briefOf, DETAILS, detailsOf, ISSUE, ISSUE_DETAILS, type Issue, type IssueDetails } from "./issue.ts";
 
 export const issueTools = [
@@ -40,7 +40,7 @@ export const issueTools = [
     input_schema: z.strictObject({ issue: fields.issue }),
     output_schema: resultSchema("id identifier", ISSUE_DETAILS),
     work: (linear, { issue: id }) =>
-      aboutIssue(linear, id, async () => {
+      aboutIssues(linear, [id], async () => {
         const { issue } = await linear.ask<{ issue: IssueDetails }>(
           `query Issue($id: String!) { issue(id: $id) { ${DETAILS} } }`,
           { id },

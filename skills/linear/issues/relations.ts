@@ -2,7 +2,7 @@ import { resultSchema, textLike, WRITE_ONCE } from "skillflow/internal";
 import * as z from "zod";
 import { type Linear, linearTool } from "../client.ts";
 import { issue } from "../fields.ts";
-import { aboutIssue } from "../filters.ts";
+import { aboutIssues } from "../filters.ts";
 import { createOnce, identityOf } from "../identity.ts";
 
 export const relationTools = [
@@ -19,7 +19,7 @@ export const relationTools = [
     }),
     output_schema: resultSchema("id", "id issue is other existing:flag"),
     work: (linear, input, context) =>
-      aboutIssue(linear, input.issue, async () => {
+      aboutIssues(linear, [input.issue, input.other], async () => {
         const { type, from, to } = directed(input);
         const relation = { id: identityOf(context, input), issueId: from, relatedIssueId: to, type };
         const made = await createOnce(
@@ -43,7 +43,7 @@ export const relationTools = [
     }),
     output_schema: resultSchema("id url", "id url title existing:flag"),
     work: (linear, input, context) =>
-      aboutIssue(linear, input.issue, () => {
+      aboutIssues(linear, [input.issue], () => {
         const { issue: issueId, ...link } = input;
         return createOnce(
           () => findLink(linear, issueId, link.url),

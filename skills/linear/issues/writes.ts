@@ -4,7 +4,7 @@ import * as z from "zod";
 import { type Linear, linearTool } from "../client.ts";
 import { findDestination, type Wanted } from "../destination.ts";
 import * as fields from "../fields.ts";
-import { aboutIssue } from "../filters.ts";
+import { aboutIssues } from "../filters.ts";
 import { createOnce, identityOf } from "../identity.ts";
 import { BRIEF, briefOf, ISSUE, type Issue } from "./issue.ts";
 
@@ -28,18 +28,15 @@ export const issueWriteTools = [
     output_schema: resultSchema("id identifier", `${ISSUE} existing:flag`),
     work: (linear, input, context) => {
       const id = identityOf(context, input);
+      const make = async () => {
+        const team = input.team ?? context.config["LINEAR_TEAM"];
+        const { labelIds, ...place } = await findDestination(linear, { ...input, team });
+        const labels = input.labels ? { labelIds: [...labelIds.values()] } : {};
+        return create(linear, { id, ...textOf(input), ...place, ...labels });
+      };
       return createOnce(
         () => findById(linear, id),
-        async () => {
-          const team = input.team ?? context.config["LINEAR_TEAM"];
-          const { labelIds, ...place } = await findDestination(linear, { ...input, team });
-          return create(linear, {
-            id,
-            ...textOf(input),
-            ...place,
-            ...(input.labels ? { labelIds: [...labelIds.values()] } : {}),
-          });
-        },
+        () => aboutIssues(linear, [input.parent], make),
       );
     },
   }),
@@ -69,7 +66,8 @@ export const issueWriteTools = [
       if (changes.labels && (changes.add_labels || changes.remove_labels)) {
         throw new Error("Give either `labels`, which replaces all, or `add_labels` and `remove_labels`.");
       }
-      return aboutIssue(linear, id, async () =>
+      const parent = changes.parent === "none" ? undefined : changes.parent;
+      return aboutIssues(linear, [id, parent], async () =>
         update(linear, id, { ...textOf(changes), ...(await placeOf(linear, id, changes)) }),
       );
     },
