@@ -1,4 +1,4 @@
-import { each, resultSchema, SNAPSHOT, textLike, trim } from "skillflow/internal";
+import { each, lenient, resultSchema, SNAPSHOT, textLike, trim } from "skillflow/internal";
 import * as z from "zod";
 import { slackTool } from "./failure.ts";
 import { cursor } from "./fields.ts";
@@ -79,10 +79,10 @@ export const directoryTools = [
   }),
 ];
 
-const some = z.string().optional().catch(undefined);
-const flag = z.boolean().optional().catch(undefined);
-const next = z.object({ next_cursor: some }).optional().catch(undefined);
-const worded = z.object({ value: some }).optional().catch(undefined);
+const some = lenient(z.string());
+const flag = lenient(z.boolean());
+const next = lenient(z.object({ next_cursor: some }));
+const worded = lenient(z.object({ value: some }));
 
 const channelPage = z.object({
   channels: z.array(
@@ -92,7 +92,7 @@ const channelPage = z.object({
       topic: worded,
       purpose: worded,
       is_member: flag,
-      num_members: z.number().optional().catch(undefined),
+      num_members: lenient(z.number()),
     }),
   ),
   response_metadata: next,
@@ -103,7 +103,7 @@ const user = z.object({
   ...each(some, "name real_name"),
   ...each(flag, "deleted is_bot"),
   tz: some,
-  profile: z.object({ title: some, display_name: some }).optional().catch(undefined),
+  profile: lenient(z.object({ title: some, display_name: some })),
 });
 const one = z.object({ user });
 const userPage = z.object({ members: z.array(user), response_metadata: next });
@@ -113,7 +113,7 @@ function userOf({ id, name: handle, real_name, is_bot, tz, profile }: z.infer<ty
   return { id, name: shown, real_name, title: profile?.title || undefined, timezone: tz, is_bot: is_bot || undefined };
 }
 
-function contains(wanted: string | undefined, names: readonly (string | undefined)[]): boolean {
+function contains(wanted: string | undefined, names: readonly (string | null | undefined)[]): boolean {
   return wanted === undefined || names.some((each) => each?.toLowerCase().includes(wanted.toLowerCase()));
 }
 

@@ -77,7 +77,9 @@ export const messageTools = [
       requireBot("An update", context);
       const { unfurl_links: _, unfurl_media: __, ...message } = post(input, context);
       const place = checkedChannel(input.channel);
-      return messageOf(await callApi("chat.update", { ...message, channel: place, ts: input.ts }, context));
+      // Without blocks, Slack may keep the earlier ones, which hide the new text.
+      const update = { blocks: [], ...message, channel: place, ts: input.ts };
+      return messageOf(await callApi("chat.update", update, context));
     },
   }),
   slackTool({

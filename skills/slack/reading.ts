@@ -1,5 +1,5 @@
 import type { ToolContext } from "skillflow";
-import { each, isoField, resultSchema, SNAPSHOT, trim } from "skillflow/internal";
+import { each, isoField, isoTime, lenient, resultSchema, SNAPSHOT, trim } from "skillflow/internal";
 import * as z from "zod";
 import { slackTool } from "./failure.ts";
 import { channel, channelOf, cursor, DEFAULT_LIMIT, isId, limit, timestamp } from "./fields.ts";
@@ -82,7 +82,7 @@ export const readingTools = [
         total: messages.total,
         messages: messages.matches.map((match) => ({
           ...messageOf(match),
-          channel: match.channel?.name === undefined ? match.channel?.id : `#${match.channel.name}`,
+          channel: match.channel?.name ? `#${match.channel.name}` : match.channel?.id,
           url: match.permalink,
         })),
         next_page: page < (messages.paging?.pages ?? 0) ? page + 1 : undefined,
@@ -91,34 +91,33 @@ export const readingTools = [
   }),
 ];
 
-const some = z.string().optional().catch(undefined);
+const some = lenient(z.string());
+const number = lenient(z.number());
+const attachment = z.object({
+  ...each(some, "pretext title text fallback from_url"),
+  fields: lenient(z.array(z.object({ title: some, value: some }))),
+  blocks: z.unknown().optional(),
+});
 const message = z.object({
   ts: z.string(),
   ...each(some, "user username bot_id"),
-  bot_profile: z.object({ name: some }).optional().catch(undefined),
+  bot_profile: lenient(z.object({ name: some })),
   ...each(some, "text thread_ts"),
-  reply_count: z.number().optional().catch(undefined),
-  reactions: z
-    .array(z.object({ name: z.string(), count: z.number() }))
-    .optional()
-    .catch(undefined),
-  files: z
-    .array(z.object({ name: some, title: some }))
-    .optional()
-    .catch(undefined),
+  attachments: lenient(z.array(attachment)),
+  blocks: z.unknown().optional(),
+  reply_count: number,
+  reactions: lenient(z.array(z.object({ name: z.string(), count: z.number() }))),
+  files: lenient(z.array(z.object({ name: some, title: some }))),
 });
 
-const page = z.object({
-  messages: z.array(message),
-  has_more: z.boolean().optional(),
-  response_metadata: z.object({ next_cursor: some }).optional().catch(undefined),
-});
+const metadata = lenient(z.object({ next_cursor: some }));
+const page = z.object({ messages: z.array(message), response_metadata: metadata });
 
 const searched = z.object({
   messages: z.object({
-    total: z.number().optional(),
-    matches: z.array(message.extend({ channel: z.object({ id: some, name: some }).optional(), permalink: some })),
-    paging: z.object({ pages: z.number().optional() }).optional(),
+    total: number,
+    matches: z.array(message.extend({ channel: lenient(z.object({ id: some, name: some })), permalink: some })),
+    paging: lenient(z.object({ pages: number })),
   }),
 });
 
@@ -127,27 +126,39 @@ function pageOf(channel: string, answer: unknown) {
   return trim({ channel, messages: messages.map(messageOf), next_cursor: response_metadata?.next_cursor || undefined });
 }
 
-function messageOf({
-  ts,
-  user,
-  username,
-  bot_id,
-  bot_profile,
-  text,
-  thread_ts,
-  reply_count,
-  ...rest
-}: z.infer<typeof message>) {
+function messageOf(one: z.infer<typeof message>) {
+  const { ts, thread_ts } = one;
   return {
     ts,
-    at: new Date(Number(ts) * 1000).toISOString(),
-    user: user ?? username ?? bot_profile?.name ?? bot_id,
-    text,
+    at: isoTime(Number(ts) * 1000),
+    user: one.user ?? one.username ?? one.bot_profile?.name ?? one.bot_id,
+    text: wordsOf(one),
     thread_ts: thread_ts === ts ? undefined : thread_ts,
-    replies: reply_count,
-    reactions: rest.reactions?.map(({ name, count }) => `${name} ${count}`),
-    files: rest.files?.map(({ name, title }) => name ?? title ?? "a file"),
+    replies: one.reply_count,
+    reactions: one.reactions?.map(({ name, count }) => `${name} ${count}`),
+    files: one.files?.map(({ name, title }) => name ?? title ?? "a file"),
   };
+}
+
+/** Returns a message's words. Alerts of apps often have no text, but attachments or blocks. */
+function wordsOf({ text, attachments, blocks }: z.infer<typeof message>): string {
+  // Attachments with a URL are previews of links.
+  const own = attachments?.filter(({ from_url }) => !from_url).map(attachedWords) ?? [];
+  const words = [text, ...own].filter((part) => part);
+  return (words.length > 0 ? words : textsIn(blocks)).join("\n");
+}
+
+function attachedWords({ pretext, title, text, fallback, fields, blocks }: z.infer<typeof attachment>): string {
+  const pairs = fields?.map((field) => [field.title, field.value].filter((part) => part).join(": ")) ?? [];
+  const words = [pretext, title, text, ...pairs, ...textsIn(blocks)].filter((part) => part);
+  return words.length > 0 ? words.join("\n") : (fallback ?? "");
+}
+
+/** Returns every text in blocks, which nest differently by their type. */
+function textsIn(value: unknown): readonly string[] {
+  if (typeof value !== "object" || value === null) return [];
+  const { text } = value as { readonly text?: unknown };
+  return typeof text === "string" ? [text] : Object.values(value).flatMap(textsIn);
 }
 
 function stampOf(time: string | undefined): string | undefined {
@@ -176,5 +187,5 @@ async function channelId(place: string, context: ToolContext): Promise<string> {
 
 const listed = z.object({
   channels: z.array(z.object({ id: z.string(), name: some })),
-  response_metadata: z.object({ next_cursor: some }).optional().catch(undefined),
+  response_metadata: metadata,
 });

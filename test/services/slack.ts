@@ -273,7 +273,11 @@ function answerMessage({ url, headers, body }: LoopbackRequest, messages: Messag
   const isKnown = (at: string) => messages.some((_, index) => at === stampOf(index));
   if (url === "/api/chat.update") {
     if (message.data.channel !== channel) return refused("channel_not_found");
-    return ts && isKnown(ts) ? { body: { ok: true, channel, ts } } : refused("message_not_found");
+    const at = messages.findIndex((_, index) => ts === stampOf(index));
+    const old = messages[at];
+    if (!old) return refused("message_not_found");
+    messages[at] = { ...old, ...message.data };
+    return { body: { ok: true, channel, ts } };
   }
   if (url !== "/api/chat.postMessage") return refused("unknown_method");
   if (thread_ts && !isKnown(thread_ts)) return refused("thread_not_found");

@@ -84,6 +84,14 @@ describe("the ways of a message", () => {
     await expect(call("send_thread_reply", { ...context, config })).rejects.toThrow(/SLACK_CHANNEL sets no default/);
   });
 
+  it("removes the blocks of a message that is updated without any", async () => {
+    const context = await start("bot");
+    const blocks = [{ type: "header", text: { type: "plain_text", text: "Investigating" } }];
+    const { channel = "", ts = "" } = await call("send_message", context, { text: "Investigating.", blocks });
+    await call("update_message", context, { text: "Resolved.", channel, ts });
+    expect(service.messages[0]).toMatchObject({ text: "Resolved.", blocks: [] });
+  });
+
   it("needs no webhook: a bot token alone posts, and asks for the channel where none is set", async () => {
     const { SLACK_WEBHOOK_URL: _, ...config } = (await start("bot")).config;
     const context = toolContext({ config });
@@ -174,6 +182,41 @@ describe("what Slack tells", () => {
     await call("read_channel", context, { channel: "C0123456789" });
     expect(service.requests).toHaveLength(1);
     await expect(call("read_channel", context, { channel: "#nowhere" })).rejects.toThrow(/can see no channel #nowhere/);
+  });
+
+  it("reads the words of apps, which are in attachments or blocks instead of the text", async () => {
+    const alert = {
+      title: "Firing",
+      text: "Checkout is down",
+      fallback: "x",
+      fields: [{ title: "env", value: "prod" }],
+    };
+    const section = { type: "section", text: { type: "mrkdwn", text: "Deploy failed" } };
+    const list = {
+      type: "context",
+      elements: [
+        { type: "plain_text", text: "by ada" },
+        { type: "image", alt_text: "a" },
+      ],
+    };
+    const messages = [
+      { text: "", attachments: [alert, { from_url: "https://a.example", text: "A preview" }] },
+      { text: "", blocks: [section, list] },
+      { attachments: [{ fallback: "[no preview available]", blocks: [section] }, { fallback: "Closed" }] },
+      {
+        text: "See <https://a.example>",
+        blocks: [section],
+        attachments: [{ from_url: "https://a.example", title: "A" }],
+      },
+    ].map((message, index) => ({ ts: `1769846400.00000${index}`, ...message }));
+    const context = await start("bot", () => ({ body: { ok: true, messages } }));
+    const read = await call("read_channel", context, { channel: "C0123456789" });
+    expect((read["messages"] as JsonObject[]).map(({ text }) => text)).toEqual([
+      "Firing\nCheckout is down\nenv: prod",
+      "Deploy failed\nby ada",
+      "Deploy failed\nClosed",
+      "See <https://a.example>",
+    ]);
   });
 
   it("finds one person by e-mail address", async () => {
