@@ -7,6 +7,7 @@ import {
   firstOf,
   type GivenPeriod,
   isoField,
+  isoTime,
   lenient,
   RANGE,
   requiredKey,
@@ -63,7 +64,8 @@ export const managementTools = [
         const answer = await ask({ path: ["analytics", "endpoints", "logs.all"], query, answer: logsAnswer });
         if (answer.error) throw new Error(`Supabase could not read the logs: ${wordsOf(answer.error)}`);
         const lines = (answer.result ?? []).map(({ timestamp, event_message }) => {
-          return { at: new Date(timestamp / 1000).toISOString(), message: event_message };
+          // Rounded up, so that a next call up to this time includes older lines of the same millisecond.
+          return { at: isoTime(Math.ceil(timestamp / 1000)), message: event_message };
         });
         const more = lines.length > limit ? "There are older lines. Give the time of the last one as `to`." : undefined;
         return { service: input.service, ...period, lines: lines.slice(0, limit), more };
@@ -153,7 +155,7 @@ function adviceOf({ name, level, title, detail, remediation, metadata }: z.infer
 
 const logsAnswer = z.object({
   result: z.array(z.object({ timestamp: z.number(), event_message: some })).nullish(),
-  error: z.unknown(),
+  error: z.unknown().optional(),
 });
 
 const said = z.union([z.string(), z.object({ message: z.string() }).transform(({ message }) => message)]).catch("");

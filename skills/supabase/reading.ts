@@ -58,11 +58,10 @@ export const readingTools = [
         const { data, count } = await supabase.ask(request.range(offset, offset + limit));
         if (!Array.isArray(data)) throw new Error("Supabase's response has no rows. Check SUPABASE_URL.");
         const { rows } = fitRows(data.slice(0, limit));
-        return {
-          rows,
-          ...(count === undefined ? {} : { total: count }),
-          ...(data.length > rows.length ? { next_offset: offset + rows.length } : {}),
-        };
+        const end = offset + rows.length;
+        // The server may return fewer rows than requested.
+        const isMore = data.length > rows.length || (rows.length > 0 && end < (count ?? 0));
+        return { rows, ...(count === undefined ? {} : { total: count }), ...(isMore ? { next_offset: end } : {}) };
       });
     },
   }),

@@ -881,6 +881,12 @@ describe("data of Supabase outside of the database", () => {
     );
   });
 
+  it("gives the time of a line so that none before it in the same millisecond is lost", async () => {
+    const result = [400, 300].map((at) => ({ timestamp: 1_769_846_400_000_000 + at, event_message: `${at}` }));
+    const { lines } = await call("service_logs", await start({ result }), { service: "api" });
+    expect(lines).toEqual([400, 300].map((at) => ({ at: "2026-01-31T08:00:00.001Z", message: `${at}` })));
+  });
+
   it("includes no log of more than a day, nor of an empty period, and reports the service's error", async () => {
     const context = await start({ error: { message: "Unrecognized name" } });
     const day = { service: "api", from: "2026-01-30T08:00:00Z", to: "2026-01-31T09:00:00Z" };
@@ -990,6 +996,36 @@ describe("groups", () => {
       groups_total: 2,
     });
     await expect(call("group", context, { table: "incidents", by, measure: "avg" })).rejects.toThrow(/avg needs of/);
+  });
+
+  it("are not measured here by values that are not numbers", async () => {
+    service = await startLoopback(({ url }, response) => {
+      if (/max\(\)/.test(decodeURIComponent(url)))
+        return sendJson(response, 400, { code: "PGRST123", message: "not allowed" });
+      sendJson(response, 206, [{ k0: "open", value: "2026-01-31T08:00:00+00:00" }]);
+    });
+    const context = toolContext({ config: configFor(service.url) });
+    const latest = { table: "incidents", by: ["status"], measure: "max", of: "opened_at" };
+    await expect(call("group", context, latest)).rejects.toThrow(/"opened_at" has values that are not numbers/);
+  });
+
+  it("are sorted by times too, and without a value last", async () => {
+    const times = ["2026-01-30T08:00:00+00:00", null, "2026-01-31T08:00:00+00:00"];
+    const rows = times.map((value, at) => ({ k0: at, value }));
+    service = await startLoopback((_, response) => sendJson(response, 206, rows));
+    const context = toolContext({ config: configFor(service.url) });
+    const latest = { table: "incidents", by: ["id"], measure: "max", of: "opened_at" };
+    const { groups } = await call("group", context, latest);
+    expect((groups as JsonObject[]).map(({ id }) => id)).toEqual([2, 0, 1]);
+  });
+
+  it("and rows have a next page if the server returned fewer than requested", async () => {
+    service = await startLoopback((_, response) =>
+      sendJson(response, 206, [{ id: 1 }, { id: 2 }], { "content-range": "0-1/5" }),
+    );
+    const context = toolContext({ config: configFor(service.url) });
+    const input = { table: "incidents", limit: 100, total: true };
+    expect(await call("query", context, input)).toMatchObject({ total: 5, next_offset: 2 });
   });
 });
 

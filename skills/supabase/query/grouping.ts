@@ -1,4 +1,4 @@
-import { defineTool, type Json } from "skillflow";
+import { defineTool, type Json, NothingDone } from "skillflow";
 import { resultSchema, SNAPSHOT } from "skillflow/internal";
 import * as z from "zod";
 import { onTable, type Supabase } from "../client.ts";
@@ -45,8 +45,12 @@ export const groupingTools = [
       };
       return onTable(place, context, async (supabase) => {
         const { groups, ...notes } = await groupsOf(supabase, place, wanted);
-        const sorted = [...groups].sort((a, b) => Number(b.value ?? 0) - Number(a.value ?? 0));
-        const { rows } = fitRows(sorted.slice(0, limit).map((group) => named(input.by, measure, group)));
+        const { rows } = fitRows(
+          [...groups]
+            .sort(largestFirst)
+            .slice(0, limit)
+            .map((group) => named(input.by, measure, group)),
+        );
         return { groups: rows, groups_total: groups.length, ...notes };
       });
     },
@@ -69,6 +73,13 @@ interface Groups {
   readonly groups: readonly Group[];
   readonly rows_counted?: number;
   readonly incomplete?: string;
+}
+
+/** Sorts empty values last. The database also measures times and texts. */
+function largestFirst({ value: a }: Group, { value: b }: Group): number {
+  if (a === null || b === null) return Number(a === null) - Number(b === null);
+  const difference = Number(b) - Number(a);
+  return Number.isNaN(difference) ? Number(String(a) < String(b)) - Number(String(a) > String(b)) : difference;
 }
 
 /** Groups rows in the database if the project allows aggregates, which it does not by default. */
@@ -118,7 +129,7 @@ async function groupedHere(supabase: Supabase, place: Place, { by, measure, of, 
       const key = by.map((_, index) => row[`k${index}`] ?? null);
       const group = found.get(JSON.stringify(key)) ?? { key, values: [] };
       if (of === undefined) group.values.push(1);
-      else if (row["value"] !== null && row["value"] !== undefined) group.values.push(Number(row["value"]));
+      else if (row["value"] !== null && row["value"] !== undefined) group.values.push(numberOf(row["value"], of));
       found.set(JSON.stringify(key), group);
     }
     counted += rows.length;
@@ -127,6 +138,14 @@ async function groupedHere(supabase: Supabase, place: Place, { by, measure, of, 
       return { groups: measured(found.values(), measure), rows_counted: counted, incomplete: MORE };
   }
   return { groups: measured(found.values(), measure), rows_counted: counted };
+}
+
+function numberOf(value: Json, column: string): number {
+  const number = Number(value);
+  if (!Number.isNaN(number)) return number;
+  throw new NothingDone(
+    `${column} has values that are not numbers, which this project's database does not measure. Use query with order.`,
+  );
 }
 
 const MORE = "Only this many rows were read, because this project's database does not allow grouping. Narrow `where`.";
