@@ -13,7 +13,7 @@ const INCIDENT = `id public_id:number title state:any severity:any created detec
 export const incidentTools = [
   datadogTool({
     name: "list_incidents",
-    description: "Lists incidents that people declared, newest first. For alerts: list_monitors.",
+    description: "Lists incidents that people declared, newest first.",
     ...SNAPSHOT,
     selects: ["states", "severities"],
     input_schema: z.strictObject({
@@ -53,7 +53,7 @@ export const incidentTools = [
   }),
   datadogTool({
     name: "get_incident",
-    description: "Reads one declared incident: its fields, its timeline, its tasks and their assignees. Two requests.",
+    description: "Reads one declared incident: its fields, its timeline, its tasks and their assignees.",
     ...SNAPSHOT,
     input_schema: z.strictObject({
       incident_id: textLike(UUID, 36).describe("`id` from list_incidents, not the number."),

@@ -18,7 +18,7 @@ const indexes = z
 export const logTools = [
   datadogTool({
     name: "search_logs",
-    description: "Searches log lines. To count or compare, use aggregate_logs instead.",
+    description: "Searches log lines. To count: aggregate_logs.",
     ...RANGE,
     selects: ["query", "indexes"],
     input_schema: z.strictObject({
@@ -64,8 +64,7 @@ export const logTools = [
   }),
   datadogTool({
     name: "aggregate_logs",
-    description:
-      "Counts or measures logs: in total, by facet, over time, or both. The result is small, no matter how many lines match.",
+    description: "Counts or measures logs: in total, by facet, over time, or both.",
     ...RANGE,
     selects: ["query", "indexes"],
     echoes: ["measure"],

@@ -19,8 +19,7 @@ import { datadogTool } from "./service.ts";
 export const metricTools = [
   datadogTool({
     name: "query_metrics",
-    description:
-      "Reads metrics: minimum, maximum, average, last value and points over time of each series. To find a name: find_metrics.",
+    description: "Reads metrics: minimum, maximum, average, last value and points of each series.",
     ...TEAM_RANGE,
     selects: ["query"],
     echoes: ["from", "to"],
@@ -82,7 +81,7 @@ export const metricTools = [
   }),
   datadogTool({
     name: "describe_metric",
-    description: "Reads a metric's type and unit, and the tags to filter and group by. Two requests.",
+    description: "Reads a metric's type and unit, and the tags to filter and group by.",
     ...TEAM_SNAPSHOT,
     echoes: ["metric"],
     input_schema: z.strictObject({

@@ -19,7 +19,7 @@ const PERMISSION = "monitors_downtime";
 export const muteTools = [
   datadogTool({
     name: "mute_monitor",
-    description: "Silences a monitor, or one scope of it, for a limited time. A repeated call adds no second downtime.",
+    description: "Silences a monitor, or one scope of it, for a limited time.",
     ...WRITE_ONCE,
     targets: [],
     input_schema: z.strictObject({
@@ -49,8 +49,7 @@ export const muteTools = [
   }),
   datadogTool({
     name: "unmute_monitor",
-    description:
-      "Ends the downtimes that mute_monitor created for a monitor. Keeps those that people created, and lists them.",
+    description: "Ends the downtimes that mute_monitor created for a monitor. Lists those that people created.",
     ...WRITE_ONCE,
     targets: [],
     input_schema: z.strictObject({ monitor_id: monitorId }),

@@ -39,8 +39,7 @@ export const spanTools = [
   }),
   datadogTool({
     name: "get_trace",
-    description:
-      "Reads one trace: its spans by start time, with their depth in the call tree. Expensive: 300 requests per hour.",
+    description: "Reads one trace: its spans by start time, with their depth in the call tree.",
     ...RANGE,
     echoes: ["trace_id"],
     input_schema: z.strictObject({
@@ -73,8 +72,7 @@ export const spanTools = [
   }),
   datadogTool({
     name: "aggregate_spans",
-    description:
-      "Counts or measures spans: error counts and latencies by service or resource, over time. To see spans: search_spans.",
+    description: "Counts or measures spans: errors and latencies by service or resource, over time.",
     ...RANGE,
     selects: ["query"],
     echoes: ["measure"],

@@ -16,15 +16,15 @@ const name = z
   .max(200)
   .regex(/^[^\r\n]+$/);
 
-export const team = name.describe("Name, key or id.");
+export const team = name;
 
-export const state = name.describe("A workflow state's name or id.");
+export const state = name;
 
-export const project = name.describe("Name or id.");
+export const project = name;
 
 export const assignee = name.describe("E-mail address, display name, `me` or id.");
 
-export const labels = z.array(name).max(20).describe("Names or ids.");
+export const labels = z.array(name).max(20);
 
 export const title = z.string().min(1).max(256);
 

@@ -22,7 +22,7 @@ export const workspaceTools = [
     description: "Lists issue labels of the workspace and the teams. A label group is not a label.",
     ...SNAPSHOT,
     selects: ["team", "name"],
-    input_schema: z.strictObject({ team: team.optional().describe("Name, key or id."), name, ...paged }),
+    input_schema: z.strictObject({ team: team.optional(), name, ...paged }),
     output_schema: pageSchema("labels", "id name description is_group:flag parent team"),
     handler: (input, context) => {
       const usable = input.team ? usableLabels(input.team) : {};
@@ -34,7 +34,7 @@ export const workspaceTools = [
     description: "Lists workflow states. Each team has its own.",
     ...SNAPSHOT,
     selects: ["team", "name"],
-    input_schema: z.strictObject({ team: team.optional().describe("Name, key or id."), name, ...paged }),
+    input_schema: z.strictObject({ team: team.optional(), name, ...paged }),
     output_schema: pageSchema("states", "id name type description team"),
     handler: (input, context) => {
       const own = input.team ? { team: teamFilter(input.team) } : {};
@@ -46,7 +46,7 @@ export const workspaceTools = [
     description: "Lists projects with their status, lead and dates.",
     ...SNAPSHOT,
     selects: ["team", "name"],
-    input_schema: z.strictObject({ team: team.optional().describe("Name, key or id."), name, ...paged }),
+    input_schema: z.strictObject({ team: team.optional(), name, ...paged }),
     output_schema: pageSchema(
       "projects",
       `id name description url progress:number health status:{ name type } lead start_date target_date updated_at
@@ -59,8 +59,7 @@ export const workspaceTools = [
   }),
   defineTool({
     name: "list_users",
-    description:
-      "Lists active people: who an assignee or author is. To assign an issue, give the name in update_issue directly.",
+    description: "Lists active people.",
     ...SNAPSHOT,
     selects: ["name"],
     input_schema: z.strictObject({ name, ...paged }),

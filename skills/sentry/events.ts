@@ -63,8 +63,7 @@ export const eventTools = [
   }),
   sentryTool({
     name: "get_event",
-    description:
-      "Reads one event by its id, such as one from a log or a person: the same as get_latest_event, with its issue.",
+    description: "Reads one event by its id, such as one from a log, with its issue.",
     ...LASTING,
     echoes: ["id"],
     input_schema: z.strictObject({
@@ -109,8 +108,7 @@ export const eventTools = [
   }),
   sentryTool({
     name: "get_trace",
-    description:
-      "Reads one trace: its longest spans and its errors, across projects. Two expensive requests. Get the id from an event.",
+    description: "Reads one trace across projects: its longest spans and its errors.",
     ...LASTING,
     echoes: ["trace_id"],
     input_schema: z.strictObject({
@@ -144,7 +142,7 @@ export const eventTools = [
   }),
   sentryTool({
     name: "search_events",
-    description: "Searches events across issues, or counts and groups them. Expensive over long periods.",
+    description: "Searches events across issues, or counts and groups them.",
     effect: "read",
     clock: "range",
     range: { from: "start", to: "end" },

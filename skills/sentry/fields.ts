@@ -3,13 +3,11 @@ import * as z from "zod";
 
 /** Parameters that several tools share. */
 
-export const organization = textLike(/^[A-Za-z0-9][A-Za-z0-9_-]*$/, 100)
-  .optional()
-  .describe("Slug. Default: the configured one.");
+const slug = textLike(/^[A-Za-z0-9][A-Za-z0-9_-]*$/, 100);
 
-export const project = textLike(/^[A-Za-z0-9][A-Za-z0-9_-]*$/, 100)
-  .optional()
-  .describe("Slug or id, or `all`. Default: the configured one.");
+export const organization = slug.optional();
+
+export const project = slug.optional().describe("Slug, id or `all`.");
 
 export const issue = textLike(/^(\d{1,20}|[A-Za-z0-9][A-Za-z0-9_-]*-[A-Za-z0-9]{1,10})$/, 110);
 

@@ -8,7 +8,7 @@ import { projectParameter, type Sentry, sentryTool } from "./service.ts";
 export const issueTools = [
   sentryTool({
     name: "list_issues",
-    description: "Lists issues: what fails, how often, since when, for how many users. Call this first.",
+    description: "Lists issues: what fails, how often, since when, for how many users.",
     effect: "read",
     clock: "range",
     range: { from: "start", to: "end" },

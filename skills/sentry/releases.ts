@@ -39,8 +39,7 @@ export const releaseTools = [
   }),
   sentryTool({
     name: "get_release",
-    description:
-      "Reads one release with its commits. Two requests. For the commit that caused an issue: get_suspect_commits.",
+    description: "Reads one release with its commits.",
     ...SNAPSHOT,
     echoes: ["version"],
     input_schema: z.strictObject({
@@ -68,8 +67,7 @@ export const releaseTools = [
   }),
   sentryTool({
     name: "get_suspect_commits",
-    description:
-      "Lists the commits that Sentry suspects for an issue, from its latest event. Three requests. For all commits of a release: get_release.",
+    description: "Lists the commits that Sentry suspects for an issue, from its latest event.",
     ...SNAPSHOT,
     input_schema: z.strictObject({ organization: fields.organization, issue: fields.issue }),
     output_schema: resultSchema("event suspects", `event suspects:[{ ${COMMIT} kind:any score:any }] note`),

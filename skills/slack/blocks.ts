@@ -20,7 +20,7 @@ const blockShape = z.strictObject({
   elements: z.array(shown).min(1).max(10).optional(),
 });
 
-export const blocks = z.array(blockShape).min(1).max(20).describe("Block Kit blocks that show text.");
+export const blocks = z.array(blockShape).min(1).max(20).describe("Block Kit blocks.");
 
 type SentBlock = NonNullable<IncomingWebhookSendArguments["blocks"]>[number];
 type PlainText = { readonly type: "plain_text"; readonly text: string };

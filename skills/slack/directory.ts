@@ -45,8 +45,7 @@ export const directoryTools = [
   }),
   slackTool({
     name: "list_users",
-    description:
-      "Lists people and bots: who a user id is. With an e-mail address, it requests only that person. Searches 200 people per call.",
+    description: "Lists people and bots, or the person with an e-mail address. Searches 200 people per call.",
     ...SNAPSHOT,
     reads: "private",
     selects: ["name", "email"],

@@ -8,7 +8,7 @@ export const mention = z
   .array(z.string().min(1).max(80))
   .max(5)
   .optional()
-  .describe("Whom to notify, by a name or id listed in SLACK_MENTIONS. The text itself notifies no one.");
+  .describe("Whom to notify, by a name or id listed in SLACK_MENTIONS.");
 
 const ENTRY = /^(?:([^\s=,<>@&|]{1,60})=)?([UWS][A-Z0-9]{5,20}|here|channel|everyone)$/;
 

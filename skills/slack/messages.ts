@@ -13,8 +13,7 @@ const BOT = ["SLACK_BOT_TOKEN"];
 export const messageTools = [
   slackTool({
     name: "send_message",
-    description:
-      "Posts one message: as the bot if a channel is given or configured, otherwise through the webhook. For follow-ups: send_thread_reply.",
+    description: "Posts one message: as the bot if a channel is given or configured, otherwise through the webhook.",
     effect: "write",
     targets: ["channel"],
     input_schema: z.strictObject({
@@ -61,8 +60,7 @@ export const messageTools = [
   }),
   slackTool({
     name: "update_message",
-    description:
-      "Replaces a message that this bot posted, to update its state instead of posting another. Notifies no one.",
+    description: "Replaces a message that this bot posted. Notifies no one.",
     ...WRITE_ONCE,
     targets: ["channel"],
     needs: BOT,
@@ -105,7 +103,7 @@ export const messageTools = [
   }),
   slackTool({
     name: "add_reaction",
-    description: "Adds an emoji to a message, such as eyes while a person investigates. Quieter than a reply.",
+    description: "Adds an emoji to a message, such as eyes while a person investigates.",
     ...WRITE_ONCE,
     targets: ["channel"],
     needs: BOT,

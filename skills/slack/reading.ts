@@ -12,7 +12,7 @@ const MESSAGE = "ts at user text thread_ts replies:number reactions:[text] files
 export const readingTools = [
   slackTool({
     name: "read_channel",
-    description: "Reads a channel's messages, newest first, without replies. For replies: read_thread.",
+    description: "Reads a channel's messages, newest first, without replies.",
     effect: "read",
     reads: "private",
     clock: "range",
@@ -60,8 +60,7 @@ export const readingTools = [
   }),
   slackTool({
     name: "search_messages",
-    description:
-      "Finds messages by words in everything that the user of SLACK_USER_TOKEN can see. For one known channel: read_channel.",
+    description: "Finds messages by words in everything that the user of SLACK_USER_TOKEN can see.",
     ...SNAPSHOT,
     reads: "private",
     selects: ["query"],

@@ -91,7 +91,7 @@ export const managementTools = [
   defineTool({
     name: "list_advisories",
     description:
-      "Lists the current findings of Supabase's advisor, worst first. Performance: missing indexes and slow policies. Security: tables without row-level security and exposed functions. The list is long: set level first.",
+      "Lists the findings of Supabase's advisor, worst first: missing indexes and slow policies, or tables without row-level security and exposed functions. The list is long: set level first.",
     ...SNAPSHOT,
     reads: "private",
     selects: ["kind", "level", "contains"],

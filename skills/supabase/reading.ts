@@ -20,8 +20,7 @@ const order = z
 export const readingTools = [
   defineTool({
     name: "query",
-    description:
-      "Reads rows of one table or view, with chosen columns, conditions and order, one page at a time. To count: count or group.",
+    description: "Reads rows of one table or view, a page at a time.",
     ...SNAPSHOT,
     reads: "private",
     selects: ["where", "any_of"],
@@ -67,7 +66,7 @@ export const readingTools = [
   }),
   defineTool({
     name: "count",
-    description: "Counts the rows of a table or view that match conditions, without reading them.",
+    description: "Counts the rows of a table or view that match conditions.",
     ...SNAPSHOT,
     reads: "private",
     selects: ["where", "any_of"],

@@ -53,7 +53,7 @@ export const writingTools = [
   }),
   defineTool({
     name: "update",
-    description: "Sets columns in the rows of a listed table that match conditions, and returns the rows as stored.",
+    description: "Sets columns in the matching rows of a listed table, and returns them as stored.",
     effect: "write",
     targets: ["table"],
     needs: ["SUPABASE_TABLES"],
@@ -83,7 +83,7 @@ export const writingTools = [
   }),
   defineTool({
     name: "delete",
-    description: "Deletes the rows of a listed table that match conditions, and returns the deleted rows.",
+    description: "Deletes the matching rows of a listed table, and returns them.",
     effect: "write",
     targets: ["table"],
     needs: ["SUPABASE_TABLES"],

@@ -12,11 +12,11 @@ export const issueTools = [
     ...SNAPSHOT,
     selects: ["query", "team", "state", "status", "label", "project", "assignee", "created_after", "updated_after"],
     input_schema: z.strictObject({
-      query: z.string().min(1).max(200).optional().describe("Words. Without it: the latest that match."),
+      query: z.string().min(1).max(200).optional(),
       team: fields.team.optional(),
       state: fields.state.optional(),
       status: z.enum(["open", "closed"]).optional().describe("Independent of the state's name. Default: both."),
-      label: z.string().min(1).max(200).optional().describe("Name or id."),
+      label: z.string().min(1).max(200).optional(),
       project: fields.project.optional(),
       assignee: fields.assignee.optional(),
       created_after: isoField.optional().describe("ISO 8601."),

@@ -31,8 +31,7 @@ export const relationTools = [
   }),
   linearTool({
     name: "attach_link",
-    description:
-      "Attaches a link to an issue: a run, a report, an error page. Each address once. For remarks, add a comment.",
+    description: "Attaches a link to an issue, such as the run or report that it is based on.",
     ...WRITE_ONCE,
     targets: [],
     input_schema: z.strictObject({

@@ -15,8 +15,7 @@ type Measure = (typeof MEASURES)[number];
 export const groupingTools = [
   defineTool({
     name: "group",
-    description:
-      "Counts or measures rows by the values of columns, largest group first. Use it instead of reading rows to count them.",
+    description: "Counts or measures rows by the values of columns, largest group first.",
     ...SNAPSHOT,
     reads: "private",
     selects: ["where", "any_of"],
