@@ -7,37 +7,31 @@ import { DEFAULT_LIMIT } from "./fields.ts";
 
 const facet = textLike(/^[@A-Za-z_][A-Za-z0-9_.@/-]*$/, 200);
 
-export const measure = z
-  .enum(["count", "cardinality", "avg", "sum", "min", "max", "median", "pc75", "pc90", "pc95", "pc99"])
-  .optional()
-  .describe("Default count. All others need metric.");
+export const measuring = {
+  measure: z
+    .enum(["count", "cardinality", "avg", "sum", "min", "max", "median", "pc75", "pc90", "pc95", "pc99"])
+    .optional()
+    .describe("Default count. All others need metric."),
+  metric: facet.optional().describe("Such as @duration, or @usr.id for cardinality."),
+  group_by: z.array(facet).min(1).max(3).optional().describe("Facets: service, status, @http.status_code."),
+  interval: textLike(/^[1-9]\d{0,3}[smhd]$/)
+    .optional()
+    .describe("Step for a series over time, such as 5m."),
+  limit: z.int().min(1).max(50).optional().describe("Number of values per facet, largest first."),
+};
 
-export const metric = facet.optional().describe("Such as @duration, or @usr.id for cardinality.");
-
-export const groupBy = z.array(facet).min(1).max(3).optional().describe("Facets: service, status, @http.status_code.");
-
-export const interval = textLike(/^[1-9]\d{0,3}[smhd]$/)
-  .optional()
-  .describe("Step for a series over time, such as 5m.");
+type Measuring = z.infer<z.ZodObject<typeof measuring>>;
 
 export const BUCKET = "by:{} value:any points:[[any]] more_points";
 
-interface Measuring {
-  readonly measure?: string | undefined;
-  readonly metric?: string | undefined;
-  readonly group_by?: readonly string[] | undefined;
-  readonly interval?: string | undefined;
-  readonly limit?: number | undefined;
-}
-
 export function computation({ measure = "count", metric, group_by, interval, limit: most = DEFAULT_LIMIT }: Measuring) {
   if (measure !== "count" && !metric) throw new Error(`${measure} needs metric: the attribute to measure.`);
-  const measured = { aggregation: measure, ...(metric ? { metric } : {}) };
+  const measured = { aggregation: measure, metric };
   const over = interval ? { type: "timeseries", interval } : { type: "total" };
   const sort = { type: "measure", ...measured, order: "desc" };
   return {
     compute: [{ ...measured, ...over }],
-    ...(group_by ? { group_by: group_by.map((name) => ({ facet: name, limit: most, sort })) } : {}),
+    group_by: group_by?.map((name) => ({ facet: name, limit: most, sort })),
   };
 }
 

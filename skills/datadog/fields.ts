@@ -1,18 +1,13 @@
-import { type GivenPeriod, momentOf, periodOf, textLike } from "skillflow/internal";
+import { type GivenPeriod, momentOf, periodOf, textLike, timeField } from "skillflow/internal";
 import * as z from "zod";
 
 /** Parameters that several tools share. */
 
 export const query = z.string().min(1).max(2000);
 
-const TIME = /^(now(-[1-9]\d{0,3}[smhdw])?|\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,9})?(Z|[+-]\d{2}:\d{2}))$/;
+export const between = { from: timeField.optional(), to: timeField.optional() };
 
-const time = textLike(TIME, 40);
-
-export const from = time.optional();
-
-export const to = time.optional();
-export const between = { from, to };
+export const attributes = z.array(z.string().min(1).max(200)).max(10).optional();
 
 export const limit = z.int().min(1).max(50).optional();
 

@@ -1,8 +1,8 @@
 import { each, RANGE, textLike } from "skillflow/internal";
 import * as z from "zod";
-import { BUCKET, computation, groupBy, interval, measure, measured, metric } from "./aggregation.ts";
+import { BUCKET, computation, measured, measuring } from "./aggregation.ts";
 import { anything, cursorMeta, pageNotes, pageSchema, picked, text, texts } from "./answers.ts";
-import { between, cursor, DEFAULT_LIMIT, newestFirst, paged, period, query } from "./fields.ts";
+import { attributes, between, cursor, DEFAULT_LIMIT, newestFirst, paged, period, query } from "./fields.ts";
 import { datadogTool } from "./service.ts";
 
 const PERMISSION = "logs_read_data";
@@ -25,11 +25,7 @@ export const logTools = [
       query: logQuery,
       ...between,
       indexes,
-      fields: z
-        .array(z.string().min(1).max(200))
-        .max(10)
-        .optional()
-        .describe("Additional attributes to show: http.status_code, error.stack."),
+      fields: attributes.describe("Additional attributes to show: http.status_code, error.stack."),
       newest_first: newestFirst,
       ...paged,
     }),
@@ -38,13 +34,9 @@ export const logTools = [
       const { data, meta } = await ask({
         path: ["api", "v2", "logs", "events", "search"],
         body: {
-          filter: {
-            query: input.query,
-            ...period(input, context.now()),
-            ...(input.indexes ? { indexes: input.indexes } : {}),
-          },
+          filter: { query: input.query, indexes: input.indexes, ...period(input, context.now()) },
           sort: input.newest_first === false ? "timestamp" : "-timestamp",
-          page: { limit: input.limit ?? DEFAULT_LIMIT, ...(input.cursor ? { cursor: input.cursor } : {}) },
+          page: { limit: input.limit ?? DEFAULT_LIMIT, cursor: input.cursor },
         },
         needs: PERMISSION,
         answer: logsAnswer,
@@ -72,11 +64,7 @@ export const logTools = [
       query: logQuery,
       ...between,
       indexes,
-      measure,
-      metric,
-      group_by: groupBy,
-      interval,
-      limit: z.int().min(1).max(50).optional().describe("Number of values per facet, largest first."),
+      ...measuring,
       cursor,
     }),
     output_schema: pageSchema("buckets", BUCKET, "measure"),
@@ -84,13 +72,9 @@ export const logTools = [
       const { data, meta } = await ask({
         path: ["api", "v2", "logs", "analytics", "aggregate"],
         body: {
-          filter: {
-            query: input.query,
-            ...period(input, context.now()),
-            ...(input.indexes ? { indexes: input.indexes } : {}),
-          },
+          filter: { query: input.query, indexes: input.indexes, ...period(input, context.now()) },
           ...computation(input),
-          ...(input.cursor ? { page: { cursor: input.cursor } } : {}),
+          page: input.cursor ? { cursor: input.cursor } : undefined,
         },
         needs: PERMISSION,
         answer: bucketsAnswer,

@@ -1,8 +1,8 @@
 import { type Ask, each, memberAt, RANGE, resultSchema, TEAM_RANGE, textLike } from "skillflow/internal";
 import * as z from "zod";
-import { BUCKET, computation, groupBy, interval, measure, measured, metric } from "./aggregation.ts";
+import { BUCKET, computation, measured, measuring } from "./aggregation.ts";
 import { anything, cursorMeta, pageNotes, pageSchema, picked, text } from "./answers.ts";
-import { between, DEFAULT_LIMIT, from, newestFirst, paged, period, query, seconds, to } from "./fields.ts";
+import { attributes, between, DEFAULT_LIMIT, newestFirst, paged, period, query, seconds } from "./fields.ts";
 import { datadogTool } from "./service.ts";
 
 const SPAN =
@@ -18,11 +18,7 @@ export const spanTools = [
     input_schema: z.strictObject({
       query: query.describe("Such as service:checkout status:error @duration:>1s."),
       ...between,
-      fields: z
-        .array(z.string().min(1).max(200))
-        .max(10)
-        .optional()
-        .describe("Additional attributes to show: http.url, db.statement."),
+      fields: attributes.describe("Additional attributes to show: http.url, db.statement."),
       newest_first: newestFirst,
       ...paged,
     }),
@@ -31,7 +27,7 @@ export const spanTools = [
       const { data, meta } = await searchSpans(ask, {
         filter: { query: input.query, ...period(input, context.now()) },
         sort: input.newest_first === false ? "timestamp" : "-timestamp",
-        page: { limit: input.limit ?? DEFAULT_LIMIT, ...(input.cursor ? { cursor: input.cursor } : {}) },
+        page: { limit: input.limit ?? DEFAULT_LIMIT, cursor: input.cursor },
       });
       const spans = (data ?? []).map(({ id, attributes: span }) => ({ id, ...briefOf(span ?? {}, input.fields) }));
       return { spans, ...pageNotes(meta) };
@@ -44,8 +40,8 @@ export const spanTools = [
     echoes: ["trace_id"],
     input_schema: z.strictObject({
       trace_id: z.string().regex(/^[0-9a-f]{1,32}$/),
-      from,
-      to: to.describe("The hour of the trace. Default: the last one."),
+      from: between.from,
+      to: between.to.describe("The hour of the trace. Default: the last one."),
       limit: z.int().min(1).max(200).optional().describe("Number of spans. Default 60."),
     }),
     output_schema: resultSchema(
@@ -79,11 +75,7 @@ export const spanTools = [
     input_schema: z.strictObject({
       query: query.describe("Such as service:checkout status:error."),
       ...between,
-      measure,
-      metric,
-      group_by: groupBy,
-      interval,
-      limit: z.int().min(1).max(50).optional().describe("Number of values per facet, largest first."),
+      ...measuring,
     }),
     output_schema: pageSchema("buckets", BUCKET, "measure"),
     work: async (ask, input, context) => {

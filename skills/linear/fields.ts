@@ -10,17 +10,8 @@ export const parent = textLike(
   36,
 );
 
-const name = z
-  .string()
-  .min(1)
-  .max(200)
-  .regex(/^[^\r\n]+$/);
-
-export const team = name;
-
-export const state = name;
-
-export const project = name;
+/** Name, key or id of a team, state, label, project or person. */
+export const name = textLike(/^[^\r\n]+$/, 200);
 
 export const assignee = name.describe("E-mail address, display name, `me` or id.");
 

@@ -17,6 +17,11 @@ export function identityOf(context: ToolContext, input: unknown): string {
   return bytes.toString("hex").replace(/^(.{8})(.{4})(.{4})(.{4})/, "$1-$2-$3-$4-");
 }
 
+/** Throws unless Linear saved what a mutation wrote. */
+export function requireSaved(success: boolean, what: string): void {
+  if (!success) throw new Error(`Linear reports that it did not save the ${what}. Check before you repeat the call.`);
+}
+
 /** Creates what `find` does not find. If another attempt creates it first, returns that one's result. */
 export async function createOnce<Found extends object>(
   find: () => Promise<Found | undefined>,

@@ -2,9 +2,11 @@ import { defineTool, type ToolContext } from "skillflow";
 import { SNAPSHOT } from "skillflow/internal";
 import * as z from "zod";
 import { withLinear } from "./client.ts";
-import { nextCursor, type Page, paged, pageSchema, paging, team } from "./fields.ts";
+import * as fields from "./fields.ts";
+import { nextCursor, type Page, paged, pageSchema, paging } from "./fields.ts";
 import { checkNames, teamFilter, usableLabels } from "./filters.ts";
 
+const team = fields.name.optional();
 const name = z.string().min(1).max(200).optional().describe("Text in the name.");
 
 export const workspaceTools = [
@@ -22,7 +24,7 @@ export const workspaceTools = [
     description: "Lists issue labels of the workspace and the teams. A label group is not a label.",
     ...SNAPSHOT,
     selects: ["team", "name"],
-    input_schema: z.strictObject({ team: team.optional(), name, ...paged }),
+    input_schema: z.strictObject({ team, name, ...paged }),
     output_schema: pageSchema("labels", "id name description is_group:flag parent team"),
     handler: (input, context) => {
       const usable = input.team ? usableLabels(input.team) : {};
@@ -34,7 +36,7 @@ export const workspaceTools = [
     description: "Lists workflow states. Each team has its own.",
     ...SNAPSHOT,
     selects: ["team", "name"],
-    input_schema: z.strictObject({ team: team.optional(), name, ...paged }),
+    input_schema: z.strictObject({ team, name, ...paged }),
     output_schema: pageSchema("states", "id name type description team"),
     handler: (input, context) => {
       const own = input.team ? { team: teamFilter(input.team) } : {};
@@ -46,7 +48,7 @@ export const workspaceTools = [
     description: "Lists projects with their status, lead and dates.",
     ...SNAPSHOT,
     selects: ["team", "name"],
-    input_schema: z.strictObject({ team: team.optional(), name, ...paged }),
+    input_schema: z.strictObject({ team, name, ...paged }),
     output_schema: pageSchema(
       "projects",
       `id name description url progress:number health status:{ name type } lead start_date target_date updated_at
@@ -59,7 +61,7 @@ export const workspaceTools = [
   }),
   defineTool({
     name: "list_users",
-    description: "Lists active people.",
+    description: "Lists active people: names, e-mail addresses, time zones.",
     ...SNAPSHOT,
     selects: ["name"],
     input_schema: z.strictObject({ name, ...paged }),

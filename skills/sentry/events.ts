@@ -11,9 +11,7 @@ export const eventTools = [
     name: "get_issue_events",
     description:
       "Lists an issue's events, newest first: time, location, release. To count them by a tag: get_issue_tag.",
-    effect: "read",
-    clock: "range",
-    range: { from: "start", to: "end" },
+    ...fields.RANGE,
     selects: ["environment", "query"],
     input_schema: z.strictObject({
       ...pick(fields, "organization issue environment"),
@@ -143,21 +141,13 @@ export const eventTools = [
   sentryTool({
     name: "search_events",
     description: "Searches events across issues, or counts and groups them.",
-    effect: "read",
-    clock: "range",
-    range: { from: "start", to: "end" },
+    ...fields.RANGE,
     selects: ["project", "environment", "query"],
     input_schema: z.strictObject({
       ...pick(fields, "organization project environment"),
       dataset: z.enum(["errors", "spans", "logs"]).optional().describe("Default errors."),
       fields: z
-        .array(
-          z
-            .string()
-            .min(1)
-            .max(200)
-            .regex(/^[^\r\n]+$/),
-        )
+        .array(textLike(/^[^\r\n]+$/, 200))
         .min(1)
         .max(20)
         .optional()
@@ -190,30 +180,15 @@ export const eventTools = [
   }),
 ];
 
+const SPAN = "span.op span.description span.duration span.status";
+
 const COLUMNS = {
   errors: ["timestamp", "issue", "title", "project", "environment", "release", "transaction", "id"],
-  spans: [
-    "timestamp",
-    "span.op",
-    "span.description",
-    "span.duration",
-    "span.status",
-    "transaction",
-    "project",
-    "trace",
-  ],
+  spans: `timestamp ${SPAN} transaction project trace`.split(" "),
   logs: ["timestamp", "severity", "message", "project", "trace"],
 } as const;
 
-const SPAN_COLUMNS = [
-  "id",
-  "parent_span",
-  "span.op",
-  "span.description",
-  "span.duration",
-  "span.status",
-  "timestamp",
-].concat(["project", "transaction"]);
+const SPAN_COLUMNS = `id parent_span ${SPAN} timestamp project transaction`.split(" ");
 
 const NO_TRACE = "This trace is not stored: it was not sampled, is too old, or the id is wrong.";
 

@@ -20,6 +20,11 @@ export const period = {
   end: isoField.optional(),
 };
 
+/** Facts of a tool that reads a period. */
+export const RANGE = { effect: "read", clock: "range", range: { from: "start", to: "end" } } as const;
+
+export const release = textLike(/^[^\r\n\t/\\]+$/, 250);
+
 /** Converts a tool's period to Sentry's parameters, with times in UTC. */
 export function periodParameters({ stats_period, start, end }: z.infer<z.ZodObject<typeof period>>) {
   if (stats_period && (start || end)) throw new Error("Give either `stats_period`, or `start` and `end`.");

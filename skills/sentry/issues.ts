@@ -1,4 +1,4 @@
-import { markerOf, pick, resultSchema, SNAPSHOT, WRITE_ONCE } from "skillflow/internal";
+import { markerOf, pick, resultSchema, SNAPSHOT, textLike, WRITE_ONCE } from "skillflow/internal";
 import * as z from "zod";
 import * as fields from "./fields.ts";
 import { issue, organization } from "./fields.ts";
@@ -9,9 +9,7 @@ export const issueTools = [
   sentryTool({
     name: "list_issues",
     description: "Lists issues: what fails, how often, since when, for how many users.",
-    effect: "read",
-    clock: "range",
-    range: { from: "start", to: "end" },
+    ...fields.RANGE,
     selects: ["project", "environment", "query"],
     input_schema: z.strictObject({
       ...pick(fields, "organization project environment"),
@@ -72,19 +70,11 @@ export const issueTools = [
         .enum(["resolved", "resolved_in_next_release", "unresolved", "archived"])
         .optional()
         .describe("archived hides the issue until it escalates, or as set in `archive`."),
-      resolved_in_release: z
-        .string()
-        .min(1)
-        .max(250)
-        .regex(/^[^\r\n\t/\\]+$/)
+      resolved_in_release: fields.release
         .optional()
         .describe("With status resolved: the release with the fix, or `latest`."),
       archive: z.enum(["until_escalating", "forever"]).optional().describe("With status archived."),
-      assigned_to: z
-        .string()
-        .min(1)
-        .max(200)
-        .regex(/^[^\s<>]+$/)
+      assigned_to: textLike(/^[^\s<>]+$/, 200)
         .optional()
         .describe("E-mail address, user name, team:<id> or none."),
       priority: z.enum(["high", "medium", "low"]).optional(),

@@ -44,12 +44,7 @@ export const releaseTools = [
     echoes: ["version"],
     input_schema: z.strictObject({
       organization: fields.organization,
-      version: z
-        .string()
-        .min(1)
-        .max(250)
-        .regex(/^[^\r\n\t/\\]+$/)
-        .describe("From list_releases."),
+      version: fields.release.describe("From list_releases."),
       cursor: fields.cursor.describe("For the next page of commits."),
     }),
     output_schema: resultSchema("version commit_list", `${RELEASE} commit_list:[{ ${COMMIT} }] next_cursor`),

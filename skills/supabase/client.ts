@@ -86,23 +86,7 @@ export function nearNames(place: Place, api: Api, context: ToolContext): string 
 type Redact = (said: Json) => Json;
 
 /** WebSocket that the SDK requires and Node 20 lacks. None is opened. */
-class Unopened {
-  declare readonly CONNECTING: number;
-  declare readonly OPEN: number;
-  declare readonly CLOSING: number;
-  declare readonly CLOSED: number;
-  declare readonly readyState: number;
-  declare readonly url: string;
-  declare readonly protocol: string;
-  declare readonly close: () => void;
-  declare readonly send: () => void;
-  declare onopen: null;
-  declare onmessage: null;
-  declare onclose: null;
-  declare onerror: null;
-  declare readonly addEventListener: () => void;
-  declare readonly removeEventListener: () => void;
-}
+class Unopened {}
 
 async function openSupabase(context: ToolContext, redacted: Redact): Promise<Supabase> {
   const { createClient } = await import("@supabase/supabase-js");
@@ -112,7 +96,7 @@ async function openSupabase(context: ToolContext, redacted: Redact): Promise<Sup
   const client = createClient<Database>(address, key, {
     global: { fetch: wire.fetch },
     auth: { persistSession: false, autoRefreshToken: false, detectSessionInUrl: false },
-    realtime: { transport: Unopened },
+    realtime: { transport: Unopened as never },
   });
   // The cast allows any schema, because all share one declared type.
   const schema = (name: string) => client.schema(name as "public");

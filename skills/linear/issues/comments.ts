@@ -3,7 +3,7 @@ import * as z from "zod";
 import { type Linear, linearTool } from "../client.ts";
 import { body, issue, nextCursor, type Page, paged, pageSchema, paging } from "../fields.ts";
 import { aboutIssues } from "../filters.ts";
-import { createOnce, identityOf } from "../identity.ts";
+import { createOnce, identityOf, requireSaved } from "../identity.ts";
 
 export const commentTools = [
   linearTool({
@@ -89,8 +89,7 @@ async function findComment(linear: Linear, id: string) {
 
 async function createComment(linear: Linear, input: Readonly<Record<string, string>>) {
   const { result } = await linear.ask<{ result: { success: boolean; comment: Written } }>(CREATE, { input });
-  if (!result.success)
-    throw new Error("Linear reports that it did not save the comment. Check before you repeat the call.");
+  requireSaved(result.success, "comment");
   return writtenOf(result.comment);
 }
 

@@ -3,7 +3,7 @@ import * as z from "zod";
 import { type Linear, linearTool } from "../client.ts";
 import { issue } from "../fields.ts";
 import { aboutIssues } from "../filters.ts";
-import { createOnce, identityOf } from "../identity.ts";
+import { createOnce, identityOf, requireSaved } from "../identity.ts";
 
 export const relationTools = [
   linearTool({
@@ -59,15 +59,7 @@ interface Direction {
 }
 
 /** Converts a relation to Linear's direction: "blocked by" is stored as "blocks" on the other issue. */
-function directed({
-  issue,
-  is,
-  other,
-}: {
-  readonly issue: string;
-  readonly is: string;
-  readonly other: string;
-}): Direction {
+function directed({ issue, is, other }: Readonly<Record<"issue" | "is" | "other", string>>): Direction {
   if (issue.toLowerCase() === other.toLowerCase()) throw new Error("Give two different issues.");
   if (is === "blocked_by") return { type: "blocks", from: other, to: issue };
   return { type: is === "duplicate_of" ? "duplicate" : is === "blocks" ? "blocks" : "related", from: issue, to: other };
@@ -112,8 +104,7 @@ async function createRelation(linear: Linear, input: object) {
     CREATE_RELATION,
     { input },
   );
-  if (!result.success)
-    throw new Error("Linear reports that it did not save the relation. Check before you repeat the call.");
+  requireSaved(result.success, "relation");
   return { id: result.issueRelation.id };
 }
 
@@ -130,7 +121,6 @@ async function findLink(linear: Linear, id: string, url: string) {
 
 async function createLink(linear: Linear, input: object) {
   const { result } = await linear.ask<{ result: { success: boolean; attachment: Link } }>(CREATE_LINK, { input });
-  if (!result.success)
-    throw new Error("Linear reports that it did not save the link. Check before you repeat the call.");
+  requireSaved(result.success, "link");
   return result.attachment;
 }
