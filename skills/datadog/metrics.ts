@@ -1,6 +1,7 @@
 import {
   clip,
   each,
+  fitting,
   isoTime,
   lenient,
   type Point,
@@ -115,10 +116,11 @@ function tagsOf(tags: readonly string[]) {
     values.push(value.join(":"));
     byKey.set(key, values);
   }
-  const shown = [...byKey].slice(0, MOST_KEYS).map(([key, values]) => {
+  const brief = [...byKey].slice(0, MOST_KEYS).map(([key, values]) => {
     const left = values.length - MOST_VALUES;
     return [key, [...values.slice(0, MOST_VALUES), ...(left > 0 ? [`… ${left} more`] : [])]] as const;
   });
+  const shown = fitting(brief);
   const left = byKey.size - shown.length;
   return {
     tags: Object.fromEntries(shown),

@@ -1,4 +1,4 @@
-import { type Ask, each, memberAt, RANGE, resultSchema, TEAM_RANGE, textLike } from "skillflow/internal";
+import { type Ask, each, fitting, memberAt, RANGE, resultSchema, TEAM_RANGE, textLike } from "skillflow/internal";
 import * as z from "zod";
 import { BUCKET, computation, measured, measuring } from "./aggregation.ts";
 import { anything, cursorMeta, pageNotes, pageSchema, picked, text } from "./answers.ts";
@@ -112,7 +112,7 @@ export const spanTools = [
       if (input.service === undefined) {
         const all = await ask({ path, query: asked, needs: PERMISSION, answer: dependenciesAnswer });
         const found = Object.entries(all).map(([name, { calls }]) => [name, calls] as const);
-        const shown = found.slice(0, MOST_SERVICES);
+        const shown = fitting(found.slice(0, MOST_SERVICES));
         return {
           services: Object.fromEntries(shown),
           services_left_out: Math.max(0, found.length - shown.length) || undefined,

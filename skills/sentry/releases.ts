@@ -154,7 +154,8 @@ function projectOf(project: Project) {
   };
 }
 
-const MOST_COMMITS = 40;
+/** A page that fits into a result. */
+const MOST_COMMITS = 25;
 
 interface Commit {
   readonly id: string;

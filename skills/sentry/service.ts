@@ -137,7 +137,7 @@ async function onlyOrganization(ask: Ask): Promise<string> {
 
 async function missing(ask: Ask, organization: string): Promise<string> {
   if (await isVisible(ask, organization))
-    return `The organization ${organization} exists, but the requested item does not: the issue, project or name is wrong, or SENTRY_AUTH_TOKEN cannot see its project.`;
+    return `The organization ${organization} exists, but the requested item does not: the issue, project, environment or name is wrong, or SENTRY_AUTH_TOKEN cannot see its project.`;
   return `The organization ${organization} was not found: its slug is wrong, SENTRY_AUTH_TOKEN is not for it, or it is on another server than SENTRY_BASE_URL.`;
 }
 

@@ -1,4 +1,4 @@
-import { each, lenient, resultSchema, SNAPSHOT, textLike, trim } from "skillflow/internal";
+import { clip, each, lenient, resultSchema, SNAPSHOT, textLike, trim } from "skillflow/internal";
 import * as z from "zod";
 import { slackTool } from "./failure.ts";
 import { cursor } from "./fields.ts";
@@ -34,8 +34,8 @@ export const directoryTools = [
         channels: found.slice(0, MOST_SHOWN).map(({ id, name: called, topic, purpose, is_member, num_members }) => ({
           id,
           name: `#${called}`,
-          topic: topic?.value || undefined,
-          purpose: purpose?.value || undefined,
+          topic: brief(topic?.value),
+          purpose: brief(purpose?.value),
           is_member,
           members: num_members,
         })),
@@ -110,6 +110,11 @@ const userPage = z.object({ members: z.array(user), response_metadata: next });
 function userOf({ id, name: handle, real_name, is_bot, tz, profile }: z.infer<typeof user>) {
   const shown = profile?.display_name || handle;
   return { id, name: shown, real_name, title: profile?.title || undefined, timezone: tz, is_bot: is_bot || undefined };
+}
+
+/** Shortens a text so that a whole page fits into a result. */
+function brief(text: string | null | undefined): string | undefined {
+  return text ? clip(text, 120) : undefined;
 }
 
 function contains(wanted: string | undefined, names: readonly (string | null | undefined)[]): boolean {

@@ -179,7 +179,7 @@ async function channelId(place: string, context: ToolContext): Promise<string> {
     const found = channels.find(({ name }) => `#${name}` === place);
     if (found) return found.id;
     cursor = response_metadata?.next_cursor || undefined;
-    if (!cursor) throw new Error(`The bot can see no channel ${place}. Check the name, or invite the app.`);
+    if (!cursor) throw new Error(`The bot can see no active channel ${place}. Check the name, or invite the app.`);
   }
   throw new Error(`${place} is not among the first ${MOST_PAGES},000 channels. Give its id.`);
 }

@@ -39,13 +39,12 @@ export function patientFetch(context: ToolContext): Wire {
     last: () => last,
     fetch: async (input, init = {}) => {
       const method = init.method ?? "GET";
-      const isRead = method === "GET" || method === "HEAD";
       const pauseAfter = (failure: unknown, attempt: number) =>
         failure instanceof Refused && mayRepeat(method, failure)
           ? (pauseOf(failure.response) ?? untoldPause(attempt))
           : undefined;
       const once = () =>
-        requestsOf(context).send(isRead ? "read" : "write", async () => {
+        requestsOf(context).send(method === "GET" ? "read" : "write", async () => {
           const answer = await context.fetch(input, { ...init, signal, redirect: "error" });
           if (!answer.ok) throw new Refused(answer, await codeOf(answer));
           return answer;

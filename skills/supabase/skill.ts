@@ -1,5 +1,5 @@
 import { defineSkill } from "skillflow";
-import { probeWith, required, secret, setting, variables } from "skillflow/internal";
+import { probeWith, required, secret, setting, variables, wholePages } from "skillflow/internal";
 import { catalogTools } from "./catalog.ts";
 import { withSupabase } from "./client.ts";
 import { managementTools } from "./management.ts";
@@ -48,5 +48,12 @@ export default defineSkill({
     const { tables } = await supabase.describe(schema);
     return `readable tables: ${tables.filter(({ name }) => isReadable({ schema, name }, context)).length}`;
   }),
-  tools: [...readingTools, ...groupingTools, ...writingTools, ...functionTools, ...catalogTools, ...managementTools],
+  tools: [
+    ...readingTools,
+    ...groupingTools,
+    ...writingTools,
+    ...functionTools,
+    ...catalogTools.map(wholePages),
+    ...managementTools,
+  ],
 });

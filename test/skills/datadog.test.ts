@@ -587,6 +587,25 @@ describe("traces, metrics and dependencies", () => {
     expect(service.refusals).toEqual([]);
   });
 
+  it("show as many services and tags as fit", async () => {
+    const name = (index: number) => `${"service".repeat(12)}-${index}`;
+    const calls = Array.from({ length: 30 }, (_, index) => name(index));
+    const services = Object.fromEntries(Array.from({ length: 90 }, (_, index) => [name(index), { calls }]));
+    const tags = Array.from({ length: 400 }, (_, index) => `key${index % 40}:${"é".repeat(100)}${index}`);
+    const context = await start(({ operation, example }) => {
+      if (operation === "dependencies/list") return { body: services };
+      return { body: operation === "metrics/tags" ? { data: { attributes: { tags } } } : example };
+    });
+    const dependencies = await call("get_dependencies", context, { env: "prod" });
+    const shown = Object.keys(dependencies["services"] as JsonObject).length;
+    expect(shown).toBeGreaterThan(3);
+    expect(dependencies["services_left_out"]).toBe(90 - shown);
+    const described = await call("describe_metric", context);
+    const keys = Object.keys(described["tags"] as JsonObject).length;
+    expect(keys).toBeGreaterThan(5);
+    expect(described["left_out"]).toBe(`${40 - keys} more keys`);
+  });
+
   it("count the metrics that were found and not shown, and a tag's further values", async () => {
     const metrics = Array.from({ length: 60 }, (_, index) => `m${index}`);
     const tags = Array.from({ length: 20 }, (_, index) => `host:${index}`);

@@ -596,11 +596,11 @@ describe.skipIf(!hasContract)("partial and paged answers", () => {
   });
 
   it("reads every commit of a release, page by page", async () => {
-    const all = Array.from({ length: 60 }, (_, index) => ({ id: `c${index}`, dateCreated: "2026-01-31T08:00:00Z" }));
+    const all = Array.from({ length: 40 }, (_, index) => ({ id: `c${index}`, dateCreated: "2026-01-31T08:00:00Z" }));
     const context = await start(({ operation, parameters }) => {
       if (!operation.endsWith("commits")) return undefined;
       const [size, from] = [Number(parameters.get("per_page")), Number(parameters.get("cursor") ?? 0)];
-      const link = `<https://sentry.io/>; rel="next"; results="${from + size < 60}"; cursor="${from + size}"`;
+      const link = `<https://sentry.io/>; rel="next"; results="${from + size < 40}"; cursor="${from + size}"`;
       return { body: all.slice(from, from + size), headers: { link } };
     });
     const first = await call("get_release", context);

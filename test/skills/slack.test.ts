@@ -181,7 +181,9 @@ describe("what Slack tells", () => {
     const context = await start("bot");
     await call("read_channel", context, { channel: "C0123456789" });
     expect(service.requests).toHaveLength(1);
-    await expect(call("read_channel", context, { channel: "#nowhere" })).rejects.toThrow(/can see no channel #nowhere/);
+    await expect(call("read_channel", context, { channel: "#nowhere" })).rejects.toThrow(
+      /can see no active channel #nowhere/,
+    );
   });
 
   it("reads the words of apps, which are in attachments or blocks instead of the text", async () => {

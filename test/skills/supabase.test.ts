@@ -966,6 +966,25 @@ describe("data of Supabase outside of the database", () => {
   });
 });
 
+it("lists every table once, though long descriptions leave room for few", async () => {
+  const names = Array.from({ length: 90 }, (_, at) => `table_${at}`);
+  const description = "é".repeat(200);
+  const api = {
+    definitions: Object.fromEntries(names.map((name) => [name, { description }])),
+    paths: Object.fromEntries(names.map((name) => [`/${name}`, {}])),
+  };
+  const service = await startLoopback((_, response) => sendJson(response, 200, api));
+  const { SUPABASE_TABLES: _, ...config } = configFor(service.url);
+  const listed: unknown[] = [];
+  for (let offset: unknown = 0; offset !== undefined; ) {
+    const page = await call("list_tables", toolContext({ config }), { limit: 90, offset: offset as number });
+    listed.push(...(page["tables"] as JsonObject[]).map(({ table }) => table));
+    offset = page["next_offset"];
+  }
+  await service.close();
+  expect(listed).toEqual(names);
+});
+
 describe("groups", () => {
   let service: Loopback | undefined;
   afterEach(() => service?.close());
