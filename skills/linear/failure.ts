@@ -94,9 +94,7 @@ function limitedFor(failure: LinearFailure): number | undefined {
   if (failure.type !== "Ratelimited" && failure.status !== 429 && codeOf(failure) !== "RATELIMITED") return undefined;
   const told = retryAfter(headerOf(failure, "retry-after"));
   if (told !== undefined) return told;
-  const used = ["requests", "complexity", "endpoint-requests"].find(
-    (kind) => headerOf(failure, `x-ratelimit-${kind}-remaining`) === "0",
-  );
+  const used = ["requests", "complexity"].find((kind) => headerOf(failure, `x-ratelimit-${kind}-remaining`) === "0");
   const reset = Number(headerOf(failure, `x-ratelimit-${used}-reset`) ?? Number.NaN);
   return Number.isFinite(reset) ? Math.max(0, reset - Date.now()) : UNTOLD_LIMIT_MS;
 }

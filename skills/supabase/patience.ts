@@ -29,7 +29,7 @@ class Refused extends Error {
 }
 
 /**
- * Returns the context's fetch with retries after rate limits, and after a 5xx for reads. Never repeats a write whose
+ * Returns the context's fetch with retries after rate limits, and of reads that failed. Never repeats a write whose
  * outcome is unknown: the executor decides. Does not follow redirects with the key.
  */
 export function patientFetch(context: ToolContext): Wire {
@@ -39,10 +39,10 @@ export function patientFetch(context: ToolContext): Wire {
     last: () => last,
     fetch: async (input, init = {}) => {
       const method = init.method ?? "GET";
-      const pauseAfter = (failure: unknown, attempt: number) =>
-        failure instanceof Refused && mayRepeat(method, failure)
-          ? (pauseOf(failure.response) ?? untoldPause(attempt))
-          : undefined;
+      const pauseAfter = (failure: unknown, attempt: number) => {
+        if (!mayRepeat(method, failure)) return undefined;
+        return (failure instanceof Refused ? pauseOf(failure.response) : undefined) ?? untoldPause(attempt);
+      };
       const once = () =>
         requestsOf(context).send(method === "GET" ? "read" : "write", async () => {
           const answer = await context.fetch(input, { ...init, signal, redirect: "error" });
@@ -66,7 +66,10 @@ function pauseOf(response: Response): number | undefined {
   return retryAfter(response.headers.get("retry-after"));
 }
 
-function mayRepeat(method: string, { status, code }: Refused): boolean {
+function mayRepeat(method: string, failure: unknown): boolean {
+  // A failed connection has a code. A redirect, which would fail again, has none.
+  if (!(failure instanceof Refused)) return method === "GET" && causeCode(failure) !== "";
+  const { status, code } = failure;
   if (status === 429) return true;
   return status >= 500 && (method === "GET" || /^PGRST00[023]$/.test(code));
 }

@@ -686,6 +686,17 @@ describe("on a scripted service", () => {
       if (isFirstWrite) expect(made()).toBe(1);
     });
 
+    it(`${isFirstWrite ? "does not repeat" : "repeats"} a request whose connection breaks`, async () => {
+      const context = await start((request, response) => {
+        if (made() === 1) response.destroy();
+        else flood(request, response);
+      });
+      const result = call(name, context);
+      if (isFirstWrite) await expect(result).rejects.toThrow(/could not be reached.*Whether it took effect is unclear/);
+      else await result;
+      if (isFirstWrite) expect(made()).toBe(1);
+    });
+
     it("gives up on a service that stays down", async () => {
       const context = await start((_, response) =>
         sendJson(response, 503, { code: "PGRST002" }, { "retry-after": "0" }),
