@@ -1,7 +1,7 @@
 import { clip, each, firstOf, resultSchema, TEAM_SNAPSHOT } from "skillflow/internal";
 import * as z from "zod";
 import { name, namespace, number, text } from "./fields.ts";
-import { kubernetesTool, listOf, PAGE, pathOf, unreadNote } from "./service.ts";
+import { kubernetesTool, listAll } from "./service.ts";
 
 export const eventTools = [
   kubernetesTool({
@@ -23,20 +23,21 @@ export const eventTools = [
         ...(input.object ? [`involvedObject.name=${input.object}`] : []),
         ...(input.warnings_only === false ? [] : ["type=Warning"]),
       ];
-      const listed = await ask({
-        path: pathOf("v1", where, "events"),
-        query: { fieldSelector: fields.join(",") || undefined, limit: PAGE },
-        needs: `permission to list events in ${where}`,
-        answer: listOf(event),
+      const { items, unread } = await listAll(ask, {
+        version: "v1",
+        where,
+        plural: "events",
+        item: event,
+        fieldSelector: fields.join(",") || undefined,
       });
-      const all = listed.items.map(briefOf).sort((a, b) => ((a.at ?? "") < (b.at ?? "") ? 1 : -1));
+      const all = items.map(briefOf).sort((a, b) => timeOf(b) - timeOf(a));
       const { shown, left_out } = firstOf(all, input.limit ?? 30);
       const none = "No such event in about the last hour. Older ones are not kept.";
       return {
         events: shown,
         matching: all.length,
         left_out,
-        note: unreadNote(listed) ?? (all.length === 0 ? none : undefined),
+        note: unread ?? (all.length === 0 ? none : undefined),
       };
     },
   }),
@@ -50,6 +51,10 @@ const event = z.object({
   ...each(text, "firstTimestamp lastTimestamp eventTime"),
   series: z.object({ count: number, lastObservedTime: text }).nullish(),
 });
+
+function timeOf({ at }: { readonly at: string | null | undefined }): number {
+  return Date.parse(at ?? "") || 0;
+}
 
 function briefOf({ metadata, involvedObject, series, ...told }: z.infer<typeof event>) {
   return {

@@ -1,7 +1,7 @@
 import { firstOf, isoTime, resultSchema, TEAM_SNAPSHOT } from "skillflow/internal";
 import * as z from "zod";
 import { name, namespace, text } from "./fields.ts";
-import { kubernetesTool, listOf, METADATA_LIST, PAGE, pathOf, unreadNote } from "./service.ts";
+import { kubernetesTool, listAll, METADATA_LIST } from "./service.ts";
 
 export const helmTools = [
   kubernetesTool({
@@ -21,14 +21,16 @@ export const helmTools = [
     ),
     work: async ({ ask, own }, input) => {
       const where = input.namespace ?? own.namespace;
-      const listed = await ask({
-        path: pathOf("v1", where, "secrets"),
-        query: { labelSelector: `owner=helm${input.release ? `,name=${input.release}` : ""}`, limit: PAGE },
+      const { items, unread } = await listAll(ask, {
+        version: "v1",
+        where,
+        plural: "secrets",
+        item: stored,
+        labelSelector: `owner=helm${input.release ? `,name=${input.release}` : ""}`,
         accept: METADATA_LIST,
         needs: `permission to list secrets in ${where}, which the cluster role view does not grant; only their labels are read`,
-        answer: listOf(stored),
       });
-      const all = [...releasesOf(listed.items, input.release ? 20 : 3)].sort(
+      const all = [...releasesOf(items, input.release ? 20 : 3)].sort(
         (a, b) => rank(a.status) - rank(b.status) || ((a.at ?? "") < (b.at ?? "") ? 1 : -1),
       );
       const { shown, left_out } = firstOf(all, input.limit ?? 30);
@@ -37,7 +39,7 @@ export const helmTools = [
         matching: all.length,
         left_out,
         note:
-          unreadNote(listed) ??
+          unread ??
           (all.length === 0 ? `There are no Helm releases in the secrets of ${where}. ${NO_HELM}` : undefined),
       };
     },

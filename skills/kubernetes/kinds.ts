@@ -2,7 +2,7 @@ import { type Ask, clip, each, firstOf, lenient, resultSchema, TEAM_SNAPSHOT, te
 import { stringify } from "yaml";
 import * as z from "zod";
 import { name, namespace, selector, text } from "./fields.ts";
-import { kubernetesTool, METADATA, oneNamespace, PAGE, pathOf, unreadNote } from "./service.ts";
+import { kubernetesTool, METADATA, oneNamespace, pathOf, readPages } from "./service.ts";
 import { partOf, shownOf } from "./shown.ts";
 
 const kind = textLike(/^[A-Za-z][A-Za-z0-9.-]*$/, 253).describe(
@@ -57,14 +57,16 @@ export const kindTools = [
     work: async ({ ask, own }, input) => {
       const { chosen, others } = await kindNamed(ask, input.kind);
       const where = chosen.namespaced ? (input.namespace ?? own.namespace) : "*";
-      const table = await ask({
+      const { pages, unread } = await readPages(ask, {
         path: pathOf(chosen.version, where, chosen.resource),
-        query: { labelSelector: input.selector, limit: PAGE },
+        query: { labelSelector: input.selector },
         accept: TABLE,
         needs: `permission to list ${chosen.name} in ${where}`,
         answer: tableAnswer,
       });
-      const all = table.rows.map((row) => rowOf(row, table.columnDefinitions, where));
+      const all = pages.flatMap(({ rows, columnDefinitions }) =>
+        rows.map((row) => rowOf(row, columnDefinitions, where)),
+      );
       const words = input.contains?.toLowerCase() ?? "";
       const matching = all.filter((one) => JSON.stringify(one).toLowerCase().includes(words));
       const { shown, left_out } = firstOf(matching, input.limit ?? 30);
@@ -74,7 +76,7 @@ export const kindTools = [
         objects: shown,
         matching: matching.length,
         left_out,
-        note: unreadNote(table) ?? (all.length === 0 ? `There is no such object in ${where}.` : alsoNamed(others)),
+        note: unread ?? (all.length === 0 ? `There is no such object in ${where}.` : alsoNamed(others)),
       };
     },
   }),

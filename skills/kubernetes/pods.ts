@@ -1,7 +1,7 @@
 import { clip, each, firstOf, resultSchema, TEAM_SNAPSHOT } from "skillflow/internal";
 import * as z from "zod";
 import { name, namespace, number, selector, text } from "./fields.ts";
-import { kubernetesTool, listOf, oneNamespace, PAGE, pathOf, unreadNote } from "./service.ts";
+import { kubernetesTool, listAll, oneNamespace, pathOf } from "./service.ts";
 
 export const podTools = [
   kubernetesTool({
@@ -22,13 +22,14 @@ export const podTools = [
     ),
     work: async ({ ask, own }, input) => {
       const where = input.namespace ?? own.namespace;
-      const listed = await ask({
-        path: pathOf("v1", where, "pods"),
-        query: { labelSelector: input.selector, limit: PAGE },
-        needs: `permission to list pods in ${where}`,
-        answer: listOf(pod),
+      const { items, unread } = await listAll(ask, {
+        version: "v1",
+        where,
+        plural: "pods",
+        item: pod,
+        labelSelector: input.selector,
       });
-      const all = listed.items
+      const all = items
         .map(briefOf)
         .sort((a, b) => Number(b.unwell ?? false) - Number(a.unwell ?? false) || b.restarts - a.restarts);
       const unwell = all.filter((one) => one.unwell);
@@ -36,12 +37,12 @@ export const podTools = [
       const { shown, left_out } = firstOf(matching, input.limit ?? 30);
       return {
         pods: shown,
-        phases: countsOf(listed.items.map(({ status }) => status.phase ?? "Unknown")),
+        phases: countsOf(items.map(({ status }) => status.phase ?? "Unknown")),
         unwell: unwell.length,
         matching: matching.length,
         left_out,
         note:
-          unreadNote(listed) ??
+          unread ??
           (all.length === 0 ? `No pod in ${where} matches. Check the namespace and the selector.` : undefined),
       };
     },
@@ -73,7 +74,7 @@ export const podTools = [
         conditions: status.conditions?.map(({ type, status: is, reason, message, lastTransitionTime }) => ({
           ...{ type, status: is, reason, message, since: lastTransitionTime },
         })),
-        containers: specs.slice(0, 20).map(({ name: container, image, resources }) => {
+        containers: specs.map(({ name: container, image, resources }) => {
           const state = states.find((each) => each.name === container);
           return {
             name: container,
@@ -108,7 +109,7 @@ const containerStatus = z.object({
 });
 const quantities = z.record(z.string(), z.union([z.string(), z.number()])).nullish();
 const container = z.object({
-  ...each(text, "name image"),
+  ...each(text, "name image restartPolicy"),
   resources: z.object({ requests: quantities, limits: quantities }).nullish(),
 });
 const pod = z.object({
@@ -135,10 +136,16 @@ const pod = z.object({
 type Pod = z.infer<typeof pod>;
 
 function briefOf({ metadata, spec, status }: Pod) {
+  const inits = status.initContainerStatuses ?? [];
   const states = status.containerStatuses ?? [];
-  const every = [...(status.initContainerStatuses ?? []), ...states];
-  const ready = states.filter((each) => each.ready).length;
-  const total = spec.containers?.length ?? states.length;
+  const every = [...inits, ...states];
+  // Sidecars are init containers that keep running, and count like other containers.
+  const sidecars = new Set(spec.initContainers?.flatMap((one) => (one.restartPolicy === "Always" ? one.name : [])));
+  const lasting = [...inits.filter(({ name }) => sidecars.has(name)), ...states];
+  const ready = lasting.filter((each) => each.ready).length;
+  const total = (spec.containers?.length ?? states.length) + sidecars.size;
+  // A pod of a lost node, or with an unmet readiness gate, is not ready although its containers are.
+  const isUnready = status.conditions?.some(({ type, status: is }) => type === "Ready" && is !== "True") ?? false;
   const isDone = status.phase === "Succeeded";
   const restarts = every.reduce((sum, { restartCount }) => sum + (restartCount ?? 0), 0);
   const why = reasonOf(status, every);
@@ -148,7 +155,7 @@ function briefOf({ metadata, spec, status }: Pod) {
     phase: metadata.deletionTimestamp ? "Terminating" : status.phase,
     ready: `${ready}/${total}`,
     restarts,
-    unwell: (!isDone && (ready < total || status.phase !== "Running")) || undefined,
+    unwell: (!isDone && (ready < total || isUnready || status.phase !== "Running")) || undefined,
     why,
     node: spec.nodeName,
     created: metadata.creationTimestamp,

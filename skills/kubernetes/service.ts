@@ -1,5 +1,5 @@
 import { SkillflowError, type ToolContext } from "skillflow";
-import { type Ask, authorization, type Service, toolsWith, withService } from "skillflow/internal";
+import { type Ask, type Asking, authorization, type Service, toolsWith, withService } from "skillflow/internal";
 import * as z from "zod";
 import { number, text } from "./fields.ts";
 import { type Place, placeOf } from "./place.ts";
@@ -58,23 +58,64 @@ export function oneNamespace(given: string): string {
 export const METADATA = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1";
 export const METADATA_LIST = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1";
 
-/** Returns the schema of a list's page, with the number of remaining items if the server reports it. */
+/** Number of items that one request asks for, and of requests that one list may take. */
+const PAGE = 300;
+const MOST_PAGES = 5;
+
+const page = z.object({ continue: text, remainingItemCount: number }).nullish();
+
+/** Members of a list's answer. Servers written in Go send null for an empty list. */
 export function listOf<Item extends z.ZodType>(item: Item) {
-  const metadata = z.object({ continue: text, remainingItemCount: number }).nullish();
-  return z.object({ metadata, items: z.array(item) });
+  return z.object({
+    metadata: page,
+    items: z
+      .array(item)
+      .nullish()
+      .transform((items) => items ?? []),
+  });
 }
 
-/** Number of items to request, however many are shown. */
-export const PAGE = 300;
-
-interface Listed {
-  readonly metadata?:
-    | { readonly continue?: string | null | undefined; readonly remainingItemCount?: number | null | undefined }
-    | null
-    | undefined;
+interface Listing<Item extends z.ZodType> {
+  readonly version: string;
+  /** Namespace, or `*`. */
+  readonly where: string;
+  readonly plural: string;
+  readonly item: Item;
+  readonly labelSelector?: string | undefined;
+  readonly fieldSelector?: string | undefined;
+  readonly accept?: string;
+  readonly needs?: string;
 }
 
-export function unreadNote({ metadata }: Listed): string | undefined {
-  if (!metadata?.continue) return undefined;
-  return `Only the first ${PAGE} were checked${metadata.remainingItemCount ? `, ${metadata.remainingItemCount} were not` : ""}. Give a namespace or a selector.`;
+/** Lists objects of one kind. Servers sort them by name, so that the first pages are not the newest ones. */
+export async function listAll<Item extends z.ZodType>(ask: Ask, listing: Listing<Item>) {
+  const { version, where, plural, item, labelSelector, fieldSelector, ...rest } = listing;
+  const { pages, unread } = await readPages(ask, {
+    path: pathOf(version, where, plural),
+    query: { labelSelector, fieldSelector },
+    needs: `permission to list ${plural} in ${where}`,
+    answer: listOf(item),
+    ...rest,
+  });
+  return { items: pages.flatMap(({ items }) => items), unread };
+}
+
+/** Reads the pages of a list. `unread` is a note if there are more than it may take. */
+export async function readPages<Answer extends z.ZodType<{ metadata?: z.infer<typeof page> }>>(
+  ask: Ask,
+  asking: Asking<Answer>,
+) {
+  const pages: z.infer<Answer>[] = [];
+  for (let next: string | null | undefined; ; ) {
+    const answer = await ask({ ...asking, query: { ...asking.query, limit: PAGE, continue: next ?? undefined } });
+    pages.push(answer);
+    next = answer.metadata?.continue;
+    if (!next) return { pages, unread: undefined };
+    if (pages.length === MOST_PAGES) return { pages, unread: unreadNote(answer.metadata?.remainingItemCount) };
+  }
+}
+
+function unreadNote(remaining: number | null | undefined): string {
+  const others = remaining ? `, ${remaining} were not` : "";
+  return `Only the first ${PAGE * MOST_PAGES} by name were checked${others}. Narrow the list.`;
 }

@@ -1,7 +1,7 @@
 import { type Ask, each, firstOf, resultSchema, ServiceFault, TEAM_SNAPSHOT } from "skillflow/internal";
 import * as z from "zod";
 import { namespace, selector, text } from "./fields.ts";
-import { kubernetesTool, listOf, PAGE, pathOf, unreadNote } from "./service.ts";
+import { kubernetesTool, listAll, listOf, pathOf } from "./service.ts";
 
 const USED = "cpu memory cpu_percent:number memory_percent:number";
 
@@ -33,13 +33,14 @@ export const usageTools = [
         instead: NO_METRICS,
         answer: listOf(podMetrics),
       });
-      const listed = await ask({
-        path: pathOf("v1", where, "pods"),
-        query: { labelSelector: input.selector, limit: PAGE },
-        needs: `permission to list pods in ${where}`,
-        answer: listOf(podLimits),
+      const { items, unread } = await listAll(ask, {
+        version: "v1",
+        where,
+        plural: "pods",
+        item: podLimits,
+        labelSelector: input.selector,
       });
-      const limits = new Map(listed.items.flatMap(limitsOf));
+      const limits = new Map(items.flatMap(limitsOf));
       const all = measured.items.map((item) => podUsage(item, limits)).sort(byMost(input.sort_by ?? "share"));
       const { shown, left_out } = firstOf(all, input.limit ?? 20);
       return {
@@ -48,7 +49,7 @@ export const usageTools = [
         window: measured.items[0]?.window,
         matching: all.length,
         left_out,
-        note: all.length === 0 ? NONE_MEASURED : unreadNote(listed),
+        note: all.length === 0 ? NONE_MEASURED : unread,
       };
     },
   }),
@@ -104,18 +105,20 @@ const podMetrics = z.object({
 });
 const nodeMetrics = z.object({ metadata: metricsMetadata, timestamp: text, usage: amounts });
 
+const limited = z
+  .array(z.object({ name: z.string(), resources: z.object({ limits: amounts.nullish() }).nullish() }))
+  .nullish();
 const podLimits = z.object({
   metadata: metricsMetadata,
-  spec: z.object({
-    containers: z.array(z.object({ name: z.string(), resources: z.object({ limits: amounts.nullish() }).nullish() })),
-  }),
+  spec: z.object({ containers: limited, initContainers: limited }),
 });
 const nodeSize = z.object({ metadata: metricsMetadata, status: z.object({ allocatable: amounts.nullish() }) });
 
 type Amounts = z.infer<typeof amounts>;
 
 function limitsOf({ metadata, spec }: z.infer<typeof podLimits>) {
-  return spec.containers.map(({ name, resources }) => {
+  // Sidecars are init containers that keep running.
+  return [...(spec.containers ?? []), ...(spec.initContainers ?? [])].map(({ name, resources }) => {
     return [placeOf(metadata, name), resources?.limits ?? undefined] as const;
   });
 }
@@ -167,11 +170,7 @@ function byMost(key: keyof Ordered["order"]) {
 /** Returns nodes' sizes, or undefined if forbidden: the `view` cluster role has node metrics but not nodes. */
 async function nodeSizes(ask: Ask, labelSelector: string | undefined) {
   try {
-    const { items } = await ask({
-      path: pathOf("v1", "*", "nodes"),
-      query: { labelSelector, limit: PAGE },
-      answer: listOf(nodeSize),
-    });
+    const { items } = await listAll(ask, { version: "v1", where: "*", plural: "nodes", item: nodeSize, labelSelector });
     return new Map(items.map(({ metadata, status }) => [metadata.name, status.allocatable ?? undefined]));
   } catch (error) {
     if (error instanceof ServiceFault && error.status === 403) return undefined;
@@ -231,16 +230,18 @@ export const nodeTools = [
     input_schema: z.strictObject({ selector, limit: z.int().min(1).max(100).optional().describe("Default 30.") }),
     output_schema: resultSchema("nodes", "nodes:[any] unwell:number matching:number left_out:number note"),
     work: async ({ ask }, input) => {
-      const listed = await ask({
-        path: pathOf("v1", "*", "nodes"),
-        query: { labelSelector: input.selector, limit: PAGE },
+      const { items, unread } = await listAll(ask, {
+        version: "v1",
+        where: "*",
+        plural: "nodes",
+        item: node,
+        labelSelector: input.selector,
         needs: "permission to list nodes, which the cluster role view does not grant",
-        answer: listOf(node),
       });
-      const all = listed.items.map(briefOf).sort((a, b) => Number(Boolean(b.problems)) - Number(Boolean(a.problems)));
+      const all = items.map(briefOf).sort((a, b) => Number(Boolean(b.problems)) - Number(Boolean(a.problems)));
       const { shown, left_out } = firstOf(all, input.limit ?? 30);
       const unwell = all.filter(({ problems }) => problems).length;
-      return { nodes: shown, unwell, matching: all.length, left_out, note: unreadNote(listed) };
+      return { nodes: shown, unwell, matching: all.length, left_out, note: unread };
     },
   }),
 ];

@@ -1,7 +1,7 @@
 import { each, firstOf, resultSchema, TEAM_SNAPSHOT } from "skillflow/internal";
 import * as z from "zod";
 import { name, namespace, number, selector, text } from "./fields.ts";
-import { kubernetesTool, listOf, oneNamespace, PAGE, pathOf, unreadNote } from "./service.ts";
+import { kubernetesTool, listAll, oneNamespace, pathOf } from "./service.ts";
 
 const KINDS = ["deployments", "statefulsets", "daemonsets"] as const;
 
@@ -22,19 +22,20 @@ export const workloadTools = [
     work: async ({ ask, own }, input) => {
       const where = input.namespace ?? own.namespace;
       const kind = input.kind ?? "deployments";
-      const listed = await ask({
-        path: pathOf("apps/v1", where, kind),
-        query: { labelSelector: input.selector, limit: PAGE },
-        needs: `permission to list ${kind} in ${where}`,
-        answer: listOf(workload),
+      const { items, unread } = await listAll(ask, {
+        version: "apps/v1",
+        where,
+        plural: kind,
+        item: workload,
+        labelSelector: input.selector,
       });
-      const all = listed.items.map(briefOf).sort((a, b) => Number(b.lacking) - Number(a.lacking));
+      const all = items.map(briefOf).sort((a, b) => Number(b.lacking) - Number(a.lacking));
       const { shown, left_out } = firstOf(all, input.limit ?? 30);
       return {
         workloads: shown.map(({ lacking, ...one }) => ({ ...one, lacking: lacking || undefined })),
         matching: all.length,
         left_out,
-        note: unreadNote(listed) ?? (all.length === 0 ? `No ${kind} in ${where} match.` : undefined),
+        note: unread ?? (all.length === 0 ? `No ${kind} in ${where} match.` : undefined),
       };
     },
   }),
@@ -48,13 +49,21 @@ export const workloadTools = [
     output_schema: resultSchema("revisions", "deployment revisions:[any] left_out:number note"),
     work: async ({ ask, own }, input) => {
       const where = oneNamespace(input.namespace ?? own.namespace);
-      const listed = await ask({
-        path: pathOf("apps/v1", where, "replicasets"),
-        query: { limit: PAGE },
-        needs: `permission to list replicasets in ${where}`,
-        answer: listOf(workload),
+      const { spec: wanted } = await ask({
+        path: pathOf("apps/v1", where, "deployments", input.deployment),
+        needs: `permission to get deployments in ${where}`,
+        instead: "list_workloads lists the names.",
+        answer: z.object({ spec: z.object({ selector: z.object({ matchLabels: labels }).nullish() }) }),
       });
-      const mine = listed.items.filter(({ metadata }) =>
+      // A namespace has too many replica sets to read all: each deployment keeps ten.
+      const { items, unread } = await listAll(ask, {
+        version: "apps/v1",
+        where,
+        plural: "replicasets",
+        item: workload,
+        labelSelector: labelsOf(wanted.selector?.matchLabels),
+      });
+      const mine = items.filter(({ metadata }) =>
         metadata.ownerReferences?.some((owner) => owner.kind === "Deployment" && owner.name === input.deployment),
       );
       const revisions = mine
@@ -69,16 +78,24 @@ export const workloadTools = [
         }))
         .sort((a, b) => b.revision - a.revision);
       const { shown, left_out } = firstOf(revisions, 20);
-      const none = `No revision of a deployment ${input.deployment} in ${where}. list_workloads lists the names.`;
+      const none = `${input.deployment} in ${where} has no revision yet.`;
       return {
         deployment: `${where}/${input.deployment}`,
         revisions: shown,
         left_out,
-        note: unreadNote(listed) ?? (mine.length === 0 ? none : undefined),
+        note: unread ?? (mine.length === 0 ? none : undefined),
       };
     },
   }),
 ];
+
+const labels = z.record(z.string(), z.string()).nullish();
+
+/** Writes labels as a selector, because servers filter by it. */
+function labelsOf(of: z.infer<typeof labels>): string | undefined {
+  const pairs = Object.entries(of ?? {}).map(([key, value]) => `${key}=${value}`);
+  return pairs.length > 0 ? pairs.join(",") : undefined;
+}
 
 const workload = z.object({
   metadata: z.object({
@@ -110,7 +127,7 @@ type Workload = z.infer<typeof workload>;
 /** Summarizes a workload. A daemon set counts nodes instead of replicas. */
 function briefOf({ metadata, spec, status }: Workload) {
   const wanted = status?.desiredNumberScheduled ?? spec.replicas ?? 1;
-  const available = status?.numberAvailable ?? status?.availableReplicas ?? status?.readyReplicas ?? 0;
+  const available = status?.numberAvailable ?? status?.availableReplicas ?? 0;
   const updated = status?.updatedNumberScheduled ?? status?.updatedReplicas ?? 0;
   const failing = status?.conditions?.filter(({ type, status: is }) =>
     type === "ReplicaFailure" ? is === "True" : is === "False",
