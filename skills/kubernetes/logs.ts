@@ -79,9 +79,9 @@ export const logTools = [
       const lines = read
         .flatMap(({ pod, container, lines: own }) => {
           const prefix = several ? `${pod}/${container}` : container;
-          return own.map((line) => ({ at: line.slice(0, line.indexOf(" ")), line: `${prefix}: ${line}` }));
+          return own.map((line) => ({ ...timeOf(line), line: `${prefix}: ${line}` }));
         })
-        .sort((a, b) => (a.at < b.at ? -1 : Number(a.at > b.at)));
+        .sort((a, b) => a.second - b.second || a.nanos - b.nanos);
       const last = lastLines(
         lines.map(({ line }) => line),
         14_000,
@@ -89,9 +89,9 @@ export const logTools = [
       return {
         lines: last.shown,
         left_out: last.left_out,
-        sources: read.map(({ lines: _, ...source }) => source),
+        sources: read.map(({ lines: _, isUnread: __, ...source }) => source),
         sources_left_out: left_out,
-        note: searchNote(where, shown.length, lines.length, Boolean(listed.metadata?.continue)),
+        note: searchNote(where, read, Boolean(listed.metadata?.continue)),
       };
     },
   }),
@@ -126,10 +126,13 @@ async function readSource(ask: Ask, source: { pod: string; container: string }, 
   try {
     const log = await readLog(ask, source, { ...wanted, lines: wanted.lines ?? 50 });
     const lines = fitting(log, wanted.contains);
-    return { ...source, lines_read: log.length, fitting: lines.length, lines };
+    return { ...source, lines_read: log.length, fitting: lines.length, isUnread: false, lines };
   } catch (error) {
-    if (!(error instanceof ServiceFault) || (error.status !== 400 && error.status !== 404)) throw error;
-    return { ...source, lines_read: 0, note: clip(error.message.replace(/^.*?\): /s, ""), 200), lines: [] };
+    // A server error is that of one node, if its kubelet does not answer.
+    const status = error instanceof ServiceFault ? (error.status ?? 0) : 0;
+    if (!(error instanceof ServiceFault) || (status !== 400 && status !== 404 && status < 500)) throw error;
+    const note = clip(error.message.replace(/^.*?\): /s, ""), 200);
+    return { ...source, lines_read: 0, note, isUnread: status >= 500, lines: [] };
   }
 }
 
@@ -145,25 +148,36 @@ async function readLog(
       previous,
       sinceSeconds: since_minutes && since_minutes * 60,
       tailLines: lines,
-      limitBytes: 1_000_000,
       timestamps: true,
     },
     needs: `permission to get pods/log in ${where}`,
     instead: "list_pods lists the names.",
-    isText: true,
+    // A limit in bytes would cut off the newest lines.
+    isText: "end",
     answer: z.string(),
   });
   return log.split("\n").filter((line) => line !== "");
+}
+
+/** Parses the time at the start of a line. Nodes write it in their own time zones, and to the nanosecond. */
+function timeOf(line: string) {
+  const [, second = "", nanos = "", zone = ""] = /^([\dT:-]{19})(?:\.(\d+))?(Z|[+-]\d\d:\d\d) /.exec(line) ?? [];
+  return { second: Date.parse(second + zone) || 0, nanos: Number(nanos.padEnd(9, "0")) };
 }
 
 function fitting(lines: readonly string[], contains = ""): readonly string[] {
   return lines.filter((line) => line.toLowerCase().includes(contains.toLowerCase()));
 }
 
-function searchNote(where: string, sources: number, lines: number, isCut: boolean): string | undefined {
-  if (sources === 0) return `No pod in ${where} matches. list_pods shows names and labels.`;
-  if (isCut) return `Only the first ${MOST_PODS} pods of the selector were read.`;
-  return lines === 0 ? "None of the lines read matches. `sources` shows how many lines were read." : undefined;
+type Read = Awaited<ReturnType<typeof readSource>>;
+
+function searchNote(where: string, read: readonly Read[], isCut: boolean): string | undefined {
+  if (read.length === 0) return `No pod in ${where} matches. list_pods shows names and labels.`;
+  const unread = read.filter(({ isUnread }) => isUnread).length;
+  if (unread > 0) return `${unread} of ${read.length} logs could not be read: see \`sources\`.`;
+  if (isCut) return `Other pods match too: \`sources_left_out\` counts only the containers of the first ${MOST_PODS}.`;
+  const found = read.some(({ lines }) => lines.length > 0);
+  return found ? undefined : "None of the lines read matches. `sources` shows how many lines were read.";
 }
 
 function logNote(read: number, fit: number, most: number): string | undefined {

@@ -40,11 +40,15 @@ const FORMS: Readonly<Record<string, RegExp>> = {
   secret: /^application\/json;as=PartialObjectMetadata;g=meta\.k8s\.io;v=v1$/,
 };
 
+/** Labels of a selector that the list of replica sets takes. */
+const labelled = z.literal("app=checkout");
+
 const digits = z.string().regex(/^\d+$/);
 const list = z.strictObject({
   labelSelector: z.string().optional(),
   fieldSelector: z.string().optional(),
   limit: digits,
+  continue: z.string().min(1).optional(),
 });
 const items = (...found: Json[]): Json => ({
   kind: "List",
@@ -129,7 +133,11 @@ const DEPLOYMENT: Json = {
     generation: 5,
     annotations: { "deployment.kubernetes.io/revision": "5" },
   },
-  spec: { replicas: 3, template: { spec: { containers: [{ name: "app", image: "checkout:1.14.0" }] } } },
+  spec: {
+    replicas: 3,
+    selector: { matchLabels: { app: "checkout" } },
+    template: { spec: { containers: [{ name: "app", image: "checkout:1.14.0" }] } },
+  },
   status: {
     observedGeneration: 5,
     readyReplicas: 2,
@@ -364,7 +372,6 @@ const ROUTES: readonly Route[] = [
       previous: z.enum(["true", "false"]).optional(),
       sinceSeconds: digits.optional(),
       tailLines: digits,
-      limitBytes: digits,
       timestamps: z.literal("true"),
     }),
   ),
@@ -377,8 +384,9 @@ const ROUTES: readonly Route[] = [
       replicaSet("4", "checkout:1.13.1", "2026-01-20T08:00:00Z", 2),
       replicaSet("5", "checkout:1.14.0", "2026-01-31T07:57:00Z", 1),
     ),
-    list,
+    list.extend({ labelSelector: labelled }),
   ),
+  route("deployment", "/apis/apps/v1/namespaces/[a-z0-9-]+/deployments/[a-z0-9.-]+", DEPLOYMENT),
   route("nodes", "/api/v1/nodes", items(NODE), list),
 ];
 

@@ -63,7 +63,9 @@ describe("every kubernetes tool, against the published contract", () => {
   });
 
   it("looks where it is told, and says that it found nothing there", async () => {
-    const context = await start(() => ({ body: { metadata: {}, items: [] } }));
+    const context = await start(({ operation }) =>
+      operation === "deployment" ? undefined : { body: { metadata: {}, items: null } },
+    );
     expect(await call("list_pods", context, {})).toMatchObject({
       pods: [],
       note: expect.stringContaining("No pod in default"),
@@ -72,7 +74,7 @@ describe("every kubernetes tool, against the published contract", () => {
     expect(await call("list_events", context, { namespace: "*" })).toMatchObject({
       note: expect.stringContaining("not kept"),
     });
-    expect(await call("rollout_history", context)).toMatchObject({ note: expect.stringContaining("No revision") });
+    expect(await call("rollout_history", context)).toMatchObject({ note: expect.stringContaining("no revision") });
     await expect(call("get_pod", context, { pod: "a", namespace: "*" })).rejects.toThrow(/Give the namespace/);
   });
 
@@ -81,7 +83,64 @@ describe("every kubernetes tool, against the published contract", () => {
       return { body: { ...(example as JsonObject), metadata: { continue: "abc", remainingItemCount: 700 } } };
     });
     for (const name of ["list_pods", "list_events", "list_workloads", "list_nodes"])
-      expect((await call(name, context))["note"]).toMatch(/first 300 were checked, 700 were not/);
+      expect((await call(name, context))["note"]).toMatch(/first 1500 by name were checked, 700 were not/);
+  });
+
+  it("reads the pages of a list, whose newest event may be on the last", async () => {
+    const event = (at: string) => ({
+      metadata: {},
+      involvedObject: { kind: "Pod", name: "a" },
+      lastTimestamp: at,
+    });
+    const context = await start(({ operation, query }) => {
+      if (operation !== "events") return undefined;
+      return query["continue"] === "more"
+        ? { body: { metadata: {}, items: [event("2026-01-31T08:06:00Z")] } }
+        : {
+            body: {
+              metadata: { continue: "more" },
+              items: ["04:00Z", "05:00.5Z", "05:00Z"].map((at) => event(`2026-01-31T08:${at}`)),
+            },
+          };
+    });
+    const { events, note } = await call("list_events", context, {});
+    expect(note).toBeUndefined();
+    expect((events as { at: string }[]).map(({ at }) => at.slice(14))).toEqual([
+      "06:00Z",
+      "05:00.5Z",
+      "05:00Z",
+      "04:00Z",
+    ]);
+  });
+
+  it("counts no pod as available that is ready for too short a time", async () => {
+    const context = await start(({ operation, example }) => {
+      const [one] = (example as { items: { status: JsonObject }[] }).items ?? [];
+      const status = { observedGeneration: 5, readyReplicas: 3, updatedReplicas: 3 };
+      return operation === "workloads" ? { body: { items: [{ ...one, status }] } } : undefined;
+    });
+    expect(await call("list_workloads", context)).toMatchObject({ workloads: [{ available: 0, lacking: true }] });
+  });
+
+  it("finds a pod unwell whose containers are ready and which is not, such as that of a lost node", async () => {
+    const lost = {
+      metadata: { name: "cart-2", namespace: "shop" },
+      spec: {
+        containers: [{ name: "app" }],
+        initContainers: [{ name: "proxy", restartPolicy: "Always" }, { name: "migrate" }],
+      },
+      status: {
+        phase: "Running",
+        conditions: [{ type: "Ready", status: "False" }],
+        containerStatuses: [{ name: "app", ready: true, restartCount: 0 }],
+        initContainerStatuses: [
+          { name: "proxy", ready: true, restartCount: 0 },
+          { name: "migrate", ready: true, restartCount: 0 },
+        ],
+      },
+    };
+    const context = await start(({ operation }) => (operation === "pods" ? { body: { items: [lost] } } : undefined));
+    expect(await call("list_pods", context)).toMatchObject({ unwell: 1, pods: [{ ready: "2/2", unwell: true }] });
   });
 
   it("shows the newest lines where a log is long, and tells an empty one from one without the word", async () => {
@@ -133,6 +192,31 @@ describe("every kubernetes tool, against the published contract", () => {
       { note: expect.stringMatching(/^previous terminated/) },
     ]);
     await expect(call("search_logs", context, { namespace: "shop" })).rejects.toThrow(/either a pod or a selector/);
+  });
+
+  it("orders log lines of nodes with different time zones, and shows the logs beside one that cannot be read", async () => {
+    const logs: Record<string, string> = {
+      app: "2026-01-31T08:05:02Z second\n2026-01-31T08:05:02.000000002Z fourth\n",
+      proxy: "2026-01-31T10:05:01.5+02:00 first\n2026-01-31T10:05:02.000000001+02:00 third\n",
+    };
+    const context = await start(({ operation, query, example, path }) => {
+      if (operation === "pods") return { body: { items: (example as { items: Json[] }).items } };
+      if (path.includes("cart-1"))
+        return {
+          status: 500,
+          body: { message: "dial tcp 10.0.0.1:10250: i/o timeout" },
+          headers: { "retry-after": "0" },
+        };
+      return operation === "log" ? { text: logs[query["container"] ?? ""] ?? "" } : undefined;
+    });
+    const found = await call("search_logs", context, { namespace: "shop", selector: "app" });
+    expect((found["lines"] as string[]).map((line) => line.split(" ").at(-1))).toEqual([
+      ...["first", "second", "third", "fourth"],
+    ]);
+    expect(found).toMatchObject({
+      sources: [{ note: expect.stringContaining("i/o timeout") }, { lines_read: 2 }, { lines_read: 2 }],
+      note: "1 of 3 logs could not be read: see `sources`.",
+    });
   });
 
   it("tells that there is no metrics server, and shows nodes whose sizes it may not read", async () => {
