@@ -67,11 +67,13 @@ function itemOf(item: unknown, list: string, before: unknown): unknown {
 const WORDS = "pass(?:word|wd|phrase)?|secret|token|api[-_]?key|access[-_]?key|private[-_]?key|credentials?";
 const SECRET_NAME = new RegExp(`(?:${WORDS}|connection[-_]?string|dsn)$`, "i");
 const SECRET_OPTION = new RegExp(`^--?[\\w-]*(?:${WORDS})$`, "i");
+const SECRET_ARGUMENT = new RegExp(`((?<!\\S)--?[\\w-]*(?:${WORDS})\\s+["']?)(?!-)[^\\s"';&]+`, "gi");
 const SECRET_TEXT = new RegExp(`(?<![\\w.-])([\\w.-]*(?:${WORDS})["']?\\s*[=:]\\s*["']?)[^\\s"',;&]+`, "gi");
 
 function withoutSecrets(text: string): string {
   return text
     .replace(SECRET_TEXT, `$1${HIDDEN}`)
+    .replace(SECRET_ARGUMENT, `$1${HIDDEN}`)
     .replace(/(\/\/)[^\s/@]+@/g, `$1${HIDDEN}@`)
     .replace(/\b(bearer|basic) +[\w.~+/=-]{8,}/gi, `$1 ${HIDDEN}`);
 }

@@ -309,6 +309,7 @@ const JOB: Json = {
           {
             name: "migrate",
             image: "checkout:1.14.0",
+            command: ["sh", "-c", "migrate --verbose --db-password of-the-app --api-token 'of-the-app'"],
             args: ["--steps", "3", "--db-password", "of-the-app"],
             env: [
               { name: "STEPS", value: "of-the-app" },
