@@ -87,6 +87,10 @@ export const JOB = `id:any name status conclusion failed_steps:[text] completed_
 
 /** Returns a search query limited to the repository, unless the query names a scope itself. */
 export function searchQuery(query: string, repository: string | undefined, extra: readonly string[] = []): string {
-  const isPlaced = /(^|\s)(repo|org|user):/.test(query);
-  return [query, ...extra, ...(repository && !isPlaced ? [`repo:${repository}`] : [])].join(" ");
+  // Quoted words and "no such user: bob" name no scope.
+  const unquoted = query.replace(/"[^"]*"/g, '""');
+  const isPlaced = /(^|[\s(])(repo|org|user):\S/i.test(unquoted);
+  // Without parentheses, the terms that follow would limit only the last alternative.
+  const words = /\sOR\s/.test(unquoted) ? `(${query})` : query;
+  return [words, ...extra, ...(repository && !isPlaced ? [`repo:${repository}`] : [])].join(" ");
 }

@@ -1,4 +1,4 @@
-import { type JsonObject, refusalOf, type ToolContext } from "skillflow";
+import { type Json, type JsonObject, refusalOf, type ToolContext } from "skillflow";
 import { markerOf } from "skillflow/internal";
 import { toolContext } from "skillflow/testing";
 import { afterAll, afterEach, describe, expect, it } from "vitest";
@@ -445,6 +445,16 @@ describe("writes", () => {
     );
   });
 
+  it("keeps the marker of an issue whose text it changes", async () => {
+    const marker = "<!-- skillflow:call:0123456789ab -->";
+    const issue = (example: Json) => ({ ...(example as JsonObject), body: `Old text.\n\n${marker}` });
+    const context = await start(({ operation, example }) =>
+      operation === "issues/get" ? { body: issue(example) } : undefined,
+    );
+    await call("update_issue", context, { number: 7, body: "New text." });
+    expect(JSON.parse(service.requests.at(-1)?.body ?? "")).toEqual({ body: `New text.\n\n${marker}` });
+  });
+
   it("does not send an update that changes nothing", async () => {
     const context = await start();
     await expect(call("update_issue", context, { number: 7 })).rejects.toThrow(/at least one field/);
@@ -559,7 +569,24 @@ describe("files and logs", () => {
     const list = on("actions/list-jobs-for-workflow-run", { body: { total_count: 1, jobs } });
     const gone = on("actions/download-job-logs-for-workflow-run", { status: 410, body: {} });
     const context = await start((asked) => list(asked) ?? gone(asked));
-    expect(JSON.stringify(await call("get_workflow_run_logs", context))).toContain("it has expired");
+    expect(JSON.stringify(await call("get_workflow_run_logs", context))).toContain("its log has expired");
+  });
+
+  it("says where a comparison may have more files, and nothing about them on later pages", async () => {
+    const context = await start(({ operation, example, parameters }) => {
+      if (operation !== "repos/compare-commits-with-basehead") return undefined;
+      const [file] = (example as { files: Json[] }).files;
+      const files = parameters["page"] === "1" ? Array(300).fill(file) : [];
+      return { body: { ...(example as JsonObject), files } };
+    });
+    const first = await call("compare_commits", context, { base: "a", head: "b" });
+    expect(first).toMatchObject({
+      changed_files: 300,
+      files_left_out: 270,
+      note: expect.stringContaining("lists 300"),
+    });
+    const second = await call("compare_commits", context, { base: "a", head: "b", page: 2 });
+    expect(Object.keys(second)).not.toContain("changed_files");
   });
 
   it("finds one file of a large pull request, and says when it is not in it", async () => {
@@ -587,6 +614,17 @@ describe("search queries", () => {
     expect(queryOf()).toBe("pool repo:acme/shop");
     await call("search_code", context, { query: "pool org:acme" });
     expect(queryOf()).toBe("pool org:acme");
+  });
+
+  it.each([
+    ["no such user: bob", "no such user: bob is:issue repo:acme/shop"],
+    ['"see repo:a/b"', '"see repo:a/b" is:issue repo:acme/shop'],
+    ['REPO:"a/b" pool', 'REPO:"a/b" pool is:issue'],
+    ["pool OR timeout", "(pool OR timeout) is:issue repo:acme/shop"],
+    ['"this OR that"', '"this OR that" is:issue repo:acme/shop'],
+  ])("of %s reach no other repository by chance", async (query, sent) => {
+    await call("search_issues", await start(), { query });
+    expect(queryOf()).toBe(sent);
   });
 
   it("ask for issues unless they ask for pull requests", async () => {
