@@ -126,7 +126,13 @@ export const issueTools = [
     work: async ({ rest, at }, input) => {
       const { repository: _, number, ...changes } = input;
       if (Object.keys(changes).length === 0) throw new Error("Give at least one field to change.");
-      const { data } = await rest.issues.update({ ...at, issue_number: number, ...changes });
+      const place = { ...at, issue_number: number };
+      if (changes.body !== undefined) {
+        // Without its marker, the call that created the issue would create another one.
+        const markers = (await rest.issues.get(place)).data.body?.match(MARKERS);
+        if (markers) changes.body = withMarker(changes.body, markers.join("\n"));
+      }
+      const { data } = await rest.issues.update({ ...place, ...changes });
       return briefOf(data);
     },
   }),
@@ -187,10 +193,10 @@ function commentOf({ id, user, created_at, html_url, body: text }: IssueComment)
   return { id, author: user?.login, created_at, url: html_url, body: withoutMarkers(text ?? "") };
 }
 
-/** Search lags behind, and an installation token cannot look up its name. So recent issues of all authors are read. */
 /** Maximum number of pages to search for an issue that another run may have filed. */
 const MOST_PAGES = 10;
 
+/** Search lags behind, and an installation token cannot look up its name. So recent issues of all authors are read. */
 async function findIssue({ rest, at }: RepositoryClient, marker: string): Promise<Issue | undefined> {
   const newest = { state: "all", sort: "created", direction: "desc", per_page: 100 } as const;
   for (let page = 1; page <= MOST_PAGES; page++) {
@@ -249,6 +255,8 @@ async function findComment({ rest, at }: RepositoryClient, number: number, marke
   }
   return undefined;
 }
+
+const MARKERS = /<!-- skillflow:[^\s>]+ -->/g;
 
 function withMarker(body: string | undefined, marker: string): string {
   return body ? `${body}\n\n${marker}` : marker;
