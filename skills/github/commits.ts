@@ -81,19 +81,21 @@ export const commitTools = [
       "commits",
       COMMIT,
       `status ahead_by:number behind_by:number total_commits:number url changed_files:number files:[{ ${CHANGE} }]
-        files_left_out:number`,
+        files_left_out:number note`,
     ),
     work: async ({ rest, at }, input) => {
       const basehead = `${safeRef(input.base)}...${safeRef(input.head)}`;
       const response = await rest.repos.compareCommitsWithBasehead({ ...at, basehead, ...paging(input) });
       const { data } = response;
+      const files = (input.page ?? 1) === 1 ? data.files : undefined;
       return {
         ...pick(data, "status ahead_by behind_by total_commits"),
         url: data.html_url,
         commits: data.commits.map(briefOf),
-        changed_files: data.files?.length,
-        files: data.files?.slice(0, MOST_COMPARED_FILES).map(changeOf),
-        files_left_out: Math.max(0, (data.files?.length ?? 0) - MOST_COMPARED_FILES) || undefined,
+        changed_files: files?.length,
+        files: files?.slice(0, MOST_COMPARED_FILES).map(changeOf),
+        files_left_out: Math.max(0, (files?.length ?? 0) - MOST_COMPARED_FILES) || undefined,
+        note: files?.length === MOST_LISTED_FILES ? "More files may have changed: GitHub lists 300." : undefined,
         next_page: nextPage(response),
       };
     },
@@ -117,6 +119,8 @@ export const commitTools = [
 ];
 
 const MOST_COMPARED_FILES = 30;
+/** Number of files that GitHub lists of a comparison. */
+const MOST_LISTED_FILES = 300;
 const SUBJECT_LENGTH = 200;
 
 export function changeOf(file: ChangedFile) {

@@ -167,7 +167,8 @@ async function findOpen({ rest, at }: RepositoryClient, head: string, base: stri
   return data[0];
 }
 
-const MOST_FILE_PAGES = 10;
+/** GitHub lists at most 3,000 files. */
+const MOST_FILE_PAGES = 30;
 
 async function findChange({ rest, at }: RepositoryClient, number: number, path: string) {
   for (let candidate = 1; candidate <= MOST_FILE_PAGES; candidate++) {

@@ -230,6 +230,6 @@ async function logOf({ rest, at }: RepositoryClient, job: number, { context, inp
   } catch (error) {
     const isGone = isHttpFailure(error) && (error.status === 404 || error.status === 410);
     if (!isGone) throw error;
-    return { log: "GitHub has no log of this job: it has expired, or the job never started." };
+    return { log: "GitHub has no log of this job: it has not finished, never started, or its log has expired." };
   }
 }
