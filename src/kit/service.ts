@@ -326,7 +326,7 @@ function advice({ service, asking, context }: Call, refused: Refusal, headers: H
     return `Not found in ${name} (${what}): ${said} ${asking.instead ?? service.instead ?? `Check the name, and ${address}.`}`;
   if (status >= 500) return `${name} failed (${what}): ${said}${outcome(asking)}`;
   if (status >= 300 && status < 400)
-    return `${name} redirects this (${what}) to ${originOf(headers)}: set ${address} to the final address.`;
+    return redirectAdvice(`${name} redirects this (${what})`, service, context, headers);
   return `${name} found the request invalid (${what}): ${said}`;
 }
 
@@ -361,7 +361,10 @@ function silence({ name, address }: Service, asking: Asking<z.ZodType>, error: u
   return words + (refusalOf(error) ? " Nothing was sent." : outcome(asking));
 }
 
-function originOf(headers: Headers): string {
+function redirectAdvice(words: string, service: Service, { config }: ToolContext, headers: Headers): string {
   const location = headers.get("location") ?? "";
-  return URL.canParse(location) ? new URL(location).origin : "another path";
+  const to = URL.canParse(location) ? new URL(location).origin : "another path";
+  if (to === new URL(serviceUrl(service, config)).origin)
+    return `${words} to another path: what the path names was renamed or moved, or requires a login.`;
+  return `${words} to ${to}: set ${service.address} to the final address.`;
 }
