@@ -57,16 +57,30 @@ export const pipelineTools = [
     ...TEAM_SNAPSHOT,
     echoes: ["id"],
     input_schema: z.strictObject({ project, pipeline: number.describe("Its id."), page }),
-    output_schema: resultSchema("id jobs", `${PIPELINE} by seconds:number errors jobs:[{ ${JOB} }] next_page:number`),
+    output_schema: resultSchema(
+      "id jobs",
+      `${PIPELINE} by seconds:number errors jobs:[{ ${JOB} }]
+        downstream:[{ job status pipeline:number project:number url }] next_page:number`,
+    ),
     work: async ({ ask }, input) => {
       const place = ["pipelines", String(input.pipeline)];
       const found = await ask({ path: place, needs: READS, answer: pipeline });
       const paged = { limit: 100, page: input.page };
       const jobs = await ask({ path: [...place, "jobs"], query: paging(paged), needs: READS, answer: z.array(job) });
+      // Jobs that start other pipelines are not among the jobs, although their failure fails the pipeline.
+      const bridges =
+        found.status === "failed" && !jobs.some((one) => one.status === "failed" && !one.allow_failure)
+          ? await ask({ path: [...place, "bridges"], query: { per_page: 100 }, needs: READS, answer: z.array(bridge) })
+          : undefined;
       return {
         ...briefOf(found),
         ...pick(found, "by:user?.username seconds:duration errors:yaml_errors"),
         jobs: jobs.map(jobOf).sort((a, b) => Number(b.status === "failed") - Number(a.status === "failed")),
+        downstream: bridges?.map(({ name, status, downstream_pipeline: started }) => ({
+          job: name,
+          status: started?.status ?? status,
+          ...{ pipeline: started?.id, project: started?.project_id, url: started?.web_url },
+        })),
         next_page: nextPage(jobs, paged),
       };
     },
@@ -120,6 +134,11 @@ const job = z.object({
   ...each(text, "started_at finished_at"),
   duration: amount,
   web_url: text,
+});
+
+const bridge = z.object({
+  ...each(text, "name status"),
+  downstream_pipeline: lenient(z.object({ id: z.number(), project_id: amount, status: text, web_url: text })),
 });
 
 function briefOf({ id, status, ref: of, sha, source, created_at, updated_at, web_url }: z.infer<typeof pipeline>) {

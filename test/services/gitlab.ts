@@ -310,6 +310,24 @@ const ROUTES: readonly Route[] = [
     [job(7, "lint", "success"), job(8, "unit", "failed")],
     z.strictObject(paging),
   ),
+  read(
+    "bridges",
+    "/pipelines/\\d+/bridges",
+    [
+      {
+        ...(job(9, "deploy", "failed") as object),
+        downstream_pipeline: {
+          id: 49,
+          project_id: 2,
+          sha: sha("a"),
+          ref: "main",
+          status: "failed",
+          web_url: "https://gitlab.test/acme/deploy/-/pipelines/49",
+        },
+      },
+    ],
+    z.strictObject({ per_page: digits }),
+  ),
   read("job", "/jobs/\\d+", job(8, "unit", "failed")),
   read("trace", "/jobs/\\d+/trace", TRACE),
   read(

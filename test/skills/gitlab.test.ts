@@ -106,6 +106,22 @@ describe("what gitlab shows", () => {
     expect((await call("list_pipelines", context, { limit: 2 }))["next_page"]).toBeUndefined();
   });
 
+  it("of a pipeline whose own jobs passed is the pipeline that failed below it", async () => {
+    const context = await start(({ operation }) =>
+      operation === "pipelineJobs" ? { body: [{ id: 7, name: "lint", status: "success" }] } : undefined,
+    );
+    expect(await call("get_pipeline", context)).toMatchObject({
+      downstream: [{ job: "deploy", status: "failed", pipeline: 49, project: 2 }],
+    });
+  });
+
+  it("of a project that moved is its new path to ask for", async () => {
+    const context = await start(() => {
+      return { status: 301, body: {}, headers: { location: `${service.url}/api/v4/projects/81/releases` } };
+    });
+    await expect(call("list_releases", context)).rejects.toThrow(/to another path: .* was renamed or moved/);
+  });
+
   it("of patches says which are too large, and can be of a folder alone", async () => {
     const context = await start();
     expect((await call("compare", context))["files"]).toMatchObject([
