@@ -83,7 +83,7 @@ const settings = z.strictObject({
   limit: digits,
   max_result_rows: digits,
   max_result_bytes: digits,
-  result_overflow_mode: z.literal("break"),
+  result_overflow_mode: z.literal("throw"),
   max_execution_time: digits,
   wait_end_of_query: z.literal("1"),
   output_format_json_quote_64bit_integers: z.literal("1"),
@@ -109,12 +109,14 @@ function routes(incidents: Map<string, JsonObject>): Route[] {
       id: "incidents/timeline",
       method: "GET",
       path: /^\/api\/v3\/incidents\/\d+\/timeline$/,
+      query: z.strictObject({ page: digits.optional() }),
       answer: () => ({ data: TIMELINE }),
     },
     {
       id: "comments/list",
       method: "GET",
       path: /^\/api\/v2\/incidents\/\d+\/comments$/,
+      query: z.strictObject({ page: digits.optional() }),
       answer: () => ({ data: comments }),
     },
     {

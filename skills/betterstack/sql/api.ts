@@ -26,8 +26,9 @@ function limits(rows: number): Readonly<Record<string, string>> {
     readonly: "2",
     limit: String(rows),
     max_result_rows: "10000",
-    max_result_bytes: "2000000",
-    result_overflow_mode: "break",
+    // A result that is too large fails: with "break" it would look like all rows.
+    max_result_bytes: "8000000",
+    result_overflow_mode: "throw",
     max_execution_time: "25",
     // Reports a late error as an error response instead of cutting off the rows.
     wait_end_of_query: "1",
