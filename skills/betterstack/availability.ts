@@ -57,7 +57,10 @@ export const availabilityTools = [
         ...pick(told, "average_incident_seconds:average_incident"),
         response_ms: times.attributes.regions.map(({ region, response_times }) => ({
           region,
-          ...summarise(response_times.map(pointOf), input.points ?? 24),
+          ...summarise(
+            response_times.map(pointOf).sort(([a], [b]) => a - b),
+            input.points ?? 24,
+          ),
           slowest_part: partsOf(response_times),
         })),
         note: times.attributes.regions.length === 0 ? "No check got a response in the last 24 hours." : undefined,

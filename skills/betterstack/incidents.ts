@@ -66,7 +66,7 @@ export const incidentTools = [
   }),
 ];
 
-const incident = z.object({
+export const incident = z.object({
   id: idAnswer,
   attributes: z.object({
     ...each(text, "name url http_method cause status team_name started_at acknowledged_at acknowledged_by resolved_at"),
@@ -80,7 +80,7 @@ const incident = z.object({
 });
 export type Incident = z.infer<typeof incident>;
 
-export const listAnswer = z.object({ data: z.array(incident), pagination });
+const listAnswer = z.object({ data: z.array(incident), pagination });
 
 export const incidentAnswer = z.object({ data: incident });
 

@@ -2,8 +2,8 @@ import type { Ask } from "skillflow/internal";
 import { callDigest, resultSchema, ServiceFault, textLike, WRITE_ONCE } from "skillflow/internal";
 import * as z from "zod";
 import { checkedId, incidentId } from "./fields.ts";
-import { briefOf, INCIDENT, type Incident, incidentAnswer, listAnswer } from "./incidents.ts";
-import { betterstackTool } from "./service.ts";
+import { briefOf, INCIDENT, type Incident, incident, incidentAnswer } from "./incidents.ts";
+import { betterstackTool, readAll } from "./service.ts";
 
 const person = z.string().min(1).max(200);
 
@@ -94,9 +94,12 @@ const PAGE_SIZE = 50;
 /** Finds the incident that an earlier attempt of the same call reported. */
 async function findIncident(ask: Ask, marker: string): Promise<Incident | undefined> {
   const from = new Date(Date.now() - DAY_MS).toISOString().slice(0, 10);
-  const query = { from, per_page: PAGE_SIZE, page: 1 };
-  const { data } = await ask({ path: ["v3", "incidents"], query, answer: listAnswer });
-  return data.find(({ attributes: { cause, name } }) => cause?.includes(marker) || name?.includes(marker));
+  const { items } = await readAll(ask, {
+    path: ["v3", "incidents"],
+    item: incident,
+    query: { from, per_page: PAGE_SIZE },
+  });
+  return items.find(({ attributes: { cause, name } }) => cause?.includes(marker) || name?.includes(marker));
 }
 
 function unmarked(incident: Incident, marker: string) {
