@@ -9,7 +9,7 @@ const address = z
   .max(2000)
   .regex(/^https?:\/\/[^\s]+$/);
 
-const CHECK = "url status:number ok:flag milliseconds:number error redirects:[text]";
+const CHECK = "url status:number ok:flag milliseconds:number error redirects:[text] note";
 
 export const pageTools = [
   defineTool({
@@ -47,7 +47,10 @@ export const pageTools = [
     ),
     handler: async (input, context) => {
       const page = await getPage(input.url, context);
-      return trim({ ...briefOf(page), ...textOf(page, input) });
+      const { note, ...content } = textOf(page, input);
+      const redirect = page.notFollowed && `The last redirect was not followed: ${page.notFollowed}`;
+      const notes = [redirect, note].filter((part) => part !== undefined).join(" ");
+      return trim({ ...briefOf(page), ...content, note: notes || undefined });
     },
   }),
 ];
@@ -57,7 +60,7 @@ async function check(url: string, context: ToolContext) {
   try {
     const page = await getPage(url, context);
     const ok = page.status < 400 && page.notFollowed === undefined;
-    return { ...briefOf(page), headers: undefined, ok, error: page.notFollowed };
+    return { ...briefOf(page), headers: undefined, ok, error: page.notFollowed, note: page.cut };
   } catch (error) {
     if (error instanceof SkillflowError) throw error;
     const words = error instanceof Error ? error.message : String(error);
@@ -78,7 +81,7 @@ const TOLD = [
   "last-modified",
 ];
 
-function briefOf({ url, status, milliseconds, headers, redirects, notFollowed }: Page) {
+function briefOf({ url, status, milliseconds, headers, redirects }: Page) {
   const told = TOLD.flatMap((name) => {
     const value = headers.get(name);
     return value === null
@@ -91,20 +94,19 @@ function briefOf({ url, status, milliseconds, headers, redirects, notFollowed }:
     milliseconds,
     headers: told.length > 0 ? Object.fromEntries(told) : undefined,
     redirects: redirects.length > 0 ? redirects : undefined,
-    note: notFollowed && `The last redirect was not followed: ${notFollowed}`,
   };
 }
 
 const MOST_CHARACTERS = 12_000;
 
 function textOf(
-  { body, headers, isCut }: Page,
+  { body, headers, cut }: Page,
   { contains, offset = 0 }: { contains?: string | undefined; offset?: number | undefined },
 ) {
   const type = headers.get("content-type") ?? "";
-  if (body.length === 0) return { content_type: type, note: "The body is empty." };
+  if (body.length === 0) return { content_type: type, note: cut ?? "The body is empty." };
   if (body.includes(0))
-    return { content_type: type, note: `The body is not text: ${body.length}${isCut ? " or more" : ""} bytes.` };
+    return { content_type: type, note: `The body is not text: ${body.length}${cut ? " or more" : ""} bytes.` };
   const text = /html/i.test(type) ? withoutMarkup(body.toString("utf8")) : body.toString("utf8");
   const lines = contains === undefined ? undefined : linesWith(text, contains);
   const whole = lines ? lines.join("\n") : text;
@@ -115,7 +117,7 @@ function textOf(
     text: shown,
     lines_matching: lines?.length,
     next_offset: end < whole.length ? end : undefined,
-    ...(isCut ? { note: "The page is larger than 1 MB. The rest was not read." } : {}),
+    note: cut,
   };
 }
 

@@ -8,8 +8,8 @@ export interface Page {
   readonly status: number;
   readonly headers: Headers;
   readonly body: Buffer;
-  /** True if the body is longer than what was read. */
-  readonly isCut: boolean;
+  /** Why not all of the body was read. */
+  readonly cut: string | undefined;
   readonly milliseconds: number;
   /** Redirect targets in order. The last one may be on a host that is not listed. */
   readonly redirects: readonly string[];
@@ -26,8 +26,8 @@ export async function getPage(text: string, context: ToolContext): Promise<Page>
   const redirects: string[] = [];
   for (let admitted = await admit(text, context); ; ) {
     const { url } = admitted;
-    const { response, body, isCut } = await ask(admitted, context);
-    const told = { url: shown(url), status: response.status, headers: response.headers, body, isCut, redirects };
+    const { response, body, cut } = await ask(admitted, context);
+    const told = { url: shown(url), status: response.status, headers: response.headers, body, cut, redirects };
     const done = (more: object = {}): Page => ({ ...told, milliseconds: Date.now() - began, ...more });
     const location = response.status >= 300 && response.status < 400 ? response.headers.get("location") : null;
     if (location === null || !URL.canParse(location, url.href)) return done();
@@ -56,7 +56,7 @@ async function ask({ url, dispatcher }: Admitted, context: ToolContext) {
     const headers = { accept: "*/*", "user-agent": "skillflow" };
     const init: object = { method: "GET", redirect: "manual", credentials: "omit", headers, signal, dispatcher };
     const response = await context.fetch(url, init);
-    return { response, ...(await readSome(response)) };
+    return { response, ...(await readSome(response, ending.signal)) };
   } catch (error) {
     context.signal.throwIfAborted();
     if (error instanceof SkillflowError) throw error;
@@ -67,15 +67,23 @@ async function ask({ url, dispatcher }: Admitted, context: ToolContext) {
   }
 }
 
-async function readSome(response: Response): Promise<{ body: Buffer; isCut: boolean }> {
+/** Reads the beginning of a body. A stream that never ends is an answer too. */
+async function readSome(response: Response, ending: AbortSignal) {
   const chunks: Uint8Array[] = [];
   let size = 0;
-  for await (const chunk of response.body ?? []) {
-    chunks.push(chunk);
-    size += chunk.length;
-    if (size > MOST_BYTES) break;
+  let cut: string | undefined;
+  try {
+    for await (const chunk of response.body ?? []) {
+      chunks.push(chunk);
+      size += chunk.length;
+      if (size > MOST_BYTES) break;
+    }
+  } catch (error) {
+    if (!ending.aborted) throw error;
+    cut = `The body did not end within ${LONGEST_MS / 1000} seconds.`;
   }
-  return { body: Buffer.concat(chunks).subarray(0, MOST_BYTES), isCut: size > MOST_BYTES };
+  if (size > MOST_BYTES) cut = "The page is larger than 1 MB. The rest was not read.";
+  return { body: Buffer.concat(chunks).subarray(0, MOST_BYTES), cut };
 }
 
 const CAUSES: Readonly<Record<string, string>> = {
