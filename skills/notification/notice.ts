@@ -53,6 +53,13 @@ export function heading({ severity, title }: Notice): string {
   return severity ? `[${severity}] ${title}` : title;
 }
 
+/** Returns fields as an object. Fields of the same name share a line each. */
+export function factsOf(fields: readonly Field[]): Readonly<Record<string, string>> {
+  const facts = new Map<string, string>();
+  for (const { name, value } of fields) facts.set(name, [facts.get(name), value].filter(Boolean).join("\n"));
+  return Object.fromEntries(facts);
+}
+
 /** Returns everything below the heading as plain text. */
 export function bodyText({ text, fields, link }: Notice): string {
   const facts = fields.map(({ name, value }) => `${name}: ${value}`).join("\n");

@@ -3,7 +3,7 @@ import { parseJson } from "skillflow";
 import { clip, memberAt } from "skillflow/internal";
 import { webhookAddress } from "../address.ts";
 import { type Channel, idempotencyKey, setting } from "../channel.ts";
-import { bodyText, type Notice, type Severity } from "../notice.ts";
+import { bodyText, factsOf, type Notice, type Severity } from "../notice.ts";
 import { post } from "../post.ts";
 
 const KEY = "OPSGENIE_API_KEY";
@@ -37,9 +37,8 @@ const CLIP_MARK = "… [150 more characters]".length;
 
 function alertOf(notice: Notice) {
   const { title, severity = "warning", fields } = notice;
-  const details = Object.fromEntries(fields.map(({ name, value }) => [name, value]));
   const message = title.length <= LONGEST_MESSAGE ? title : clip(title, LONGEST_MESSAGE - CLIP_MARK);
-  return { message, description: bodyText(notice), priority: PRIORITIES[severity], details };
+  return { message, description: bodyText(notice), priority: PRIORITIES[severity], details: factsOf(fields) };
 }
 
 const PRIORITIES: Readonly<Record<Severity, string>> = { critical: "P1", error: "P2", warning: "P3", info: "P5" };

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { clip } from "skillflow/internal";
 import { webhookAddress } from "../address.ts";
 import { type Channel, idempotencyKey, setting } from "../channel.ts";
-import { heading, type Notice } from "../notice.ts";
+import { factsOf, heading, type Notice } from "../notice.ts";
 import { post } from "../post.ts";
 
 const KEY = "PAGERDUTY_ROUTING_KEY";
@@ -30,9 +30,9 @@ export const pagerdutyChannel: Channel = {
 
 function eventOf(notice: Notice) {
   const { text, severity = "warning", fields, link } = notice;
-  const facts = Object.fromEntries(fields.map(({ name, value }) => [name, value]));
+  const custom_details = factsOf([...fields, { name: "text", value: text }]);
   return {
-    payload: { summary: clip(heading(notice), 900), source: "skillflow", severity, custom_details: { ...facts, text } },
+    payload: { summary: clip(heading(notice), 900), source: "skillflow", severity, custom_details },
     ...(link ? { links: [{ href: link, text: "More" }] } : {}),
   };
 }
