@@ -8,8 +8,10 @@ export interface Post {
   readonly body: string;
   /** Returns new headers for each attempt. */
   readonly headers?: () => Readonly<Record<string, string>>;
-  /** True if the receiver recognizes repeated messages by their key, so that server errors can be retried. */
+  /** True if the receiver recognizes repeated messages by their key, so that failures can be retried. */
   readonly isRepeatable?: boolean;
+  /** True if a web page may be the receiver's answer, and not that of a proxy in front of it. */
+  readonly mayBePage?: boolean;
   /** Returns the actual status, for services that report failures with 200. */
   readonly statusOf?: (answer: Answer) => number;
 }
@@ -39,10 +41,16 @@ export async function post(what: Post, context: ToolContext): Promise<Answer> {
     return await patiently({ signal, pauseAfter }, once);
   } catch (error) {
     context.signal.throwIfAborted();
-    const advice = timeout.aborted ? `${what.service} ${SILENT}` : adviceFor(error, what);
+    const silence = `${what.service} ${SILENT} ${mayHaveActed ? UNCLEAR : "Nothing was sent."}`;
+    const advice = timeout.aborted ? silence : adviceFor(error, what);
     const message = mayHaveActed && refusalOf(error) ? `${advice} An earlier attempt failed: ${UNCLEAR_LATER}` : advice;
     throw mayHaveActed ? new Error(message) : new NothingDone(message);
   }
+}
+
+/** Error for an answer that confirms nothing, because another server gave it. */
+export function foreignAnswer({ service, field }: Pick<Post, "service" | "field">): Error {
+  return new Error(`The response is not from ${service}. Check ${field} and any proxy in front of it. ${UNCLEAR}`);
 }
 
 /** Time limit for one message, including all attempts and pauses. */
@@ -67,8 +75,9 @@ async function attempt(what: Post, { fetch, signal }: ToolContext): Promise<Answ
   });
   const raw = { status: response.status, headers: response.headers, text: await readText(response) };
   const answer = { ...raw, status: what.statusOf?.(raw) ?? raw.status };
-  if (answer.status >= 200 && answer.status < 300) return answer;
-  throw new Refusal(answer);
+  if (answer.status < 200 || answer.status > 299) throw new Refusal(answer);
+  if (!what.mayBePage && answer.text.trimStart().startsWith("<")) throw foreignAnswer(what);
+  return answer;
 }
 
 /** Reads the beginning of a response and ignores the rest. */
@@ -85,6 +94,8 @@ async function readText({ body }: Response): Promise<string> {
 }
 
 function pauseOf(failure: unknown, attempt: number, isRepeatable: boolean): number | undefined {
+  // A broken connection.
+  if (isRepeatable && failure instanceof TypeError) return untoldPause(attempt);
   if (!(failure instanceof Refusal)) return undefined;
   const { answer } = failure;
   if (answer.status !== 429 && !(isRepeatable && answer.status >= 500)) return undefined;
@@ -108,7 +119,7 @@ function adviceFor(error: unknown, what: Post): string {
 
 const UNCLEAR = "Whether the message was sent is unclear: check before you send it again.";
 const UNCLEAR_LATER = "whether that one was sent is unclear. Check before you send it again.";
-const SILENT = `did not respond within ${LONGEST_MS / 1000} s. ${UNCLEAR}`;
+const SILENT = `did not respond within ${LONGEST_MS / 1000} s.`;
 
 function refusalAdvice(answer: Answer, { service, field }: Post): string {
   const { status } = answer;

@@ -846,6 +846,36 @@ describe("PagerDuty and Opsgenie", () => {
     });
   });
 
+  it("get facts of the same name, and one that is called text", async () => {
+    const fields = ["a", "b"].flatMap((value) => [
+      { name: "Pod", value },
+      { name: "text", value },
+    ]);
+    const context = await startHttp();
+    await send(["pagerduty", "opsgenie"], context, { ...NOTICE, fields });
+    const [pagerduty, opsgenie] = bodies().sort((a, b) => Number("priority" in a) - Number("priority" in b));
+    expect(pagerduty).toMatchObject({
+      payload: { custom_details: { Pod: "a\nb", text: `a\nb\n${NOTICE["text"]}` } },
+    });
+    expect(opsgenie).toMatchObject({ details: { Pod: "a\nb" } });
+  });
+
+  it.each(["pagerduty", "opsgenie"])("%s is tried again after a broken connection", async (channel) => {
+    const context = await startHttp();
+    let isBroken = false;
+    const flaky: typeof fetch = (url, init) => {
+      if (isBroken) return context.fetch(url, init);
+      isBroken = true;
+      return Promise.reject(new TypeError("fetch failed", { cause: { code: "ECONNRESET" } }));
+    };
+    expect(await send([channel], { ...context, fetch: flaky })).toMatchObject({ delivered: 1 });
+  });
+
+  it.each(["teams", "pagerduty", "opsgenie"])("%s did not confirm a message with a web page", async (channel) => {
+    const context = await startHttp(() => ({ text: "\n<!doctype html><title>Sign in</title>" }));
+    expect(await reasonOf(channel, context)).toMatch(/response is not from .* and any proxy in front of it.*unclear/);
+  });
+
   it.each(["pagerduty", "opsgenie"])(
     "%s accepts the longest message, and gets the same alert key from the same call",
     async (channel) => {

@@ -4,9 +4,10 @@ import { webhookAddress } from "../address.ts";
 import type { Channel } from "../channel.ts";
 import { heading, type Notice, type Severity } from "../notice.ts";
 import { replaceAddresses } from "../plain.ts";
-import { post } from "../post.ts";
+import { foreignAnswer, post } from "../post.ts";
 
 const FIELD = "DISCORD_WEBHOOK_URL";
+const RECEIVER = { service: "Discord", field: FIELD } as const;
 const VENDOR = {
   name: "Discord",
   hosts: ["discord.com", "discordapp.com", "ptb.discord.com", "canary.discord.com"],
@@ -23,15 +24,13 @@ export const discordChannel: Channel = {
     url.searchParams.set("wait", "true");
     return async (notice) => {
       const body = JSON.stringify(discordMessage(notice));
-      const { text } = await post({ service: "Discord", field: FIELD, url, body }, context);
+      const { text } = await post({ ...RECEIVER, url, body }, context);
       const id = memberAt(parseJson(text), "id");
       if (typeof id === "string" && /^\d{1,25}$/.test(id)) return { message_id: id };
-      throw new Error(`${NOT_DISCORD} Whether the message was sent is unclear: check before you send it again.`);
+      throw foreignAnswer(RECEIVER);
     };
   },
 };
-
-const NOT_DISCORD = `The response is not from Discord. Check ${FIELD} and any proxy in front of it.`;
 
 /** Puts everything into the embed, where Discord neither mentions users nor previews links. */
 function discordMessage(notice: Notice) {

@@ -22,7 +22,7 @@ export const webhookChannel: Channel = {
       const id = idempotencyKey(context, notice);
       const body = JSON.stringify({ id, ...notice });
       const headers = () => ({ "idempotency-key": id, ...(secret ? signature(secret, body) : {}) });
-      await post({ service: "The webhook", field: FIELD, url, body, headers }, context);
+      await post({ service: "The webhook", field: FIELD, url, body, headers, mayBePage: true }, context);
       return { signed: secret !== "" };
     };
   },
