@@ -32,7 +32,7 @@ export const availabilityTools = [
   betterstackTool({
     name: "get_monitor_availability",
     description:
-      "Measures a monitor's availability, and its response times over the last 24 hours by region: since when it is slow, and whether in all regions. Downtime covers the days given, or the monitor's whole lifetime.",
+      "Measures a monitor's availability over the given days or its whole lifetime, and its response times over the last 24 hours by region: since when it is slow, and whether everywhere.",
     ...TEAM_RANGE,
     input_schema: z.strictObject({
       monitor_id: monitorId,
@@ -70,7 +70,7 @@ export const availabilityTools = [
   betterstackTool({
     name: "list_heartbeats",
     description:
-      "Lists heartbeats, which expect regular pings from jobs such as backups: state, period, grace time. Only a heartbeat shows a job that stopped running without an error.",
+      "Lists heartbeats, which expect regular pings from jobs such as backups: state, period, grace time. Only they show a job that stopped running without an error.",
     ...TEAM_SNAPSHOT,
     input_schema: z.strictObject({ limit, page }),
     output_schema: pageSchema("heartbeats", "id name status team period_seconds:number grace_seconds:number paused_at"),

@@ -31,7 +31,7 @@ export const logTools = [
       source: textLike(/^[A-Za-z][A-Za-z0-9_]*$/, 100)
         .optional()
         .describe("Name from list_sources: t123456_my_app. Default: the first one configured."),
-      limit: z.int().min(1).max(200).optional().describe("Maximum number of rows. Default 50."),
+      limit: z.int().min(1).max(200).optional().describe("Number of rows. Default 50."),
     }),
     output_schema: resultSchema("source rows", "source row_count:number rows:[{}] more"),
     handler: (input, context) =>

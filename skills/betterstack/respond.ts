@@ -50,7 +50,7 @@ export const respondTools = [
       description: z.string().max(10_000).optional().describe("Evidence, and what you tried."),
       policy_id: textLike(/^\d+$/, 19)
         .optional()
-        .describe("Escalation policy. It replaces the notification options below."),
+        .describe("Escalation policy, instead of the notification options below."),
       call: way("Phone call.", false),
       sms: way("Text message.", false),
       email: way("E-mail.", true),

@@ -22,8 +22,7 @@ const MOST_ITEMS = 50;
 export const timelineTools = [
   betterstackTool({
     name: "get_timeline",
-    description:
-      "Reads an incident's timeline, oldest first: who was called and when, escalations, comments. For its details: get_incident.",
+    description: "Reads an incident's timeline, oldest first: who was called and when, escalations, comments.",
     effect: "read",
     clock: "range",
     input_schema: z.strictObject({ incident_id: incidentId }),

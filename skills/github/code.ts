@@ -18,8 +18,7 @@ import {
 export const codeTools = [
   defineTool({
     name: "search_code",
-    description:
-      "Finds files on default branches by content, with the matching fragments. Limit: 10 calls per minute. For a known file: get_file.",
+    description: "Finds files on default branches by content, with the matching fragments. Limit: 10 calls per minute.",
     ...SNAPSHOT,
     selects: ["query"],
     input_schema: z.strictObject({
@@ -56,7 +55,7 @@ export const codeTools = [
     echoes: ["path", "start_line"],
     input_schema: z.strictObject({
       repository,
-      path: filePath.describe("Relative to the repository's root. Empty for the root."),
+      path: filePath.describe("Empty for the root."),
       ref: ref.optional(),
       start_line: z.int().min(1).max(1_000_000).optional(),
       end_line: z.int().min(1).max(1_000_000).optional(),

@@ -73,8 +73,8 @@ export const commitTools = [
     origin: "team",
     input_schema: z.strictObject({
       repository,
-      base: ref.describe("The older version."),
-      head: ref.describe("The newer version."),
+      base: ref.describe("Older."),
+      head: ref.describe("Newer."),
       ...paged,
     }),
     output_schema: pageSchema(
@@ -167,7 +167,7 @@ export const deliveryTools = [
       repository,
       environment: z.string().max(255).optional(),
       ref: ref.optional(),
-      limit: z.int().min(1).max(10).optional().describe("Default 5."),
+      limit: z.int().min(1).max(10).optional(),
       page,
     }),
     output_schema: pageSchema(

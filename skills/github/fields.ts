@@ -5,7 +5,7 @@ import * as z from "zod";
 
 export const repository = textLike(/^[A-Za-z0-9_-]{1,39}\/[A-Za-z0-9._-]{1,100}$/, 140)
   .optional()
-  .describe("owner/name. Default: the configured one.");
+  .describe("owner/name");
 
 export const issueNumber = z.int().min(1).max(2_147_483_647);
 
@@ -20,16 +20,13 @@ export const branch = textLike(/^[^\s:?*~^\\[\]]+$/, 255);
 
 export const ref = textLike(/^[^\s:?*~^\\[\]]+$/, 255);
 
-export const filePath = textLike(/^[^\\\r\n\t]*$/, 1000).describe("Relative to the repository's root.");
+export const filePath = textLike(/^[^\\\r\n\t]*$/, 1000);
 
 export const title = z.string().min(1).max(256);
 
-export const body = z.string().max(60_000).describe("GitHub's Markdown.");
+export const body = z.string().max(60_000).describe("Markdown.");
 
-export const labels = z
-  .array(z.string().min(1).max(50))
-  .max(20)
-  .describe("Creates new names if the token has permission.");
+export const labels = z.array(z.string().min(1).max(50)).max(20).describe("Unknown names are created.");
 
 export const assignees = z
   .array(textLike(/^[A-Za-z0-9_[\]-]+$/, 60))

@@ -34,7 +34,7 @@ export const pullTools = [
       head: textLike(/^([A-Za-z0-9_-]{1,39}:)?[^\s:?*~^\\[\]]+$/, 300).describe(
         "Branch with the changes, or owner:branch in a fork.",
       ),
-      base: branch.optional().describe("Branch to merge into. Default: the default branch."),
+      base: branch.optional().describe("Default: the default branch."),
       draft: z.boolean().optional(),
     }),
     output_schema: writtenSchema("number", PULL),
@@ -94,8 +94,8 @@ export const pullTools = [
     input_schema: z.strictObject({
       repository,
       state: z.enum(["open", "closed", "all"]).optional().describe("Default open. Merged ones are closed."),
-      base: branch.optional().describe("Branch to merge into."),
-      sort: z.enum(["created", "updated"]).optional().describe("Default created."),
+      base: branch.optional(),
+      sort: z.enum(["created", "updated"]).optional(),
       ...paged,
     }),
     output_schema: pageSchema("pull_requests", PULL),
@@ -109,8 +109,7 @@ export const pullTools = [
   }),
   githubTool({
     name: "list_pr_reviews",
-    description:
-      "Reads a pull request's reviews and the comments on its lines. Two requests. For the other comments: list_comments.",
+    description: "Reads a pull request's reviews and the comments on its lines. For its other comments: list_comments.",
     ...SNAPSHOT,
     input_schema: z.strictObject({ repository, number: pullNumber, ...paged }),
     output_schema: resultSchema(

@@ -59,8 +59,7 @@ export const workflowTools = [
   }),
   githubTool({
     name: "get_workflow_run_logs",
-    description:
-      "Reads what explains the failure in the logs of a run's failed jobs: a download each. More of one: get_job_log.",
+    description: "Reads what explains the failure in the logs of a run's failed jobs. One download per job.",
     ...LASTING,
     echoes: ["run_id"],
     input_schema: z.strictObject({
@@ -122,8 +121,7 @@ export const workflowTools = [
   }),
   githubTool({
     name: "get_checks",
-    description:
-      "Reads the CI results of one commit: checks and statuses of all apps. For the log of one: get_job_log.",
+    description: "Reads the CI results of one commit: checks and statuses of all apps.",
     ...SNAPSHOT,
     input_schema: z.strictObject({ repository, ref, ...paged }),
     output_schema: resultSchema(

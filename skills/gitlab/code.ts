@@ -7,13 +7,13 @@ export const codeTools = [
   gitlabTool({
     name: "search_code",
     description:
-      "Finds lines of code by words, with their location and the surrounding lines: where an error message or a setting comes from. GitLab without advanced search reads all files: give a whole word. For a known file: get_file.",
+      "Finds lines of code by words, with the lines around them: where an error message or a setting comes from. Give a whole word: GitLab without advanced search reads all files.",
     ...SNAPSHOT,
     selects: ["search"],
     input_schema: z.strictObject({
       project,
       search: z.string().min(3).max(200).describe("Words. Narrow with filename:pay.ts, path:src or extension:go."),
-      ref: ref.optional().describe("Branch or tag. Default: the default branch."),
+      ref: ref.optional().describe("Default: the default branch."),
       ...paged,
     }),
     output_schema: pageSchema("matches", "path line:number ref text"),
@@ -32,13 +32,12 @@ export const codeTools = [
   }),
   gitlabTool({
     name: "get_file",
-    description:
-      "Reads the lines of a text file at a branch, tag or commit: the code that a stack trace names, as deployed. Continue at `next_line`. For its last changes: list_commits with its path.",
+    description: "Reads the lines of a text file at a branch, tag or commit. Continue at `next_line`.",
     ...LASTING,
     echoes: ["path", "ref", "start_line"],
     input_schema: z.strictObject({
       project,
-      path: z.string().min(1).max(1000).describe("Relative to the repository's root."),
+      path: z.string().min(1).max(1000),
       ref: ref.optional().describe("Default: the default branch."),
       start_line: z.int().min(1).max(1_000_000).optional(),
       end_line: z.int().min(1).max(1_000_000).optional(),

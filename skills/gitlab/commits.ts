@@ -9,8 +9,7 @@ export const CHANGE = "path previous_path status patch left_out";
 export const commitTools = [
   gitlabTool({
     name: "list_commits",
-    description:
-      "Lists the commits of a branch, a path or a period, newest first. Shows what changed before the first symptom. Between two versions: compare. For what was deployed: list_deployments.",
+    description: "Lists the commits of a branch, a path or a period, newest first. Between two versions: compare.",
     effect: "read",
     origin: "team",
     clock: "range",
@@ -18,7 +17,7 @@ export const commitTools = [
     selects: ["ref", "path"],
     input_schema: z.strictObject({
       project,
-      ref: ref.optional().describe("Branch, tag or sha. Default: the default branch."),
+      ref: ref.optional().describe("Default: the default branch."),
       path: z.string().min(1).max(1000).optional().describe("File or folder."),
       since: isoField.optional(),
       until: isoField.optional(),
@@ -45,8 +44,8 @@ export const commitTools = [
     input_schema: z.strictObject({
       project,
       ref: ref.describe("Sha, branch or tag."),
-      path: z.string().min(1).max(1000).optional().describe("Only files under this path."),
-      limit: limit.describe("Number of files. Default 20."),
+      path: z.string().min(1).max(1000).optional().describe("File or folder."),
+      limit: limit.describe("Number of files."),
       page,
     }),
     output_schema: resultSchema(
@@ -74,7 +73,7 @@ export const commitTools = [
   }),
   gitlabTool({
     name: "compare",
-    description: "Reads the commits and the patches between two versions: what a release or a deployment changed.",
+    description: "Reads the commits and the patches between two versions.",
     ...LASTING,
     origin: "team",
     selects: ["path"],
@@ -82,7 +81,7 @@ export const commitTools = [
       project,
       from: ref.describe("The older version: tag, branch or sha."),
       to: ref.describe("The newer version."),
-      path: z.string().min(1).max(1000).optional().describe("Only files under this path."),
+      path: z.string().min(1).max(1000).optional().describe("File or folder."),
     }),
     output_schema: resultSchema(
       "commits files",

@@ -5,7 +5,7 @@ import * as z from "zod";
 
 export const project = textLike(/^[A-Za-z0-9_.][A-Za-z0-9_./-]*$/, 255)
   .optional()
-  .describe("group/name or id. Default: the configured one.");
+  .describe("group/name, or the id.");
 
 export const ref = textLike(/^[^\s:?*~^\\[\]-][^\s:?*~^\\[\]]*$/, 255);
 

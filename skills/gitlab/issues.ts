@@ -22,13 +22,13 @@ export const issueTools = [
   gitlabTool({
     name: "search_issues",
     description:
-      "Finds issues by words in title and text, labels and state, last changed first. Shows whether a problem is known. For one with its comments: get_issue.",
+      "Finds issues by words in title and text, labels and state, last changed first. With comments: get_issue.",
     ...SNAPSHOT,
     selects: ["search", "state", "labels"],
     input_schema: z.strictObject({
       project,
       search: z.string().min(1).max(200).optional().describe("Two or three words of the error."),
-      state: z.enum(["opened", "closed"]).optional().describe("Default: both."),
+      state: z.enum(["opened", "closed"]).optional(),
       labels: labels.optional().describe("The issue must have all of them."),
       ...paged,
     }),
@@ -55,7 +55,7 @@ export const issueTools = [
     description: "Reads one issue: its full text, and its comments, newest first.",
     ...SNAPSHOT,
     echoes: ["number"],
-    input_schema: z.strictObject({ project, number, limit: limit.describe("Number of comments. Default 20."), page }),
+    input_schema: z.strictObject({ project, number, limit: limit.describe("Number of comments."), page }),
     output_schema: resultSchema("number notes", `${ISSUE} text notes:[{ id:number author at text }] next_page:number`),
     work: async ({ ask }, input) => {
       const place = ["issues", String(input.number)];
@@ -76,7 +76,7 @@ export const issueTools = [
   }),
   gitlabTool({
     name: "create_issue",
-    description: "Creates an issue. Search for an existing one first. A repeated call creates no second one.",
+    description: "Creates an issue. Search for an existing one first.",
     ...WRITE_ONCE,
     targets: ["project"],
     input_schema: z.strictObject({
@@ -102,7 +102,7 @@ export const issueTools = [
   }),
   gitlabTool({
     name: "add_comment",
-    description: "Comments on an issue or a merge request. A repeated call adds no second comment.",
+    description: "Comments on an issue or a merge request.",
     ...WRITE_ONCE,
     targets: ["project"],
     input_schema: z.strictObject({

@@ -11,12 +11,12 @@ export const mergeRequestTools = [
   gitlabTool({
     name: "list_merge_requests",
     description:
-      "Lists merge requests by state, words or branch, last changed first. For recent merges: `state: merged` with `updated_after`. For patches: get_merge_request_diffs.",
+      "Lists merge requests by state, words or branch, last changed first. For recent merges: `state: merged` with `updated_after`.",
     ...SNAPSHOT,
     selects: ["state", "search", "target_branch", "updated_after"],
     input_schema: z.strictObject({
       project,
-      state: z.enum(["opened", "closed", "merged"]).optional().describe("Default: all."),
+      state: z.enum(["opened", "closed", "merged"]).optional(),
       search: z.string().min(1).max(200).optional().describe("In title and text."),
       target_branch: ref.optional(),
       updated_after: isoField.optional(),
@@ -59,12 +59,12 @@ export const mergeRequestTools = [
   }),
   gitlabTool({
     name: "get_merge_request_diffs",
-    description: "Reads the patches of a merge request, file by file. For one merged commit: get_commit.",
+    description: "Reads the patches of a merge request, file by file.",
     ...SNAPSHOT,
     input_schema: z.strictObject({
       project,
       number,
-      limit: z.int().min(1).max(30).optional().describe("Number of files. Default 20."),
+      limit: z.int().min(1).max(30).optional().describe("Number of files."),
       page,
     }),
     output_schema: pageSchema("files", CHANGE),

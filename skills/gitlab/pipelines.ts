@@ -14,7 +14,7 @@ import {
   textLike,
 } from "skillflow/internal";
 import * as z from "zod";
-import { amount, flag, limit, number, page, paged, person, project, ref, text } from "./fields.ts";
+import { amount, flag, number, page, paged, person, project, ref, text } from "./fields.ts";
 import { gitlabTool, inProject, nextPage, pageSchema, paging, READS } from "./service.ts";
 
 const PIPELINE = "id:number status ref sha source created_at updated_at url";
@@ -24,8 +24,7 @@ const JOB = "id:number name stage status failure may_fail:flag started_at finish
 export const pipelineTools = [
   gitlabTool({
     name: "list_pipelines",
-    description:
-      "Lists pipelines with their results, newest first. To see why one failed: get_pipeline, then get_job_log.",
+    description: "Lists pipelines with their results, newest first. To see why one failed: get_pipeline.",
     ...TEAM_SNAPSHOT,
     selects: ["ref", "status", "sha"],
     input_schema: z.strictObject({
@@ -53,7 +52,7 @@ export const pipelineTools = [
   gitlabTool({
     name: "get_pipeline",
     description:
-      "Reads one pipeline with its jobs, failed ones first, each with a short failure reason. For the output of a job: get_job_log.",
+      "Reads one pipeline with its jobs, failed ones first, each with a short failure reason. If its own jobs passed, with the pipelines that they started.",
     ...TEAM_SNAPSHOT,
     echoes: ["id"],
     input_schema: z.strictObject({ project, pipeline: number.describe("Its id."), page }),
@@ -157,8 +156,7 @@ function jobOf(found: z.infer<typeof job>) {
 export const deliveryTools = [
   gitlabTool({
     name: "list_deployments",
-    description:
-      "Lists deployments, last changed first: environment, commit, state, time. Shows what was deployed before the first symptom. Compare two shas of one environment.",
+    description: "Lists deployments, last changed first: environment, commit, state, time.",
     ...TEAM_SNAPSHOT,
     selects: ["environment", "status"],
     input_schema: z.strictObject({
@@ -188,9 +186,9 @@ export const deliveryTools = [
   }),
   gitlabTool({
     name: "list_releases",
-    description: "Lists releases, newest first, with their notes. For what was deployed where: list_deployments.",
+    description: "Lists releases, newest first, with their notes.",
     ...SNAPSHOT,
-    input_schema: z.strictObject({ project, limit: limit.describe("Default 20."), page }),
+    input_schema: z.strictObject({ project, ...paged }),
     output_schema: pageSchema("releases", "tag name author sha upcoming:flag released_at notes url"),
     work: async ({ ask }, input) => {
       const found = await ask({ path: ["releases"], query: paging(input), needs: READS, answer: z.array(release) });

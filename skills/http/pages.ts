@@ -15,7 +15,7 @@ export const pageTools = [
   defineTool({
     name: "check",
     description:
-      "Checks up to ten addresses in parallel: status, time, redirects, or why there was no response (DNS, connection, certificate, timeout of 20 seconds). Call this first. To read a page: get.",
+      "Checks up to ten addresses in parallel: status, time, redirects, or why there was no response (DNS, connection, certificate, timeout of 20 seconds). Call this first.",
     ...SNAPSHOT,
     reads: "private",
     live: true,
@@ -30,7 +30,7 @@ export const pageTools = [
   defineTool({
     name: "get",
     description:
-      "Reads one page of a listed host by GET: status, time, some headers and the text, for any status. Use it for health and version pages and status APIs. Up to 12,000 characters per call: `contains` keeps the lines with a word, `offset` reads on. To see whether a host is up: check.",
+      "Reads one page by GET, whatever its status: status, time, some headers and the text. Use it for health and version pages and status APIs. Up to 12,000 characters per call: `contains` keeps the lines with a word, `offset` reads on.",
     ...SNAPSHOT,
     reads: "private",
     live: true,
@@ -38,7 +38,7 @@ export const pageTools = [
     input_schema: z.strictObject({
       url: address,
       contains: z.string().min(1).max(200).optional().describe("Only lines that contain it. Case-insensitive."),
-      offset: z.int().min(0).max(1_000_000).optional().describe("Number of characters to skip."),
+      offset: z.int().min(0).max(1_000_000).optional().describe("Characters to skip."),
     }),
     output_schema: resultSchema(
       "url status",

@@ -7,14 +7,14 @@ export const eventTools = [
   kubernetesTool({
     name: "list_events",
     description:
-      "Lists warning events of the cluster, newest first: failed scheduling, probes, mounts, image pulls, evictions, kills. Events are kept for about an hour. For one object, give `object`. For all types, set warnings_only to false.",
+      "Lists warning events, newest first: failed scheduling, probes, mounts, image pulls, evictions, kills. They are kept for about an hour.",
     ...TEAM_SNAPSHOT,
     selects: ["namespace", "object", "warnings_only"],
     input_schema: z.strictObject({
       namespace,
-      object: name.optional().describe("Name of a pod, node or workload."),
+      object: name.optional().describe("Name of a pod, a workload, or a node (in the namespace default)."),
       warnings_only: z.boolean().optional().describe("Default true."),
-      limit: z.int().min(1).max(100).optional().describe("Default 30."),
+      limit: z.int().min(1).max(100).optional(),
     }),
     output_schema: resultSchema("events", "events:[any] matching:number left_out:number note"),
     work: async ({ ask, own }, input) => {

@@ -7,7 +7,7 @@ export const name = textLike(/^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/, 253);
 
 export const namespace = textLike(/^(\*|[a-z0-9]([a-z0-9-]*[a-z0-9])?)$/, 63)
   .optional()
-  .describe("* for all. Default: the configured one.");
+  .describe("* for all.");
 
 export const selector = z
   .string()

@@ -7,13 +7,13 @@ export const helmTools = [
   kubernetesTool({
     name: "list_helm_releases",
     description:
-      "Lists Helm releases from the labels of Helm's secrets: last version, status, time, and earlier versions. Failed and pending ones come first. Shows when a release was deployed or rolled back. Does not read charts or values.",
+      "Lists Helm releases, failed and pending ones first: last version, status, time, earlier versions. Does not read charts or values.",
     ...TEAM_SNAPSHOT,
     selects: ["namespace", "release"],
     input_schema: z.strictObject({
       namespace,
-      release: name.optional().describe("Show up to 20 versions of this release."),
-      limit: z.int().min(1).max(100).optional().describe("Default 30."),
+      release: name.optional().describe("Shows up to 20 of its versions."),
+      limit: z.int().min(1).max(100).optional(),
     }),
     output_schema: resultSchema(
       "releases",

@@ -13,12 +13,12 @@ export const kindTools = [
   kubernetesTool({
     name: "list_kinds",
     description:
-      "Lists the kinds of objects in the cluster, including those of operators such as Argo CD, Flux or cert-manager, for use with list_objects and get_object. If you know the kind, call those directly.",
+      "Lists the kinds of objects in the cluster, those of operators too. If you know the kind, call list_objects or get_object directly.",
     ...TEAM_SNAPSHOT,
     selects: ["contains"],
     input_schema: z.strictObject({
       contains: z.string().min(1).max(100).optional().describe("In the kind or its group: argoproj, autoscal."),
-      limit: z.int().min(1).max(200).optional().describe("Default 60."),
+      limit: z.int().min(1).max(200).optional(),
     }),
     output_schema: resultSchema(
       "kinds",
@@ -42,7 +42,7 @@ export const kindTools = [
   kubernetesTool({
     name: "list_objects",
     description:
-      "Lists objects of any kind with the columns that kubectl shows: jobs, autoscalers, volume claims, ingresses, certificates, Argo CD's applications (sync, health), Flux's kustomizations. For pods and workloads, list_pods and list_workloads show more.",
+      "Lists objects of any kind with the columns that kubectl shows: jobs, autoscalers, volume claims, ingresses, certificates, Argo CD applications (sync, health). list_pods and list_workloads show more of their kinds.",
     ...TEAM_SNAPSHOT,
     selects: ["namespace", "selector", "contains"],
     echoes: ["kind"],
@@ -51,7 +51,7 @@ export const kindTools = [
       namespace,
       selector,
       contains: z.string().min(1).max(200).optional().describe("In any column. Case-insensitive: OutOfSync, False."),
-      limit: z.int().min(1).max(100).optional().describe("Default 30."),
+      limit: z.int().min(1).max(100).optional(),
     }),
     output_schema: resultSchema("objects", "kind version objects:[any] matching:number left_out:number note"),
     work: async ({ ask, own }, input) => {
@@ -83,7 +83,7 @@ export const kindTools = [
   kubernetesTool({
     name: "get_object",
     description:
-      "Reads one object of any kind as YAML, status first: why a job, claim, autoscaler, certificate or Argo CD application is in its state. Hides the contents of Secrets and ConfigMaps, values of environment variables, and passwords. Up to 12,000 characters: read part of a large object with `part`.",
+      "Reads one object of any kind as YAML, status first. Hides Secrets, ConfigMaps, environment variables and passwords. Up to 12,000 characters: `part` reads a part of a larger one.",
     ...TEAM_SNAPSHOT,
     selects: ["part"],
     echoes: ["kind"],

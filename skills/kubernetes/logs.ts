@@ -3,12 +3,7 @@ import * as z from "zod";
 import { name, namespace, selector } from "./fields.ts";
 import { kubernetesTool, listOf, oneNamespace, pathOf } from "./service.ts";
 
-const contains = z
-  .string()
-  .min(1)
-  .max(200)
-  .optional()
-  .describe("Returns only the lines that contain it. Case-insensitive.");
+const contains = z.string().min(1).max(200).optional().describe("Only lines that contain it. Case-insensitive.");
 
 const sinceMinutes = z.int().min(1).max(10_080).optional();
 
@@ -16,7 +11,7 @@ export const logTools = [
   kubernetesTool({
     name: "get_logs",
     description:
-      "Reads the end of a container's log, oldest line first; `previous` reads that of its last run, before it crashed. Up to 500 lines a call. Logs of deleted pods are not available here: use the log store.",
+      "Reads the end of a container's log, oldest line first; `previous` reads its last run, before it crashed. For deleted pods, use the log store.",
     ...SNAPSHOT,
     selects: ["contains"],
     input_schema: z.strictObject({
@@ -26,7 +21,7 @@ export const logTools = [
       previous: z.boolean().optional(),
       since_minutes: sinceMinutes,
       contains,
-      lines: z.int().min(1).max(500).optional().describe("Lines to read from the end. Default 100."),
+      lines: z.int().min(1).max(500).optional().describe("From the end. Default 100."),
     }),
     output_schema: resultSchema("lines lines_read", "lines:[text] lines_read:number note"),
     work: async ({ ask, own }, input) => {
@@ -41,7 +36,7 @@ export const logTools = [
   kubernetesTool({
     name: "search_logs",
     description:
-      "Reads the end of the logs of every container of one pod, or of all pods with a selector, side by side in order of time: which of them wrote the first error. `previous` reads their last runs. One request a container, twelve at most; of one container get_logs is cheaper and goes back further.",
+      "Reads the end of the logs of all containers of one pod, or of all pods with a selector, in order of time: which wrote the first error. `previous` reads their last runs. Twelve containers at most, one request each; get_logs goes back further.",
     ...SNAPSHOT,
     selects: ["pod", "selector", "contains"],
     input_schema: z.strictObject({
@@ -51,7 +46,7 @@ export const logTools = [
       contains,
       previous: z.boolean().optional(),
       since_minutes: sinceMinutes,
-      lines: z.int().min(1).max(200).optional().describe("Lines to read from the end of each container. Default 50."),
+      lines: z.int().min(1).max(200).optional().describe("From the end of each log. Default 50."),
     }),
     output_schema: resultSchema(
       "lines sources",

@@ -7,14 +7,14 @@ export const podTools = [
   kubernetesTool({
     name: "list_pods",
     description:
-      "Lists pods, unhealthy ones first: phase, readiness, restarts, why one waits or ended (CrashLoopBackOff, OOMKilled), node, images. Call this first. For one pod: get_pod. For the cause: list_events, get_logs.",
+      "Lists pods, unhealthy ones first: phase, readiness, restarts, why one waits or ended (CrashLoopBackOff, OOMKilled), node, images. Call this first. For the cause: list_events, get_logs.",
     ...TEAM_SNAPSHOT,
     selects: ["namespace", "selector", "only_unwell"],
     input_schema: z.strictObject({
       namespace,
       selector,
-      only_unwell: z.boolean().optional().describe("Default false."),
-      limit: z.int().min(1).max(100).optional().describe("Default 30."),
+      only_unwell: z.boolean().optional(),
+      limit: z.int().min(1).max(100).optional(),
     }),
     output_schema: resultSchema(
       "pods unwell",
@@ -50,7 +50,7 @@ export const podTools = [
   kubernetesTool({
     name: "get_pod",
     description:
-      "Reads one pod: conditions, and for each container its state, last termination, restarts, image, requests and limits. Hides the values of environment variables.",
+      "Reads one pod: conditions, and each container's state, last termination, restarts, image, requests and limits.",
     ...TEAM_SNAPSHOT,
     echoes: ["name", "namespace"],
     input_schema: z.strictObject({ pod: name, namespace }),

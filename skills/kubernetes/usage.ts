@@ -11,14 +11,14 @@ export const usageTools = [
   kubernetesTool({
     name: "top_pods",
     description:
-      "Measures the CPU and memory that pods use now, with the percentage of each container's limit, nearest to a limit first: which one is throttled or about to be killed. Uses the metrics server's last sample, about a minute old. For values over time, use Prometheus.",
+      "Measures the CPU and memory that pods use now, and the percentage of each container's limit, nearest to a limit first. For values over time, use Prometheus.",
     ...TEAM_SNAPSHOT,
     selects: ["namespace", "selector"],
     input_schema: z.strictObject({
       namespace,
       selector,
-      sort_by: sortBy.describe("Default share: share of a container's limit."),
-      limit: z.int().min(1).max(100).optional().describe("Default 20."),
+      sort_by: sortBy.describe("Default share: of a container's limit."),
+      limit: z.int().min(1).max(100).optional(),
     }),
     output_schema: resultSchema(
       "pods",
@@ -56,13 +56,13 @@ export const usageTools = [
   kubernetesTool({
     name: "top_nodes",
     description:
-      "Measures the CPU and memory that nodes use now, as a percentage of what pods can allocate, fullest first. For pressure that a node reports: list_nodes. For the pods that fill a node: top_pods.",
+      "Measures the CPU and memory that nodes use now, as a percentage of what pods can allocate, fullest first.",
     ...TEAM_SNAPSHOT,
     selects: ["selector"],
     input_schema: z.strictObject({
       selector,
-      sort_by: sortBy.describe("Default share: share of what can be allocated."),
-      limit: z.int().min(1).max(100).optional().describe("Default 20."),
+      sort_by: sortBy.describe("Default share: of what can be allocated."),
+      limit: z.int().min(1).max(100).optional(),
     }),
     output_schema: resultSchema("nodes", `nodes:[{ name ${USED} }] at matching:number left_out:number note`),
     work: async ({ ask }, input) => {
@@ -224,10 +224,10 @@ export const nodeTools = [
   kubernetesTool({
     name: "list_nodes",
     description:
-      "Lists nodes, unhealthy ones first: not ready, under memory, disk or process pressure, or closed for new pods; with capacity, version and zone. Use it if pods wait for a node or disappear from one.",
+      "Lists nodes, unhealthy ones first: not ready, under memory, disk or process pressure, or closed for new pods; capacity, version, zone. Use it if pods wait for a node or disappear from one.",
     ...TEAM_SNAPSHOT,
     selects: ["selector"],
-    input_schema: z.strictObject({ selector, limit: z.int().min(1).max(100).optional().describe("Default 30.") }),
+    input_schema: z.strictObject({ selector, limit: z.int().min(1).max(100).optional() }),
     output_schema: resultSchema("nodes", "nodes:[any] unwell:number matching:number left_out:number note"),
     work: async ({ ask }, input) => {
       const { items, unread } = await listAll(ask, {

@@ -9,14 +9,14 @@ export const workloadTools = [
   kubernetesTool({
     name: "list_workloads",
     description:
-      "Lists deployments, or stateful or daemon sets, those not fully available first: desired, ready and updated pods, images, why a rollout is stuck. For the changes of a rollout: rollout_history.",
+      "Lists deployments, or stateful or daemon sets, those not fully available first: desired, ready and updated pods, images, why a rollout is stuck.",
     ...TEAM_SNAPSHOT,
     selects: ["kind", "namespace", "selector"],
     input_schema: z.strictObject({
       kind: z.enum(KINDS).optional().describe("Default deployments."),
       namespace,
       selector,
-      limit: z.int().min(1).max(100).optional().describe("Default 30."),
+      limit: z.int().min(1).max(100).optional(),
     }),
     output_schema: resultSchema("workloads", "workloads:[any] matching:number left_out:number note"),
     work: async ({ ask, own }, input) => {
@@ -41,8 +41,7 @@ export const workloadTools = [
   }),
   kubernetesTool({
     name: "rollout_history",
-    description:
-      "Lists a deployment's revisions, newest first: creation time, images, pods, recorded cause. Shows what changed before an incident, and what a rollback would restore.",
+    description: "Lists a deployment's revisions, newest first: creation time, images, pods, recorded cause.",
     ...TEAM_SNAPSHOT,
     echoes: ["deployment"],
     input_schema: z.strictObject({ deployment: name, namespace }),

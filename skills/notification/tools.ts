@@ -55,7 +55,7 @@ export const notificationTools = [
   }),
   defineTool({
     name: "channels",
-    description: "Lists the channels, whether each can be used, and what it lacks otherwise. Sends nothing.",
+    description: "Lists the channels, and what those that cannot be used lack. Sends nothing.",
     ...LASTING,
     input_schema: z.strictObject({}),
     output_schema: resultSchema("channels", "channels:[{ channel state reason }]"),
