@@ -8,14 +8,14 @@ import {
   summarise,
   TEAM_RANGE,
   TEAM_SNAPSHOT,
-  textLike,
 } from "skillflow/internal";
 import * as z from "zod";
 import {
   checkedId,
+  day,
+  id,
   idAnswer,
   limit,
-  monitorId,
   nextPage,
   number,
   page,
@@ -26,8 +26,6 @@ import {
 } from "./fields.ts";
 import { betterstackTool } from "./service.ts";
 
-const day = textLike(/^\d{4}-\d{2}-\d{2}$/).optional();
-
 export const availabilityTools = [
   betterstackTool({
     name: "get_monitor_availability",
@@ -35,7 +33,7 @@ export const availabilityTools = [
       "Measures a monitor's availability over the given days or its whole lifetime, and its response times over the last 24 hours by region: since when it is slow, and whether everywhere.",
     ...TEAM_RANGE,
     input_schema: z.strictObject({
-      monitor_id: monitorId,
+      monitor_id: id,
       from: day.describe("YYYY-MM-DD."),
       to: day,
       points: z.int().min(0).max(60).optional().describe("Per region. Default 24; 0 for none."),
@@ -81,9 +79,9 @@ export const availabilityTools = [
         answer: z.object({ data: z.array(heartbeat), pagination }),
       });
       const heartbeats = answer.data.map(({ id, attributes: own }) => ({
-        ...{ id, name: own.name && clip(own.name, 200), status: own.status, team: own.team_name },
-        ...{ period_seconds: own.period, grace_seconds: own.grace },
-        paused_at: own.paused_at,
+        id,
+        name: own.name && clip(own.name, 200),
+        ...pick(own, "status team:team_name period_seconds:period grace_seconds:grace paused_at"),
       }));
       return { heartbeats, next_page: nextPage(answer) };
     },

@@ -5,8 +5,9 @@ import * as z from "zod";
 
 const ID = /^[1-9]\d{0,18}$/;
 
-export const incidentId = textLike(ID, 19);
-export const monitorId = incidentId;
+export const id = textLike(ID, 19);
+
+export const day = textLike(/^\d{4}-\d{2}-\d{2}$/).optional();
 
 export const limit = z.int().min(1).max(50).optional();
 export const page = z.int().min(1).max(100).optional();

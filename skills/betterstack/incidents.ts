@@ -1,12 +1,12 @@
-import { each, lenient, RANGE, resultSchema, SNAPSHOT } from "skillflow/internal";
+import { each, lenient, pick, RANGE, resultSchema, SNAPSHOT } from "skillflow/internal";
 import * as z from "zod";
 import {
   checkedId,
+  day,
   flag,
+  id,
   idAnswer,
-  incidentId,
   limit,
-  monitorId,
   nextPage,
   page,
   pageSchema,
@@ -18,8 +18,6 @@ import {
 } from "./fields.ts";
 import { betterstackTool } from "./service.ts";
 
-const day = z.string().regex(/^\d{4}-\d{2}-\d{2}$/);
-
 export const INCIDENT = `id name cause status team monitor_id monitored_url started_at acknowledged_at acknowledged_by resolved_at resolved_by
   regions:[text] url`;
 
@@ -30,9 +28,9 @@ export const incidentTools = [
     ...RANGE,
     selects: ["monitor_id", "resolved", "acknowledged"],
     input_schema: z.strictObject({
-      from: day.optional().describe("YYYY-MM-DD."),
-      to: day.optional().describe("YYYY-MM-DD, inclusive."),
-      monitor_id: monitorId.optional(),
+      from: day.describe("YYYY-MM-DD."),
+      to: day.describe("YYYY-MM-DD, inclusive."),
+      monitor_id: id.optional(),
       resolved: z.boolean().optional(),
       acknowledged: z.boolean().optional(),
       limit,
@@ -52,7 +50,7 @@ export const incidentTools = [
     description:
       "Reads one incident: cause, the response that failed the check, metadata, who acknowledged it and when.",
     ...SNAPSHOT,
-    input_schema: z.strictObject({ incident_id: incidentId }),
+    input_schema: z.strictObject({ incident_id: id }),
     output_schema: resultSchema(
       "id",
       `${INCIDENT} http_method response_content response_options screenshot_url origin_url notified_by:[text]
@@ -86,30 +84,22 @@ export const incidentAnswer = z.object({ data: incident });
 
 /** Returns the fields of an incident that lists show. */
 export function briefOf({ id, attributes, relationships }: Incident) {
-  const { name, cause, status, team_name, started_at, regions } = attributes;
-  const { acknowledged_at, acknowledged_by, resolved_at, resolved_by } = attributes;
   return {
     id,
-    name,
-    cause,
-    status,
-    team: team_name,
+    ...pick(attributes, "name cause status team:team_name"),
     monitor_id: relationships?.monitor?.data?.id,
     monitored_url: withoutLogin(attributes.url),
-    started_at,
-    ...{ acknowledged_at, acknowledged_by, resolved_at, resolved_by },
-    regions,
+    ...pick(attributes, "started_at acknowledged_at acknowledged_by resolved_at resolved_by regions"),
     url: `https://uptime.betterstack.com/team/0/incidents/${id}`,
   };
 }
 
 function wholeOf(found: Incident) {
-  const { http_method, response_content, response_options, screenshot_url, origin_url, metadata } = found.attributes;
-  const notified = (["call", "sms", "email", "push"] as const).filter((way) => found.attributes[way] === true);
+  const { metadata } = found.attributes;
   return {
     ...briefOf(found),
-    ...{ http_method, response_content, response_options, screenshot_url, origin_url },
-    notified_by: notified,
+    ...pick(found.attributes, "http_method response_content response_options screenshot_url origin_url"),
+    notified_by: (["call", "sms", "email", "push"] as const).filter((way) => found.attributes[way] === true),
     metadata: metadata ? plainMetadata(metadata) : undefined,
   };
 }

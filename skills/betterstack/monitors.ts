@@ -3,9 +3,9 @@ import * as z from "zod";
 import {
   checkedId,
   flag,
+  id,
   idAnswer,
   limit,
-  monitorId,
   nextPage,
   number,
   page,
@@ -48,7 +48,7 @@ export const monitorTools = [
     name: "get_monitor",
     description: "Reads one monitor: what it checks, how often, from where, and what counts as an error.",
     ...TEAM_SNAPSHOT,
-    input_schema: z.strictObject({ monitor_id: monitorId }),
+    input_schema: z.strictObject({ monitor_id: id }),
     output_schema: resultSchema(
       "id",
       `${MONITOR} created_at check_frequency:number confirmation_period:number recovery_period:number

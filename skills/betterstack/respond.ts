@@ -1,7 +1,7 @@
 import type { Ask } from "skillflow/internal";
 import { callDigest, resultSchema, ServiceFault, textLike, WRITE_ONCE } from "skillflow/internal";
 import * as z from "zod";
-import { checkedId, incidentId } from "./fields.ts";
+import { checkedId, id } from "./fields.ts";
 import { briefOf, INCIDENT, type Incident, incident, incidentAnswer } from "./incidents.ts";
 import { betterstackTool, readAll } from "./service.ts";
 
@@ -18,7 +18,7 @@ export const respondTools = [
     ...WRITE_ONCE,
     targets: [],
     input_schema: z.strictObject({
-      incident_id: incidentId,
+      incident_id: id,
       acknowledged_by: person.optional().describe("E-mail address or name. Default: the token's owner."),
     }),
     output_schema: SETTLED,
@@ -30,7 +30,7 @@ export const respondTools = [
     ...WRITE_ONCE,
     targets: [],
     input_schema: z.strictObject({
-      incident_id: incidentId,
+      incident_id: id,
       resolved_by: person.optional().describe("E-mail address or name. Default: the token's owner."),
     }),
     output_schema: SETTLED,

@@ -1,18 +1,7 @@
 import type { Ask } from "skillflow/internal";
 import { lenient, markerOf, pick, resultSchema, SNAPSHOT, WRITE_ONCE, withoutMarkers } from "skillflow/internal";
 import * as z from "zod";
-import {
-  checkedId,
-  idAnswer,
-  incidentId,
-  limit,
-  nextPage,
-  page,
-  pageSchema,
-  pagination,
-  paging,
-  text,
-} from "./fields.ts";
+import { checkedId, id, idAnswer, limit, nextPage, page, pageSchema, pagination, paging, text } from "./fields.ts";
 import { betterstackTool, readAll } from "./service.ts";
 
 /** Tools for an incident's timeline and the on-call calendars. */
@@ -25,7 +14,7 @@ export const timelineTools = [
     description: "Reads an incident's timeline, oldest first: who was called and when, escalations, comments.",
     effect: "read",
     clock: "range",
-    input_schema: z.strictObject({ incident_id: incidentId }),
+    input_schema: z.strictObject({ incident_id: id }),
     output_schema: resultSchema("items", "items:[{ at kind title text by }] earlier_left_out:number note"),
     work: async (ask, input) => {
       const path = ["v3", "incidents", checkedId(input.incident_id), "timeline"];
@@ -44,7 +33,7 @@ export const timelineTools = [
     ...WRITE_ONCE,
     targets: [],
     input_schema: z.strictObject({
-      incident_id: incidentId,
+      incident_id: id,
       text: z.string().min(1).max(10_000).describe("Markdown."),
     }),
     output_schema: resultSchema("id", "id created_at existing:flag"),

@@ -7,16 +7,12 @@ export const repository = textLike(/^[A-Za-z0-9_-]{1,39}\/[A-Za-z0-9._-]{1,100}$
   .optional()
   .describe("owner/name");
 
-export const issueNumber = z.int().min(1).max(2_147_483_647);
-
-export const pullNumber = z.int().min(1).max(2_147_483_647);
+export const number = z.int().min(1).max(2_147_483_647);
 
 export const limit = z.int().min(1).max(30).optional();
 
 export const page = z.int().min(1).max(100).optional();
 export const paged = { limit, page };
-
-export const branch = textLike(/^[^\s:?*~^\\[\]]+$/, 255);
 
 export const ref = textLike(/^[^\s:?*~^\\[\]]+$/, 255);
 

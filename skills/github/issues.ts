@@ -8,8 +8,8 @@ import {
   body,
   COMMENT,
   ISSUE,
-  issueNumber,
   labels,
+  number,
   paged,
   pageSchema,
   paging,
@@ -62,7 +62,7 @@ export const issueTools = [
     description: "Reads one issue, or the description of a pull request, with its full text.",
     ...SNAPSHOT,
     echoes: ["number"],
-    input_schema: z.strictObject({ repository, number: issueNumber }),
+    input_schema: z.strictObject({ repository, number }),
     output_schema: resultSchema("number", `${ISSUE} closed_at body`),
     work: async ({ rest, at }, input) => {
       const { data } = await rest.issues.get({ ...at, issue_number: input.number });
@@ -75,7 +75,7 @@ export const issueTools = [
     effect: "read",
     clock: "range",
     range: { from: "since" },
-    input_schema: z.strictObject({ repository, number: issueNumber, since: isoField.optional(), ...paged }),
+    input_schema: z.strictObject({ repository, number, since: isoField.optional(), ...paged }),
     output_schema: pageSchema("comments", COMMENT),
     work: async ({ rest, at }, input) => {
       const since = input.since ? { since: input.since } : {};
@@ -114,7 +114,7 @@ export const issueTools = [
     targets: ["repository"],
     input_schema: z.strictObject({
       repository,
-      number: issueNumber,
+      number,
       title: title.optional(),
       body: body.optional(),
       state: z.enum(["open", "closed"]).optional(),
@@ -141,7 +141,7 @@ export const issueTools = [
     description: "Comments on an issue or pull request.",
     ...WRITE_ONCE,
     targets: ["repository"],
-    input_schema: z.strictObject({ repository, number: issueNumber, body: body.min(1) }),
+    input_schema: z.strictObject({ repository, number, body: body.min(1) }),
     output_schema: writtenSchema("id", "id:any url created_at"),
     work: async (github, input, context) => {
       const { rest, at } = github;
@@ -158,7 +158,7 @@ export const issueTools = [
     description: "Adds labels to an issue or pull request and keeps the existing ones.",
     ...WRITE_ONCE,
     targets: ["repository"],
-    input_schema: z.strictObject({ repository, number: issueNumber, labels: labels.min(1) }),
+    input_schema: z.strictObject({ repository, number, labels: labels.min(1) }),
     output_schema: resultSchema("number labels", "number:number labels:[text]"),
     work: async ({ rest, at }, input) => {
       const { data } = await rest.issues.addLabels({ ...at, issue_number: input.number, labels: input.labels });

@@ -5,15 +5,15 @@ import { changeOf } from "./commits.ts";
 import { isHttpFailure } from "./failure.ts";
 import {
   body,
-  branch,
   CHANGE,
   COMMENT,
   filePath,
+  number,
   PULL,
   paged,
   pageSchema,
   paging,
-  pullNumber,
+  ref,
   repository,
   safePath,
   safeRef,
@@ -34,7 +34,7 @@ export const pullTools = [
       head: textLike(/^([A-Za-z0-9_-]{1,39}:)?[^\s:?*~^\\[\]]+$/, 300).describe(
         "Branch with the changes, or owner:branch in a fork.",
       ),
-      base: branch.optional().describe("Default: the default branch."),
+      base: ref.optional().describe("Default: the default branch."),
       draft: z.boolean().optional(),
     }),
     output_schema: writtenSchema("number", PULL),
@@ -60,7 +60,7 @@ export const pullTools = [
     description: "Reads a pull request: state, branches, mergeability, size and text. For its patches: get_pr_diff.",
     ...SNAPSHOT,
     echoes: ["number"],
-    input_schema: z.strictObject({ repository, number: pullNumber }),
+    input_schema: z.strictObject({ repository, number }),
     output_schema: resultSchema(
       "number",
       `${PULL} mergeable:flag mergeable_state merged_by merge_commit_sha requested_reviewers:[text] commits:number
@@ -76,7 +76,7 @@ export const pullTools = [
     description: "Reads a pull request's changes by file. With `path`: more of one file's patch.",
     ...SNAPSHOT,
     selects: ["path"],
-    input_schema: z.strictObject({ repository, number: pullNumber, path: filePath.optional(), ...paged }),
+    input_schema: z.strictObject({ repository, number, path: filePath.optional(), ...paged }),
     output_schema: pageSchema("files", CHANGE),
     work: async (github, input) => {
       if (input.path) return { files: [await findChange(github, input.number, safePath(input.path))] };
@@ -94,7 +94,7 @@ export const pullTools = [
     input_schema: z.strictObject({
       repository,
       state: z.enum(["open", "closed", "all"]).optional().describe("Default open. Merged ones are closed."),
-      base: branch.optional(),
+      base: ref.optional(),
       sort: z.enum(["created", "updated"]).optional(),
       ...paged,
     }),
@@ -111,7 +111,7 @@ export const pullTools = [
     name: "list_pr_reviews",
     description: "Reads a pull request's reviews and the comments on its lines. For its other comments: list_comments.",
     ...SNAPSHOT,
-    input_schema: z.strictObject({ repository, number: pullNumber, ...paged }),
+    input_schema: z.strictObject({ repository, number, ...paged }),
     output_schema: resultSchema(
       "reviews comments",
       `reviews:[{ id:any author state submitted_at commit body }] comments:[{ ${COMMENT} path line:number reply_to:any

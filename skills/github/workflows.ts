@@ -14,7 +14,7 @@ import {
 import * as z from "zod";
 import { githubTool, inRepository, nextPage, type RepositoryClient, type WorkflowJob } from "./client.ts";
 import { isHttpFailure } from "./failure.ts";
-import { branch, JOB, paged, pageSchema, paging, ref, repository, safeRef } from "./fields.ts";
+import { JOB, paged, pageSchema, paging, ref, repository, safeRef } from "./fields.ts";
 
 export const workflowTools = [
   githubTool({
@@ -27,7 +27,7 @@ export const workflowTools = [
       workflow: textLike(/^[A-Za-z0-9_][A-Za-z0-9._-]*$/, 255)
         .optional()
         .describe("File name, such as ci.yml, or the id."),
-      branch: branch.optional(),
+      branch: ref.optional(),
       status: z
         .enum(["success", "failure", "cancelled", "timed_out", "skipped", "completed", "in_progress", "queued"])
         .optional(),
@@ -137,23 +137,15 @@ export const workflowTools = [
       return {
         // GitHub reports "pending" if there are no statuses.
         state: combined.total_count > 0 ? combined.state : undefined,
-        statuses: combined.statuses.map(({ context: name, state, description, updated_at, target_url }) => {
-          return { context: name, state, description, updated_at, url: target_url };
-        }),
+        statuses: combined.statuses.map((one) => pick(one, "context state description updated_at url:target_url")),
         statuses_left_out: Math.max(0, combined.total_count - combined.statuses.length) || undefined,
         total_checks: total_count,
-        checks: checks.map(({ id, name, app, status, conclusion, started_at, completed_at, output, html_url }) => {
-          const summary = [output.title, output.summary].filter((part) => part).join(": ");
-          const times = { started_at, completed_at };
+        checks: checks.map((check) => {
+          const summary = [check.output.title, check.output.summary].filter((part) => part).join(": ");
           return {
-            id,
-            name,
-            app: app?.slug,
-            status,
-            conclusion,
-            ...times,
+            ...pick(check, "id name app:app?.slug status conclusion started_at completed_at"),
             summary: summary || undefined,
-            url: html_url,
+            url: check.html_url,
           };
         }),
         next_page: nextPage(response),
@@ -208,12 +200,7 @@ async function jobsOf({ rest, at }: RepositoryClient, run: number) {
 
 function failureOf(job: WorkflowJob) {
   const steps = job.steps?.filter((step) => FAILED.includes(step.conclusion ?? "")).map((step) => step.name);
-  return {
-    ...pick(job, "id name conclusion"),
-    failed_steps: steps,
-    completed_at: job.completed_at,
-    url: job.html_url,
-  };
+  return { ...pick(job, "id name conclusion"), failed_steps: steps, ...pick(job, "completed_at url:html_url") };
 }
 
 type JobLogPart = Readonly<Record<string, string | number>>;

@@ -1,4 +1,4 @@
-import { clip, LASTING, linesFrom, resultSchema, SNAPSHOT } from "skillflow/internal";
+import { clip, LASTING, linesFrom, pick, resultSchema, SNAPSHOT } from "skillflow/internal";
 import * as z from "zod";
 import { amount, paged, project, ref, text } from "./fields.ts";
 import { gitlabTool, nextPage, pageSchema, paging, READS } from "./service.ts";
@@ -24,8 +24,9 @@ export const codeTools = [
         needs: READS,
         answer: z.array(z.object({ path: z.string(), startline: amount, ref: text, data: text })),
       });
-      const matches = found.map(({ path, startline, ref: at, data }) => ({
-        ...{ path, line: startline, ref: at, text: clip(data ?? "", 800) },
+      const matches = found.map((one) => ({
+        ...pick(one, "path line:startline ref"),
+        text: clip(one.data ?? "", 800),
       }));
       return { matches, next_page: nextPage(found, input) };
     },

@@ -50,10 +50,8 @@ export const mergeRequestTools = [
       const pipeline = found.head_pipeline;
       return {
         ...briefOf(found),
-        text: found.description,
-        merge_status: found.detailed_merge_status,
-        pipeline: pipeline ? { id: pipeline.id, status: pipeline.status, url: pipeline.web_url } : undefined,
-        changed_files: found.changes_count,
+        ...pick(found, "text:description merge_status:detailed_merge_status changed_files:changes_count"),
+        pipeline: pipeline ? pick(pipeline, "id status url:web_url") : undefined,
       };
     },
   }),

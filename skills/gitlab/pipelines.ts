@@ -140,8 +140,8 @@ const bridge = z.object({
   downstream_pipeline: lenient(z.object({ id: z.number(), project_id: amount, status: text, web_url: text })),
 });
 
-function briefOf({ id, status, ref: of, sha, source, created_at, updated_at, web_url }: z.infer<typeof pipeline>) {
-  return { id, status, ref: of, sha, source, created_at, updated_at, url: web_url };
+function briefOf(found: z.infer<typeof pipeline>) {
+  return pick(found, "id status ref sha source created_at updated_at url:web_url");
 }
 
 function jobOf(found: z.infer<typeof job>) {

@@ -1,4 +1,4 @@
-import { lenient, textLike } from "skillflow/internal";
+import { each, lenient, pick, textLike } from "skillflow/internal";
 import * as z from "zod";
 
 /** Parameters and response fields that several tools share. */
@@ -20,3 +20,11 @@ export const selector = z
 export const text = lenient(z.string());
 
 export const number = lenient(z.number());
+
+const condition = z.object(each(text, "type status reason message lastTransitionTime lastUpdateTime"));
+
+export const conditions = z.array(condition).nullish();
+
+export function conditionOf(of: z.infer<typeof condition>) {
+  return pick(of, "type status reason message since:lastTransitionTime");
+}

@@ -1,4 +1,14 @@
-import { type Ask, clip, each, firstOf, lenient, resultSchema, TEAM_SNAPSHOT, textLike } from "skillflow/internal";
+import {
+  type Ask,
+  clip,
+  each,
+  firstOf,
+  lenient,
+  pick,
+  resultSchema,
+  TEAM_SNAPSHOT,
+  textLike,
+} from "skillflow/internal";
 import { stringify } from "yaml";
 import * as z from "zod";
 import { name, namespace, selector, text } from "./fields.ts";
@@ -30,8 +40,9 @@ export const kindTools = [
       const matching = known.filter((one) => `${one.kind} ${one.name}`.toLowerCase().includes(words));
       const { shown, left_out } = firstOf(matching, input.limit ?? 60);
       return {
-        kinds: shown.map(({ kind: own, name: full, version, namespaced, short }) => ({
-          ...{ kind: own, name: full, version, namespaced, short: short.length > 0 ? short : undefined },
+        kinds: shown.map((one) => ({
+          ...pick(one, "kind name version namespaced"),
+          short: one.short.length > 0 ? one.short : undefined,
         })),
         matching: matching.length,
         left_out,

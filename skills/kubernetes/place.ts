@@ -60,12 +60,11 @@ export function placeOf({ config, workDir }: Pick<ToolContext, "config" | "workD
 /** The names that every pod of a cluster knows it by. */
 function placeOfPod(): Place {
   const own = (name: string) => read(`${ACCOUNT}/${name}`, "the service account").trim();
-  const tls = { ca: own("ca.crt") };
   return {
     url: "https://kubernetes.default.svc",
     told: "KUBECONFIG",
     token: own("token"),
-    tls,
+    tls: { ca: own("ca.crt") },
     namespace: own("namespace"),
   };
 }
@@ -80,11 +79,7 @@ const cluster = z.object({
   "insecure-skip-tls-verify": z.boolean().optional(),
 });
 const user = z.object({
-  ...each(text, "token tokenFile"),
-  "client-certificate": text,
-  "client-certificate-data": text,
-  "client-key": text,
-  "client-key-data": text,
+  ...each(text, "token tokenFile client-certificate client-certificate-data client-key client-key-data"),
   exec: z.unknown().optional(),
   "auth-provider": z.unknown().optional(),
 });

@@ -1,6 +1,6 @@
 import { clip, each, firstOf, resultSchema, TEAM_SNAPSHOT } from "skillflow/internal";
 import * as z from "zod";
-import { name, namespace, number, selector, text } from "./fields.ts";
+import { conditionOf, conditions, name, namespace, number, selector, text } from "./fields.ts";
 import { kubernetesTool, listAll, oneNamespace, pathOf } from "./service.ts";
 
 export const podTools = [
@@ -71,9 +71,7 @@ export const podTools = [
         labels: metadata.labels,
         owner: metadata.ownerReferences?.map((owner) => `${owner.kind}/${owner.name}`).join(", "),
         message: status.message,
-        conditions: status.conditions?.map(({ type, status: is, reason, message, lastTransitionTime }) => ({
-          ...{ type, status: is, reason, message, since: lastTransitionTime },
-        })),
+        conditions: status.conditions?.map(conditionOf),
         containers: specs.map(({ name: container, image, resources }) => {
           const state = states.find((each) => each.name === container);
           return {
@@ -126,9 +124,7 @@ const pod = z.object({
   }),
   status: z.object({
     ...each(text, "phase reason message"),
-    conditions: z
-      .array(z.object({ type: text, status: text, reason: text, message: text, lastTransitionTime: text }))
-      .nullish(),
+    conditions,
     containerStatuses: z.array(containerStatus).nullish(),
     initContainerStatuses: z.array(containerStatus).nullish(),
   }),

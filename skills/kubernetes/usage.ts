@@ -1,6 +1,6 @@
 import { type Ask, each, firstOf, resultSchema, ServiceFault, TEAM_SNAPSHOT } from "skillflow/internal";
 import * as z from "zod";
-import { namespace, selector, text } from "./fields.ts";
+import { conditionOf, conditions, namespace, selector, text } from "./fields.ts";
 import { kubernetesTool, listAll, listOf, pathOf } from "./service.ts";
 
 const USED = "cpu memory cpu_percent:number memory_percent:number";
@@ -253,9 +253,7 @@ const node = z.object({
     taints: z.array(z.object({ key: text, effect: text })).nullish(),
   }),
   status: z.object({
-    conditions: z
-      .array(z.object({ type: text, status: text, reason: text, message: text, lastTransitionTime: text }))
-      .nullish(),
+    conditions,
     allocatable: z.record(z.string(), z.string()).nullish(),
     nodeInfo: z.object({ kubeletVersion: text }).nullish(),
   }),
@@ -269,15 +267,7 @@ function briefOf({ metadata, spec, status }: z.infer<typeof node>) {
   const { cpu, memory, pods } = status.allocatable ?? {};
   return {
     name: metadata.name,
-    problems: failing?.length
-      ? failing.map(({ type, status: is, reason, message, lastTransitionTime }) => ({
-          type,
-          status: is,
-          reason,
-          message,
-          since: lastTransitionTime,
-        }))
-      : undefined,
+    problems: failing?.length ? failing.map(conditionOf) : undefined,
     closed: spec.unschedulable || undefined,
     taints: spec.taints?.slice(0, 10).map(({ key, effect }) => `${key}:${effect}`),
     allocatable: { cpu, memory, pods },

@@ -1,6 +1,6 @@
-import { each, firstOf, resultSchema, TEAM_SNAPSHOT } from "skillflow/internal";
+import { each, firstOf, pick, resultSchema, TEAM_SNAPSHOT } from "skillflow/internal";
 import * as z from "zod";
-import { name, namespace, number, selector, text } from "./fields.ts";
+import { conditions, name, namespace, number, selector, text } from "./fields.ts";
 import { kubernetesTool, listAll, oneNamespace, pathOf } from "./service.ts";
 
 const KINDS = ["deployments", "statefulsets", "daemonsets"] as const;
@@ -115,9 +115,7 @@ const workload = z.object({
     .object({
       ...each(number, "observedGeneration readyReplicas updatedReplicas availableReplicas desiredNumberScheduled"),
       ...each(number, "numberReady updatedNumberScheduled numberAvailable"),
-      conditions: z
-        .array(z.object({ type: text, status: text, reason: text, message: text, lastUpdateTime: text }))
-        .nullish(),
+      conditions,
     })
     .nullish(),
 });
@@ -143,9 +141,7 @@ function briefOf({ metadata, spec, status }: Workload) {
     is_observed: (status?.observedGeneration ?? 0) >= (metadata.generation ?? 0) ? undefined : false,
     images: imagesOf(spec),
     revision: metadata.annotations?.["deployment.kubernetes.io/revision"],
-    problems: failing?.length
-      ? failing.map(({ type, reason, message, lastUpdateTime }) => ({ type, reason, message, since: lastUpdateTime }))
-      : undefined,
+    problems: failing?.length ? failing.map((one) => pick(one, "type reason message since:lastUpdateTime")) : undefined,
   };
 }
 

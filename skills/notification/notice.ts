@@ -1,5 +1,5 @@
 import { NothingDone } from "skillflow";
-import { textLike } from "skillflow/internal";
+import { clip, textLike } from "skillflow/internal";
 import * as z from "zod";
 import { ADDRESS_PATTERN, plainLine, plainText } from "./plain.ts";
 
@@ -51,6 +51,14 @@ export function createNotice(input: z.infer<typeof noticeObject>): Notice {
 
 export function heading({ severity, title }: Notice): string {
   return severity ? `[${severity}] ${title}` : title;
+}
+
+/** Length of the mark that `clip` appends. */
+const CLIP_MARK = "… [3500 more characters]".length;
+
+/** Shortens a text to what a channel takes, with its mark. */
+export function fitted(text: string, longest: number): string {
+  return text.length <= longest ? text : clip(text, longest - CLIP_MARK);
 }
 
 /** Returns fields as an object. Fields of the same name share a line each. */

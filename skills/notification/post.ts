@@ -117,7 +117,7 @@ function adviceFor(error: unknown, what: Post): string {
   return `${what.service} could not be reached${causeCode(error)}. ${outcome}`;
 }
 
-const UNCLEAR = "Whether the message was sent is unclear: check before you send it again.";
+export const UNCLEAR = "Whether the message was sent is unclear: check before you send it again.";
 const UNCLEAR_LATER = "whether that one was sent is unclear. Check before you send it again.";
 const SILENT = `did not respond within ${LONGEST_MS / 1000} s.`;
 

@@ -1,8 +1,8 @@
 import { parseJson } from "skillflow";
-import { clip, memberAt } from "skillflow/internal";
+import { memberAt } from "skillflow/internal";
 import { webhookAddress } from "../address.ts";
 import type { Channel } from "../channel.ts";
-import { heading, type Notice, type Severity } from "../notice.ts";
+import { fitted, heading, type Notice, type Severity } from "../notice.ts";
 import { replaceAddresses } from "../plain.ts";
 import { foreignAnswer, post } from "../post.ts";
 
@@ -47,8 +47,6 @@ function discordMessage(notice: Notice) {
 const LONGEST_DESCRIPTION = 4096;
 /** Discord's limit for all texts of a message's embeds together. */
 const LONGEST_EMBED = 6000;
-/** Length of the mark that `clip` appends. */
-const CLIP_MARK = "… [3500 more characters]".length;
 
 const COLOURS: Readonly<Record<Severity, number>> = {
   info: 0x3498db,
@@ -58,8 +56,7 @@ const COLOURS: Readonly<Record<Severity, number>> = {
 };
 
 function clipped(text: string, longest: number): string {
-  const whole = inert(text);
-  return whole.length <= longest ? whole : clip(whole, longest - CLIP_MARK);
+  return fitted(inert(text), longest);
 }
 
 /**

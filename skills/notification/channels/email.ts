@@ -4,6 +4,7 @@ import { type JsonObject, NothingDone, type ToolContext } from "skillflow";
 import { clip } from "skillflow/internal";
 import { type Channel, idempotencyKey, setting } from "../channel.ts";
 import { bodyText, heading, type Notice } from "../notice.ts";
+import { UNCLEAR } from "../post.ts";
 
 export const emailChannel: Channel = {
   needs: ["SMTP_URL", "NOTIFICATION_EMAIL_FROM", "NOTIFICATION_EMAIL_TO"],
@@ -177,5 +178,3 @@ export function mailAdvice(error: unknown): string {
   const outcome = isUnsent(error) ? "Nothing was sent." : UNCLEAR;
   return `The mail server could not be reached, or closed the connection (${code || words}${code ? `: ${words}` : ""}). ${outcome}`;
 }
-
-const UNCLEAR = "Whether the message was sent is unclear: check before you send it again.";

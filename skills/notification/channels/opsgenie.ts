@@ -3,7 +3,7 @@ import { parseJson } from "skillflow";
 import { clip, memberAt } from "skillflow/internal";
 import { webhookAddress } from "../address.ts";
 import { type Channel, idempotencyKey, setting } from "../channel.ts";
-import { bodyText, factsOf, type Notice, type Severity } from "../notice.ts";
+import { bodyText, factsOf, fitted, type Notice, type Severity } from "../notice.ts";
 import { post } from "../post.ts";
 
 const KEY = "OPSGENIE_API_KEY";
@@ -32,12 +32,10 @@ export const opsgenieChannel: Channel = {
 };
 
 const LONGEST_MESSAGE = 130;
-/** Length of the mark that `clip` appends. */
-const CLIP_MARK = "… [150 more characters]".length;
 
 function alertOf(notice: Notice) {
   const { title, severity = "warning", fields } = notice;
-  const message = title.length <= LONGEST_MESSAGE ? title : clip(title, LONGEST_MESSAGE - CLIP_MARK);
+  const message = fitted(title, LONGEST_MESSAGE);
   return { message, description: bodyText(notice), priority: PRIORITIES[severity], details: factsOf(fields) };
 }
 
