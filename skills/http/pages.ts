@@ -1,5 +1,5 @@
 import { defineTool, SkillflowError, type ToolContext } from "skillflow";
-import { clip, resultSchema, SNAPSHOT, trim } from "skillflow/internal";
+import { clip, jsonSize, resultSchema, SNAPSHOT, trim } from "skillflow/internal";
 import * as z from "zod";
 import { getPage, type Page } from "./request.ts";
 
@@ -98,6 +98,8 @@ function briefOf({ url, status, milliseconds, headers, redirects }: Page) {
 }
 
 const MOST_CHARACTERS = 12_000;
+/** Room for the text of a page as JSON, next to its headers and redirects. */
+const MOST_BYTES = 14_000;
 
 function textOf(
   { body, headers, cut }: Page,
@@ -110,15 +112,27 @@ function textOf(
   const text = /html/i.test(type) ? withoutMarkup(body.toString("utf8")) : body.toString("utf8");
   const lines = contains === undefined ? undefined : linesWith(text, contains);
   const whole = lines ? lines.join("\n") : text;
-  const shown = whole.slice(offset, offset + MOST_CHARACTERS);
-  const end = offset + shown.length;
+  const start = characterStart(whole, offset);
+  const end = endOfPart(whole, start);
   return {
     content_type: type,
-    text: shown,
+    text: whole.slice(start, end),
     lines_matching: lines?.length,
     next_offset: end < whole.length ? end : undefined,
     note: cut,
   };
+}
+
+/** Returns the end of a part that fits into a result as JSON: what `trim` cuts would lie before the next offset. */
+function endOfPart(text: string, start: number): number {
+  let end = Math.min(start + MOST_CHARACTERS, text.length);
+  while (jsonSize(text.slice(start, end)) > MOST_BYTES) end -= Math.ceil((end - start) / 10);
+  return characterStart(text, end);
+}
+
+/** Returns the start of the character at a place, because half a character is not valid text. */
+function characterStart(text: string, at: number): number {
+  return (text.codePointAt(at - 1) ?? 0) > 0xffff ? at - 1 : at;
 }
 
 function linesWith(text: string, words: string): readonly string[] {

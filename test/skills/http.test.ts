@@ -25,6 +25,22 @@ const saying = (text: string, headers: Record<string, string> = {}, status = 200
   return async (_, response) => void response.writeHead(status, { "content-type": "text/plain", ...headers }).end(text);
 };
 
+it.each([`a${"😀".repeat(9000)}`, '{"a":"\\n"}\n'.repeat(3000), "x".repeat(30_000)])(
+  "the parts of a page join to the whole, and are cut between characters",
+  async (whole) => {
+    const context = await start(saying(whole));
+    const parts: string[] = [];
+    for (let offset: number | undefined = 0; offset !== undefined; ) {
+      const page: JsonObject = await get(context, { offset });
+      parts.push(String(page["text"]));
+      offset = page["next_offset"] as number | undefined;
+    }
+    expect(parts.join("") === whole).toBe(true);
+    expect(parts.every((part) => encodeURIComponent(part) !== "")).toBe(true);
+    if (whole.startsWith("a")) expect((await get(context, { offset: 2 }))["text"]).toMatch(/^(?:😀)+$/u);
+  },
+);
+
 describe("the allowed hosts", () => {
   const isAdmitted = (HTTP_HOSTS: string, url: string) =>
     admit(url, { config: { HTTP_HOSTS } }).then(
