@@ -12,6 +12,7 @@ interface Cluster {
 export async function withKubernetes(context: ToolContext, work: (cluster: Cluster) => Promise<unknown>) {
   const place = placeOf(context);
   const { url, told, token } = place;
+  let fetching: Promise<typeof fetch> | undefined;
   const service: Service = {
     name: "Kubernetes",
     address: told,
@@ -19,7 +20,8 @@ export async function withKubernetes(context: ToolContext, work: (cluster: Clust
     keys: ["KUBERNETES_TOKEN"],
     secrets: [token, place.tls.key].filter((secret) => secret !== undefined),
     headers: () => authorization(undefined, token),
-    fetchWith: (asked) => fetchOf(place, asked),
+    // All requests of a call share its connections.
+    fetchWith: (asked) => (fetching ??= fetchOf(place, asked)),
   };
   return withService(service, context, (ask) => work({ ask, own: { namespace: place.namespace } }));
 }
