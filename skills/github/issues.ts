@@ -96,7 +96,7 @@ export const issueTools = [
       labels: labels.optional(),
       assignees: assignees.optional(),
     }),
-    output_schema: writtenSchema("number", ISSUE),
+    output_schema: writtenSchema("number", `${ISSUE} note`),
     work: async (github, input, context) => {
       const marker = markerOf(context, input);
       const earlier = await findIssue(github, marker);
@@ -104,7 +104,7 @@ export const issueTools = [
       const { repository: _, ...fields } = input;
       const issue = { ...fields, body: withMarker(input.body, marker) };
       const { data } = await github.rest.issues.create({ ...github.at, ...issue });
-      return briefOf(data);
+      return { ...briefOf(data), note: ignoredNote(data, input) };
     },
   }),
   githubTool({
@@ -122,7 +122,7 @@ export const issueTools = [
       labels: labels.optional(),
       assignees: assignees.optional(),
     }),
-    output_schema: resultSchema("number", ISSUE),
+    output_schema: resultSchema("number", `${ISSUE} note`),
     work: async ({ rest, at }, input) => {
       const { repository: _, number, ...changes } = input;
       if (Object.keys(changes).length === 0) throw new Error("Give at least one field to change.");
@@ -133,7 +133,7 @@ export const issueTools = [
         if (markers) changes.body = withMarker(changes.body, markers.join("\n"));
       }
       const { data } = await rest.issues.update({ ...place, ...changes });
-      return briefOf(data);
+      return { ...briefOf(data), note: ignoredNote(data, input) };
     },
   }),
   githubTool({
@@ -176,6 +176,19 @@ function briefOf(issue: Issue) {
     assignees: issue.assignees?.map((user) => user.login),
     ...pick(issue, "milestone:milestone?.title comments created_at updated_at url:html_url"),
   };
+}
+
+interface Named {
+  readonly labels?: readonly string[] | undefined;
+  readonly assignees?: readonly string[] | undefined;
+}
+
+/** Names the labels and assignees that GitHub ignored, which it does for a token without push access. */
+function ignoredNote(issue: Issue, { labels: wanted = [], assignees: people = [] }: Named): string | undefined {
+  const { labels: set, assignees } = briefOf(issue);
+  const names = [...set, ...(assignees ?? [])].map((name) => name?.toLowerCase());
+  const ignored = [...wanted, ...people].filter((name) => !names.includes(name.toLowerCase()));
+  return ignored.length > 0 ? `GitHub did not set ${ignored.join(", ")}. The token may lack push access.` : undefined;
 }
 
 const EXCERPT_LENGTH = 300;

@@ -86,7 +86,7 @@ export const issueTools = [
       labels: labels.optional(),
       confidential: z.boolean().optional().describe("Visible only to members of the project."),
     }),
-    output_schema: resultSchema("number", `${ISSUE} existing:flag`),
+    output_schema: resultSchema("number", `${ISSUE} existing:flag note`),
     work: async ({ ask }, input, context) => {
       const marker = markerOf(context, input);
       const known = await findIssue(ask, marker);
@@ -97,7 +97,11 @@ export const issueTools = [
         labels: input.labels?.join(","),
         confidential: input.confidential,
       };
-      return briefOf(await ask({ path: ["issues"], body, effect: "write", needs: WRITES, answer: issue }));
+      const made = await ask({ path: ["issues"], body, effect: "write", needs: WRITES, answer: issue });
+      const names = made.labels?.map((name) => name.toLowerCase());
+      const ignored = input.labels?.filter((name) => names && !names.includes(name.toLowerCase())) ?? [];
+      const note = `GitLab did not set ${ignored.join(", ")}. The token may lack the role for labels.`;
+      return { ...briefOf(made), note: ignored.length > 0 ? note : undefined };
     },
   }),
   gitlabTool({

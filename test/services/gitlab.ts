@@ -363,7 +363,10 @@ const ROUTES: readonly Route[] = [
       labels: z.string().optional(),
       confidential: z.boolean().optional(),
     }),
-    answer: ({ body }) => ({ ...ISSUE, iid: 7, title: body["title"] ?? "" }),
+    answer: ({ body }) => {
+      const labels = typeof body["labels"] === "string" ? body["labels"].split(",") : [];
+      return { ...ISSUE, iid: 7, title: body["title"] ?? "", labels };
+    },
   },
   {
     id: "createNote",

@@ -445,6 +445,20 @@ describe("writes", () => {
     );
   });
 
+  it("names the labels and assignees that GitHub ignored", async () => {
+    const context = await start(({ operation, example }) => {
+      const ignored = { labels: [{ name: "Bug" }], assignees: [] };
+      return operation.startsWith("issues/") && !operation.includes("list")
+        ? { body: { ...(example as JsonObject), ...ignored } }
+        : undefined;
+    });
+    for (const [name, input] of [
+      ["create_issue", { title: "a", labels: ["bug", "sev1"], assignees: ["octocat"] }],
+      ["update_issue", { number: 7, labels: ["bug", "sev1"], assignees: ["octocat"] }],
+    ] as const)
+      expect((await call(name, context, input))["note"]).toMatch(/^GitHub did not set sev1, octocat\./);
+  });
+
   it("keeps the marker of an issue whose text it changes", async () => {
     const marker = "<!-- skillflow:call:0123456789ab -->";
     const issue = (example: Json) => ({ ...(example as JsonObject), body: `Old text.\n\n${marker}` });

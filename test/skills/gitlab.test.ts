@@ -183,6 +183,14 @@ describe("what gitlab is told", () => {
     expect(issues[0]).toMatchObject({ description: expect.stringMatching(/^Since 1\.14\.0\.\n\n<!-- skillflow:/) });
   });
 
+  it("as labels is named where GitLab does not set them", async () => {
+    const context = await start(({ operation }) =>
+      operation === "createIssue" ? { body: { ...ISSUE, labels: ["Bug"] } } : undefined,
+    );
+    const { note } = await call("create_issue", context);
+    expect(note).toMatch(/^GitLab did not set incident\./);
+  });
+
   it("as a comment is written once, though a stranger copied its mark", async () => {
     const notes: { id: number; body: Json | undefined; author: Json }[] = [];
     const context = await start(({ operation, body }) => {
