@@ -11,7 +11,9 @@ export interface Place {
   /** The setting that gives the address, as errors name it. */
   readonly told: "KUBERNETES_URL" | "KUBECONFIG";
   readonly token?: string | undefined;
-  readonly tls: { readonly ca?: string; readonly cert?: string; readonly key?: string; readonly insecure?: boolean };
+  readonly tls: Readonly<Partial<Record<"ca" | "cert" | "key" | "servername", string>>> & {
+    readonly insecure?: boolean;
+  };
   readonly namespace: string;
 }
 
@@ -74,8 +76,7 @@ const named = <Shape extends z.ZodType>(key: string, shape: Shape) =>
   z.array(z.object({ name: z.string(), [key]: shape.nullish() })).nullish();
 const cluster = z.object({
   server: z.string(),
-  "certificate-authority": text,
-  "certificate-authority-data": text,
+  ...each(text, "certificate-authority certificate-authority-data tls-server-name"),
   "insecure-skip-tls-verify": z.boolean().optional(),
 });
 const user = z.object({
@@ -120,6 +121,7 @@ function placeIn(file: string, wanted: string | undefined, token: string | undef
     tls: {
       ...(ca ? { ca } : {}),
       ...(cert && key && !token ? { cert, key } : {}),
+      ...(where["tls-server-name"] ? { servername: where["tls-server-name"] } : {}),
       ...(where["insecure-skip-tls-verify"] ? { insecure: true } : {}),
     },
     namespace: chosen.namespace ?? "default",

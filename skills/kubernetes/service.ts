@@ -32,7 +32,7 @@ const LOOPBACK = /^(localhost|127(\.\d+){3}|\[::1\])$/;
 
 /** Returns a fetch that trusts the cluster's own certificate authority and uses its client certificate. */
 async function fetchOf({ url, tls }: Place, context: ToolContext): Promise<typeof fetch> {
-  if (!tls.ca && !tls.cert && !tls.insecure) return context.fetch;
+  if (Object.keys(tls).length === 0) return context.fetch;
   const { hostname } = new URL(url);
   if (context.offline && !LOOPBACK.test(hostname))
     throw new SkillflowError("offline.refused", `${hostname} was not contacted: the run is offline`);

@@ -371,6 +371,32 @@ describe.skipIf(certificate === undefined)("a cluster with an authority of its o
     });
   });
 
+  it("is asked through a tunnel, by the name on its certificate", async () => {
+    await serve(async (url) => {
+      const ca = Buffer.from(certificate?.cert ?? "").toString("base64");
+      const kubeconfig = (name: string) => ({
+        "current-context": "a",
+        clusters: [
+          {
+            name: "a",
+            cluster: {
+              server: url.replace("127.0.0.1", "localhost"),
+              "certificate-authority-data": ca,
+              "tls-server-name": name,
+            },
+          },
+        ],
+        contexts: [{ name: "a", context: { cluster: "a" } }],
+      });
+      const ask = (name: string) => {
+        writeFileSync(join(folder, "tunnel"), JSON.stringify(kubeconfig(name)));
+        return call("list_pods", toolContext({ config: { KUBECONFIG: "tunnel" }, workDir: folder }));
+      };
+      expect(await ask("k8s.test")).toMatchObject({ pods: [] });
+      await expect(ask("other.test")).rejects.toThrow(/ERR_TLS_CERT_ALTNAME_INVALID/);
+    });
+  });
+
   it("is not contacted from a run that is offline, wherever it is", async () => {
     const config = { ...configFor("https://k8s.example.invalid"), KUBERNETES_CA: certificate?.cert ?? "" };
     await expect(call("list_pods", toolContext({ config, offline: true }))).rejects.toMatchObject({
@@ -382,7 +408,7 @@ describe.skipIf(certificate === undefined)("a cluster with an authority of its o
 /** A certificate for 127.0.0.1, if this machine has openssl. */
 function makeCertificate(): { readonly key: string; readonly cert: string } | undefined {
   const [key, cert] = [join(folder, "key.pem"), join(folder, "cert.pem")];
-  const subject = ["-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1"];
+  const subject = ["-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1,DNS:k8s.test"];
   try {
     execFileSync(
       "openssl",
