@@ -51,7 +51,7 @@ export const commitTools = [
     output_schema: resultSchema(
       "sha files",
       `${COMMIT} message parents:[text] stats:{ additions:number deletions:number total:number } files:[{ ${CHANGE} }]
-        next_page:number`,
+        next_page:number note`,
     ),
     work: async ({ ask }, input) => {
       const place = ["repository", "commits", input.ref];
@@ -63,11 +63,14 @@ export const commitTools = [
         answer: z.array(diff),
       });
       const { subject: _, ...brief } = briefOf(found);
+      const shown = files.map(changeOf).filter((change) => isBelow(change.path, input.path));
+      const next_page = nextPage(files, input);
       return {
         ...brief,
         ...pick(found, "message parents:parent_ids stats"),
-        files: files.map(changeOf).filter((change) => isBelow(change.path, input.path)),
-        next_page: nextPage(files, input),
+        files: shown,
+        next_page,
+        note: shown.length === 0 && next_page ? "No file of this page is under the path." : undefined,
       };
     },
   }),

@@ -129,7 +129,11 @@ describe("what gitlab shows", () => {
       { path: "package-lock.json", status: "added", left_out: expect.stringContaining("of this size") },
     ]);
     expect((await call("compare", context, { from: "a", to: "b", path: "src/" }))["files"]).toHaveLength(1);
-    expect((await call("get_commit", context, { ref: "main", path: "docs" }))["files"]).toEqual([]);
+    const docs = await call("get_commit", context, { ref: "main", path: "docs" });
+    expect(docs).toMatchObject({ files: [] });
+    expect(docs["note"]).toBeUndefined();
+    const page = await call("get_commit", context, { ref: "main", path: "docs", limit: 2 });
+    expect(page).toMatchObject({ files: [], next_page: 2, note: "No file of this page is under the path." });
   });
 
   it("of a comparison says where the two ends may be swapped", async () => {
