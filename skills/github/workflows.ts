@@ -69,7 +69,7 @@ export const workflowTools = [
     }),
     output_schema: resultSchema(
       "jobs failed",
-      `run_id:any jobs:number truncated failed:[{ ${JOB} }] other_failed_jobs:[text]`,
+      `run_id:any jobs:number truncated failed:[{ ${JOB} }] other_failed_jobs:[text] note`,
     ),
     work: async (github, input, context) => {
       const { jobs, isWhole } = await jobsOf(github, input.run_id);
@@ -86,6 +86,7 @@ export const workflowTools = [
         ...(isWhole ? {} : { truncated: "this run has more jobs than were checked" }),
         failed: logs,
         other_failed_jobs: failed.slice(shown.length, shown.length + 20).map((job) => job.name),
+        note: unfinishedNote(jobs),
       };
     },
   }),
@@ -196,6 +197,13 @@ async function jobsOf({ rest, at }: RepositoryClient, run: number) {
     if (!nextPage(response)) return { jobs, isWhole: true };
   }
   return { jobs, isWhole: false };
+}
+
+/** Explains why a run without failed jobs may still have failed, or may yet fail. */
+function unfinishedNote(jobs: readonly WorkflowJob[]): string | undefined {
+  if (jobs.length === 0) return "The run has no jobs: it has not started, or its workflow file is invalid.";
+  const unfinished = jobs.filter(({ conclusion }) => !conclusion).length;
+  return unfinished > 0 ? `Jobs that have not finished: ${unfinished}.` : undefined;
 }
 
 function failureOf(job: WorkflowJob) {

@@ -586,6 +586,17 @@ describe("files and logs", () => {
     expect(JSON.stringify(await call("get_workflow_run_logs", context))).toContain("its log has expired");
   });
 
+  it("says why a run without failed jobs shows none", async () => {
+    const noteOf = async (jobs: Json) => {
+      await service?.close();
+      const context = await start(on("actions/list-jobs-for-workflow-run", { body: { total_count: 1, jobs } }));
+      return call("get_workflow_run_logs", context);
+    };
+    expect(await noteOf([])).toMatchObject({ failed: [], note: expect.stringContaining("no jobs") });
+    const running = { id: 1, name: "test", status: "in_progress", conclusion: null };
+    expect(await noteOf([running])).toMatchObject({ failed: [], note: "Jobs that have not finished: 1." });
+  });
+
   it("says where a comparison may have more files, and nothing about them on later pages", async () => {
     const context = await start(({ operation, example, parameters }) => {
       if (operation !== "repos/compare-commits-with-basehead") return undefined;
