@@ -1,6 +1,6 @@
 import { clip, each, firstOf, resultSchema, TEAM_SNAPSHOT } from "skillflow/internal";
 import * as z from "zod";
-import { name, namespace, number, text } from "./fields.ts";
+import { name, namespace, newestFirst, number, text } from "./fields.ts";
 import { kubernetesTool, listAll } from "./service.ts";
 
 export const eventTools = [
@@ -30,7 +30,7 @@ export const eventTools = [
         item: event,
         fieldSelector: fields.join(",") || undefined,
       });
-      const all = items.map(briefOf).sort((a, b) => timeOf(b) - timeOf(a));
+      const all = items.map(briefOf).sort(newestFirst);
       const { shown, left_out } = firstOf(all, input.limit ?? 30);
       const none = "No such event in about the last hour. Older ones are not kept.";
       return {
@@ -51,10 +51,6 @@ const event = z.object({
   ...each(text, "firstTimestamp lastTimestamp eventTime"),
   series: z.object({ count: number, lastObservedTime: text }).nullish(),
 });
-
-function timeOf({ at }: { readonly at: string | null | undefined }): number {
-  return Date.parse(at ?? "") || 0;
-}
 
 function briefOf({ metadata, involvedObject, series, ...told }: z.infer<typeof event>) {
   return {

@@ -28,3 +28,12 @@ export const conditions = z.array(condition).nullish();
 export function conditionOf(of: z.infer<typeof condition>) {
   return pick(of, "type status reason message since:lastTransitionTime");
 }
+
+interface Timed {
+  readonly at: string | null | undefined;
+}
+
+/** Compares by time, because times of one list differ in their number of digits. */
+export function newestFirst(a: Timed, b: Timed): number {
+  return (Date.parse(b.at ?? "") || 0) - (Date.parse(a.at ?? "") || 0);
+}

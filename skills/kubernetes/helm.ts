@@ -1,6 +1,6 @@
 import { firstOf, isoTime, resultSchema, TEAM_SNAPSHOT } from "skillflow/internal";
 import * as z from "zod";
-import { name, namespace, text } from "./fields.ts";
+import { name, namespace, newestFirst, text } from "./fields.ts";
 import { kubernetesTool, listAll, METADATA_LIST } from "./service.ts";
 
 export const helmTools = [
@@ -31,7 +31,7 @@ export const helmTools = [
         needs: `permission to list secrets in ${where}, which the cluster role view does not grant; only their labels are read`,
       });
       const all = [...releasesOf(items, input.release ? 20 : 3)].sort(
-        (a, b) => rank(a.status) - rank(b.status) || ((a.at ?? "") < (b.at ?? "") ? 1 : -1),
+        (a, b) => rank(a.status) - rank(b.status) || newestFirst(a, b),
       );
       const { shown, left_out } = firstOf(all, input.limit ?? 30);
       return {

@@ -61,8 +61,8 @@ export const METADATA = "application/json;as=PartialObjectMetadata;g=meta.k8s.io
 export const METADATA_LIST = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1";
 
 /** Number of items that one request asks for, and of requests that one list may take. */
-const PAGE = 300;
-const MOST_PAGES = 5;
+const PAGE = 150;
+const MOST_PAGES = 10;
 
 const page = z.object({ continue: text, remainingItemCount: number }).nullish();
 
