@@ -65,10 +65,17 @@ const LONGEST_TIME = 60;
 
 function timeOf(record: EvidenceRecord): { readonly time?: string } {
   const fields = fieldsOf(record);
-  const name = TIMES.find((each) => ["string", "number"].includes(typeof fields[each]) && fields[each] !== "");
+  const name = TIMES.find((each) => isTime(fields[each]));
   const line = record.value === undefined ? record.text.slice(0, LONGEST_TIME + 1).replace(/^[\s[("]+/, "") : "";
   const time = name === undefined ? line.slice(0, momentAt(line, 0)?.end ?? 0) : String(fields[name]);
-  return time === "" || time.length > LONGEST_TIME ? {} : { time };
+  return time === "" ? {} : { time };
+}
+
+/** Checks whether a field has a time. `at` may be a place, such as `app.log@1024`. */
+function isTime(value: Json | undefined): boolean {
+  if (typeof value === "number") return true;
+  if (typeof value !== "string" || value.length > LONGEST_TIME) return false;
+  return /^\d+(?:\.\d+)?$/.test(value) || [...value.matchAll(/(?<!\w)\w/g)].some(({ index }) => momentAt(value, index));
 }
 
 function urlOf(record: JsonObject | undefined, output: Json | undefined): { readonly url?: string } {

@@ -31,6 +31,15 @@ export function forPublic(
   };
 }
 
+/**
+ * Removes the same from a result that a public text refers to. The person who approved the reference has not seen the
+ * result. An address on its own stays: it is the link that was approved.
+ */
+export function publicResult(result: Json, host: string | undefined): Json {
+  const clean = (text: string) => cleanText(text, host, (kind) => `[removed:${kind}]`);
+  return mapStrings(result, (text) => (/^https?:\/\/[^\s@]+$/.test(text) ? text : clean(text)), clean);
+}
+
 /** Creates a function that returns the alias of a name or an address: `host-1`, `ip-2`. Each kind is counted separately. */
 function createNaming(aliases: Map<string, string>) {
   const countOf = (kind: string) => [...aliases.values()].filter((alias) => alias.startsWith(`${kind}-`)).length;

@@ -1,5 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { createRedactor } from "../../../../src/core/base/redact/redact.ts";
+import { admitOperation } from "../../../../src/core/engine/decide/admit.ts";
 import { forPublic } from "../../../../src/core/engine/plan/public-text.ts";
 
 /** Removals from a text that will be public. */
@@ -94,4 +96,31 @@ test("cleaned text is not cleaned again, and no text takes long", () => {
       },
     ),
   );
+});
+
+describe("a public text that refers to a result", () => {
+  const output = {
+    url: "https://jira.acme.internal/browse/OPS-1",
+    key: "OPS-1",
+    text: "db-3.acme.internal (10.0.0.5), ask kim@acme.test",
+  };
+  const before = { operation: { id: "op-1" }, application: { standing: "applied", output } };
+  const input = { body: "${op-1.key} (${op-1.url}): ${op-1.text}" };
+  const operation = { id: "op-2", skill: "github", tool: "create_issue", input, refers: ["op-1"] };
+  const tool = { skill: "github", name: "create_issue", effect: "write", input_schema: { type: "object" } };
+  const sent = (held?: string) => {
+    const planned = [before, { operation: { ...operation, held }, application: { standing: "planned" } }];
+    const admitted = admitOperation(planned[1] as never, { planned, tool, redactor: createRedactor([]) } as never);
+    return admitted.kind === "run" ? (admitted.input as typeof input).body : admitted.kind;
+  };
+
+  test("sends of it what a public text may have, and an address on its own", () => {
+    expect(sent("taint.private_to_public")).toBe(
+      `OPS-1 (${output.url}): [removed:host] ([removed:ip]), ask [removed:email]`,
+    );
+  });
+
+  test("sends all of it if private text may be public", () => {
+    expect(sent()).toBe(`OPS-1 (${output.url}): ${output.text}`);
+  });
 });
