@@ -156,12 +156,11 @@ function countsOf(state: State, judged: readonly JudgedClaim[]): Finding["counts
     return all.reduce((total, counts) => total + (of(counts) ?? 0), 0);
   };
   const lost = judged.filter(({ status }) => status === "dropped" || status === "refuted");
-  const idle = lost.filter(({ status, why }) => status === "dropped" && why !== undefined);
   return {
     claims: sum(({ claims }) => claims),
     kept: sum(({ supported }) => supported) - lost.length,
-    partial: sum(({ partial }) => partial) - idle.filter(({ partial }) => partial).length,
-    unbound: sum(({ unbound }) => unbound) - idle.filter(({ unbound }) => unbound).length,
+    partial: sum(({ partial }) => partial) - lost.filter(({ partial }) => partial).length,
+    unbound: sum(({ unbound }) => unbound) - lost.filter(({ unbound }) => unbound).length,
   };
 }
 

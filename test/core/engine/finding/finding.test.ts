@@ -427,6 +427,18 @@ describe("the finding in templates", () => {
     expect(judged.map(foundWords)[0]).toContain("; refutes nothing: no earlier node has this claim");
   });
 
+  test("counts the missing facts of the claims that are kept, and of no other", () => {
+    const quote: [string, string] = ["r1", "ERROR pool exhausted after 1500 ms"];
+    const claims = [claim("the pool ran dry after 1500 ms", quote), claim("it took 77 s", quote)];
+    const counts = (on_unbound: "drop" | "mark") => {
+      const node = { output: { type: "object" }, eval: [{ ...EVIDENCE, on_unbound } as Evaluator] };
+      const reply = gives({ ...ANSWER, claims });
+      return (filed(null, { node, answers: [calls("ops_logs"), reply, reply] }).finding.json as JsonObject)["counts"];
+    };
+    expect(counts("mark")).toEqual({ claims: 2, kept: 2, partial: 0, unbound: 1 });
+    expect(counts("drop")).toEqual({ claims: 2, kept: 1, partial: 0, unbound: 0 });
+  });
+
   test("keeps within its limits, and loses whole claims from the end", () => {
     fc.assert(
       fc.property(
