@@ -181,6 +181,7 @@ describe("the digest of a server covers the files of the checkout that its comma
     ["a Makefile", ["make", "serve"], {}, "Makefile"],
     ["tasks of Deno", ["deno", "task", "serve"], {}, "deno.json"],
     ["a project of uv", ["uv", "run", "serve"], {}, "pyproject.toml"],
+    ["services of Docker", ["docker", "compose", "up"], {}, "compose.yaml"],
   ])("%s", (_, [command = "", ...args], files, changed) => {
     const root = makeFolder({ ".git/HEAD": "", [changed]: "1", ...files });
     const digest = () => openServerContents({ command, args }, root).digest();
@@ -188,6 +189,17 @@ describe("the digest of a server covers the files of the checkout that its comma
     expect(digest()).toBe(before);
     write(root, changed, "2");
     expect(digest()).not.toBe(before);
+  });
+
+  it.each([
+    ["a container", ["docker", "run", "-i", "image"], "compose.yaml"],
+    ["a tool of uv", ["uvx", "server"], "pyproject.toml"],
+    ["a tool of pipx", ["pipx", "run", "server"], "pyproject.toml"],
+  ])("but not settings that %s ignores", (_, [command = "", ...args], changed) => {
+    const root = makeFolder({ ".git/HEAD": "", [changed]: "1" });
+    const before = openServerContents({ command, args }, root).digest();
+    write(root, changed, "2");
+    expect(openServerContents({ command, args }, root).digest()).toBe(before);
   });
 
   it("and its JSON, in any order of keys", () => {

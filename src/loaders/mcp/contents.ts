@@ -41,10 +41,10 @@ const IMPLIED: readonly (readonly [program: RegExp, files: readonly string[]])[]
   ],
   [/^(?:tsx|ts-node)$/, ["package.json", "tsconfig.json"]],
   [/^deno$/, ["deno.json", "deno.jsonc", "package.json"]],
-  [/^(?:uv|uvx|poetry|pdm|hatch|pipx)$/, ["pyproject.toml", "uv.toml"]],
+  [/^(?:uv|poetry|pdm|hatch)$/, ["pyproject.toml", "uv.toml"]],
   [/^g?make$/, ["GNUmakefile", "makefile", "Makefile"]],
   [/^(?:just|task)$/, ["justfile", "Justfile", "Taskfile.yml", "Taskfile.yaml"]],
-  [/^docker(?:-compose)?$/, ["compose.yaml", "compose.yml", "docker-compose.yaml", "docker-compose.yml"]],
+  [/^(?:docker-)?compose$/, ["compose.yaml", "compose.yml", "docker-compose.yaml", "docker-compose.yml"]],
 ];
 
 const ENDINGS = ["js", "mjs", "cjs", "ts", "mts", "cts", "json", "node"];
