@@ -38,7 +38,7 @@ const PROTECTED =
   /^(?:\.(?:gitattributes|gitmodules|claude|agents|sweny|gemini|opencode|codex|roo|roomodes|junie|kiro|mcp\.json|husky|vscode|devcontainer)|\.(?:skillflow|cursor|windsurf|cline|roorules|aider).*|codeowners|(?:agents|claude|gemini|skill)(?:\..*)?\.md|skill\.toml)$/;
 /** Names that CI systems obey. Many run a branch's own definition with secrets as soon as it is pushed. */
 const PROTECTED_CI =
-  /^(?:\.(?:github|gitlab|gitea|forgejo|circleci|buildkite)|\.woodpecker.*|jenkinsfile.*|(?:\.(?:gitlab-ci|travis|drone|appveyor|cirrus)|azure-pipelines.*|(?:bitbucket|codefresh)-pipelines|appveyor|cloudbuild|buildspec)\.ya?ml)$/;
+  /^(?:\.(?:github|gitlab|gitea|forgejo|circleci|buildkite)|\.woodpecker.*|jenkinsfile(?:[._-].*)?|(?:\.(?:gitlab-ci|travis|drone|appveyor|cirrus)|azure-pipelines.*|(?:bitbucket|codefresh)-pipelines|appveyor|cloudbuild|buildspec)\.ya?ml)$/;
 
 /** Rules of one call: globs, one entry each. */
 export interface PathRules {
@@ -76,8 +76,8 @@ function foldPath(path: string): string {
 }
 
 function protectedPart(segments: readonly string[]): string | undefined {
-  const named = segments.map(fold).findIndex((name) => PROTECTED.test(name) || PROTECTED_CI.test(name));
-  if (named !== -1) return segments[named];
+  const named = segments.find((segment) => [PROTECTED, PROTECTED_CI].some((names) => names.test(fold(segment))));
+  if (named !== undefined) return named;
   // Below the top, a folder of skills has folders.
   const isSkill = (segment: string, at: number) =>
     fold(segment) === "skills" && segments.length > at + (at === 0 ? 1 : 2);
