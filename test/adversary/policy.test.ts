@@ -198,6 +198,7 @@ describe("skills and servers", () => {
   it.each([
     ["https://hub.test/team-a/mcp", true],
     ["https://hub.test/team-a/mcp..v2/.well-known?a=../b", true],
+    ["https://hub.test/team-a/mcp?root=/srv/../data#/..", true],
     ["https://hub.test/team-a/../team-b/mcp", false],
     ["https://hub.test/team-a/%2E%2e/team-b/mcp", false],
     ["https://hub.test/team-a/.%2e/team-b/mcp", false],

@@ -70,8 +70,8 @@ function fitsUrl(pattern: string, url = ""): boolean {
   return url !== "" && !MOVED.test(url) && matchesPattern(pattern, url) && matchesPattern(host, named);
 }
 
-/** Matches a URL that leads elsewhere than its text: `..` and its escapes, and characters that a parser drops or replaces. */
-const MOVED = /[\\\p{Cc}]|\/(?:\.|%2e){1,2}(?=[/?#]|$)/iu;
+/** Matches a URL whose path leads elsewhere than its text: `..` and its escapes, and characters that a parser drops or replaces. */
+const MOVED = /^[^?#]*?(?:[\\\p{Cc}]|\/(?:\.|%2e){1,2}(?=[/?#]|$))/iu;
 
 interface Asked {
   readonly model: ModelChoice;
