@@ -362,9 +362,9 @@ function silence({ name, address }: Service, asking: Asking<z.ZodType>, error: u
 }
 
 function redirectAdvice(words: string, service: Service, { config }: ToolContext, headers: Headers): string {
+  const { href, origin } = new URL(serviceUrl(service, config));
   const location = headers.get("location") ?? "";
-  const to = URL.canParse(location) ? new URL(location).origin : "another path";
-  if (to === new URL(serviceUrl(service, config)).origin)
-    return `${words} to another path: what the path names was renamed or moved, or requires a login.`;
+  const to = URL.canParse(location, href) ? new URL(location, href).origin : origin;
+  if (to === origin) return `${words} to another path: what the path names was renamed or moved, or requires a login.`;
   return `${words} to ${to}: set ${service.address} to the final address.`;
 }

@@ -116,10 +116,12 @@ describe("what gitlab shows", () => {
   });
 
   it("of a project that moved is its new path to ask for", async () => {
-    const context = await start(() => {
-      return { status: 301, body: {}, headers: { location: `${service.url}/api/v4/projects/81/releases` } };
-    });
-    await expect(call("list_releases", context)).rejects.toThrow(/to another path: .* was renamed or moved/);
+    for (const baseOf of [() => service.url, () => ""]) {
+      const context = await start(() => {
+        return { status: 301, body: {}, headers: { location: `${baseOf()}/api/v4/projects/81/releases` } };
+      });
+      await expect(call("list_releases", context)).rejects.toThrow(/to another path: .* was renamed or moved/);
+    }
   });
 
   it("of patches says which are too large, and can be of a folder alone", async () => {
