@@ -80,10 +80,16 @@ export const JOB = `id:any name status conclusion failed_steps:[text] completed_
 
 /** Returns a search query limited to the repository, unless the query names a scope itself. */
 export function searchQuery(query: string, repository: string | undefined, extra: readonly string[] = []): string {
-  // Quoted words and "no such user: bob" name no scope.
-  const unquoted = query.replace(/"[^"]*"/g, '""');
-  const isPlaced = /(^|[\s(])(repo|org|user):\S/i.test(unquoted);
-  // Without parentheses, the terms that follow would limit only the last alternative.
-  const words = /\sOR\s/.test(unquoted) ? `(${query})` : query;
-  return [words, ...extra, ...(repository && !isPlaced ? [`repo:${repository}`] : [])].join(" ");
+  const isPlaced = /(^|[\s(])(repo|org|user):\S/i.test(withoutQuoted(query));
+  return [query, ...extra, ...(repository && !isPlaced ? [`repo:${repository}`] : [])].join(" ");
+}
+
+/** Groups alternatives, or the terms that follow would limit only the last one. A search for code refuses parentheses. */
+export function grouped(query: string): string {
+  return /\sOR\s/.test(withoutQuoted(query)) ? `(${query})` : query;
+}
+
+/** Empties quoted words, which name no scope. */
+function withoutQuoted(query: string): string {
+  return query.replace(/"[^"]*"/g, '""');
 }

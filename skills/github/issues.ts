@@ -7,6 +7,7 @@ import {
   assignees,
   body,
   COMMENT,
+  grouped,
   ISSUE,
   labels,
   number,
@@ -44,7 +45,7 @@ export const issueTools = [
         const type = input.type === "pull_request" ? "is:pull-request" : "is:issue";
         const extra = /\bis:(issue|pr|pull-request)\b/.test(input.query) ? [] : [type];
         if (input.state) extra.push(`state:${input.state}`);
-        const q = searchQuery(input.query, input.repository ?? context.config["GITHUB_REPOSITORY"], extra);
+        const q = searchQuery(grouped(input.query), input.repository ?? context.config["GITHUB_REPOSITORY"], extra);
         const sort = input.sort ? { sort: input.sort } : {};
         const response = await rest.search.issuesAndPullRequests({ q, ...sort, ...paging(input) });
         const { items, total_count, incomplete_results } = response.data;

@@ -639,6 +639,9 @@ describe("search queries", () => {
     expect(queryOf()).toBe("pool repo:acme/shop");
     await call("search_code", context, { query: "pool org:acme" });
     expect(queryOf()).toBe("pool org:acme");
+    // GitHub refuses parentheses in a search for code.
+    await call("search_code", context, { query: "pool OR timeout" });
+    expect(queryOf()).toBe("pool OR timeout repo:acme/shop");
   });
 
   it.each([
