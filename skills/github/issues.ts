@@ -188,7 +188,9 @@ interface Named {
 function ignoredNote(issue: Issue, { labels: wanted = [], assignees: people = [] }: Named): string | undefined {
   const { labels: set, assignees } = briefOf(issue);
   const names = [...set, ...(assignees ?? [])].map((name) => name?.toLowerCase());
-  const ignored = [...wanted, ...people].filter((name) => !names.includes(name.toLowerCase()));
+  // Apps have another name as assignees: copilot-swe-agent[bot] is Copilot.
+  const expected = [...wanted, ...people.filter((name) => !name.endsWith("[bot]"))];
+  const ignored = expected.filter((name) => !names.includes(name.toLowerCase()));
   return ignored.length > 0 ? `GitHub did not set ${ignored.join(", ")}. The token may lack push access.` : undefined;
 }
 

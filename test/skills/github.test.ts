@@ -459,6 +459,16 @@ describe("writes", () => {
       expect((await call(name, context, input))["note"]).toMatch(/^GitHub did not set sev1, octocat\./);
   });
 
+  it("does not take an app, which GitHub lists by another name, for an assignee that it ignored", async () => {
+    const context = await start(({ operation, example }) =>
+      operation === "issues/update"
+        ? { body: { ...(example as JsonObject), assignees: [{ login: "Copilot" }] } }
+        : undefined,
+    );
+    const input = { number: 7, assignees: ["copilot-swe-agent[bot]"] };
+    expect((await call("update_issue", context, input))["note"]).toBeUndefined();
+  });
+
   it("keeps the marker of an issue whose text it changes", async () => {
     const marker = "<!-- skillflow:call:0123456789ab -->";
     const issue = (example: Json) => ({ ...(example as JsonObject), body: `Old text.\n\n${marker}` });
