@@ -64,7 +64,7 @@ export const incidentTools = [
   }),
 ];
 
-export const incident = z.object({
+const incident = z.object({
   id: idAnswer,
   attributes: z.object({
     ...each(text, "name url http_method cause status team_name started_at acknowledged_at acknowledged_by resolved_at"),
@@ -78,7 +78,7 @@ export const incident = z.object({
 });
 export type Incident = z.infer<typeof incident>;
 
-const listAnswer = z.object({ data: z.array(incident), pagination });
+export const listAnswer = z.object({ data: z.array(incident), pagination });
 
 export const incidentAnswer = z.object({ data: incident });
 

@@ -1,9 +1,9 @@
 import type { Ask } from "skillflow/internal";
 import { callDigest, resultSchema, ServiceFault, textLike, WRITE_ONCE } from "skillflow/internal";
 import * as z from "zod";
-import { checkedId, id } from "./fields.ts";
-import { briefOf, INCIDENT, type Incident, incident, incidentAnswer } from "./incidents.ts";
-import { betterstackTool, readAll } from "./service.ts";
+import { checkedId, id, nextPage } from "./fields.ts";
+import { briefOf, INCIDENT, type Incident, incidentAnswer, listAnswer } from "./incidents.ts";
+import { betterstackTool } from "./service.ts";
 
 const person = z.string().min(1).max(200);
 
@@ -90,16 +90,19 @@ async function settle(
 
 const DAY_MS = 86_400_000;
 const PAGE_SIZE = 50;
+const MOST_PAGES = 5;
 
 /** Finds the incident that an earlier attempt of the same call reported. */
 async function findIncident(ask: Ask, marker: string): Promise<Incident | undefined> {
   const from = new Date(Date.now() - DAY_MS).toISOString().slice(0, 10);
-  const { items } = await readAll(ask, {
-    path: ["v3", "incidents"],
-    item: incident,
-    query: { from, per_page: PAGE_SIZE },
-  });
-  return items.find(({ attributes: { cause, name } }) => cause?.includes(marker) || name?.includes(marker));
+  for (let page = 1; page <= MOST_PAGES; page++) {
+    const query = { from, per_page: PAGE_SIZE, page };
+    const answer = await ask({ path: ["v3", "incidents"], query, answer: listAnswer });
+    const isMade = ({ attributes: { cause, name } }: Incident) => cause?.includes(marker) || name?.includes(marker);
+    const found = answer.data.find(isMade);
+    if (found || nextPage(answer) === undefined) return found;
+  }
+  return undefined;
 }
 
 function unmarked(incident: Incident, marker: string) {

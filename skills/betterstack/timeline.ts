@@ -2,7 +2,7 @@ import type { Ask } from "skillflow/internal";
 import { lenient, markerOf, pick, resultSchema, SNAPSHOT, WRITE_ONCE, withoutMarkers } from "skillflow/internal";
 import * as z from "zod";
 import { checkedId, id, idAnswer, limit, nextPage, page, pageSchema, pagination, paging, text } from "./fields.ts";
-import { betterstackTool, readAll } from "./service.ts";
+import { betterstackTool } from "./service.ts";
 
 /** Tools for an incident's timeline and the on-call calendars. */
 
@@ -15,15 +15,14 @@ export const timelineTools = [
     effect: "read",
     clock: "range",
     input_schema: z.strictObject({ incident_id: id }),
-    output_schema: resultSchema("items", "items:[{ at kind title text by }] earlier_left_out:number note"),
+    output_schema: resultSchema("items", "items:[{ at kind title text by }] earlier_left_out:number"),
     work: async (ask, input) => {
       const path = ["v3", "incidents", checkedId(input.incident_id), "timeline"];
-      const { items, isWhole } = await readAll(ask, { path, item });
-      const sorted = items.map(({ attributes }) => attributes).sort((a, b) => Date.parse(a.at) - Date.parse(b.at));
+      const { data } = await ask({ path, answer: z.object({ data: z.array(item) }) });
+      const sorted = data.map(({ attributes }) => attributes).sort((a, b) => Date.parse(a.at) - Date.parse(b.at));
       return {
         items: sorted.slice(-MOST_ITEMS).map(itemOf),
         earlier_left_out: Math.max(0, sorted.length - MOST_ITEMS) || undefined,
-        note: isWhole ? undefined : "The timeline has more items than were read.",
       };
     },
   }),
@@ -95,8 +94,8 @@ function itemOf({ item_type, at, data }: z.infer<typeof item>["attributes"]) {
 const comment = z.object({ id: idAnswer, attributes: z.object({ content: text, created_at: text }) });
 
 async function findComment(ask: Ask, path: readonly string[], marker: string) {
-  const { items } = await readAll(ask, { path, item: comment });
-  return items.find(({ attributes }) => attributes.content?.includes(marker));
+  const { data } = await ask({ path, answer: z.object({ data: z.array(comment) }) });
+  return data.find(({ attributes }) => attributes.content?.includes(marker));
 }
 
 function writtenOf({ id, attributes }: z.infer<typeof comment>) {

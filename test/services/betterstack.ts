@@ -109,14 +109,12 @@ function routes(incidents: Map<string, JsonObject>): Route[] {
       id: "incidents/timeline",
       method: "GET",
       path: /^\/api\/v3\/incidents\/\d+\/timeline$/,
-      query: z.strictObject({ page: digits.optional() }),
       answer: () => ({ data: TIMELINE }),
     },
     {
       id: "comments/list",
       method: "GET",
       path: /^\/api\/v2\/incidents\/\d+\/comments$/,
-      query: z.strictObject({ page: digits.optional() }),
       answer: () => ({ data: comments }),
     },
     {

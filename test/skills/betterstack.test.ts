@@ -249,32 +249,19 @@ describe("comments and timelines", () => {
   });
 });
 
-describe("lists that are read as a whole", () => {
-  const paged =
-    (operation: string, pages: JsonObject[][]): Script =>
-    ({ operation: asked, query }) => {
-      if (asked !== operation) return undefined;
-      const page = Number(query["page"] ?? 1);
-      return { body: { data: pages[page - 1], pagination: paginationOf("x", page < pages.length ? page + 1 : null) } };
-    };
-
-  it("include the later pages of a timeline, and say where there are too many", async () => {
-    const item = (at: string) => ({ attributes: { item_type: "generic", at, data: { title: at } } });
-    const pages = [[item("2026-01-31T08:01:00Z")], [item("2026-01-31T08:02:00Z")]];
-    const context = await start(paged("incidents/timeline", pages));
-    expect((await call("get_timeline", context))["items"]).toHaveLength(2);
-    await service.close();
-    const many = await start(paged("incidents/timeline", Array(9).fill(pages[0])));
-    expect(await call("get_timeline", many)).toMatchObject({ note: expect.stringContaining("more items") });
-  });
-
-  it("find an incident that the same call reported before fifty others", async () => {
+describe("a repeated report", () => {
+  it("finds the incident that the same call reported before fifty others", async () => {
     const context = await start();
     await call("create_incident", context);
     const cause = JSON.parse(service.requests.at(-1)?.body ?? "{}").summary as string;
     await service.close();
     const other = (id: string, words: string) => ({ id, attributes: { cause: words } });
-    const again = await start(paged("incidents/list", [Array(50).fill(other("2", "x")), [other("1", cause)]]));
+    const pages = [Array(50).fill(other("2", "x")), [other("1", cause)]];
+    const again = await start(({ operation, query }) => {
+      if (operation !== "incidents/list") return undefined;
+      const page = Number(query["page"]);
+      return { body: { data: pages[page - 1], pagination: paginationOf("x", page < pages.length ? page + 1 : null) } };
+    });
     expect(await call("create_incident", again)).toMatchObject({ id: "1", existing: true });
   });
 });
