@@ -56,19 +56,18 @@ export const managementTools = [
       withManagement(context, async (ask) => {
         const { limit = 50 } = input;
         const period = periodOf(input, context.now());
-        const condition =
-          input.contains === undefined ? "" : ` where strpos(event_message, ${literal(input.contains)}) > 0`;
-        const columns = "select timestamp, event_message";
-        const sql = `${columns} from ${SERVICES[input.service]}${condition} order by timestamp desc limit ${limit + 1}`;
+        const contains =
+          input.contains === undefined ? "" : ` and position(event_message, ${literal(input.contains)}) > 0`;
+        const lines = `select timestamp, event_message from logs where source = '${SERVICES[input.service]}'${contains}`;
+        const sql = `${lines} order by timestamp desc limit ${limit + 1}`;
         const query = { sql, iso_timestamp_start: period.from, iso_timestamp_end: period.to };
-        const answer = await ask({ path: ["analytics", "endpoints", "logs.all"], query, answer: logsAnswer });
+        const answer = await ask({ path: ["analytics", "endpoints", "logs"], query, answer: logsAnswer });
         if (answer.error) throw new Error(`Supabase could not read the logs: ${wordsOf(answer.error)}`);
-        const lines = (answer.result ?? []).map(({ timestamp, event_message }) => {
-          // Rounded up, so that a next call up to this time includes older lines of the same millisecond.
-          return { at: isoTime(Math.ceil(timestamp / 1000)), message: event_message };
+        const found = (answer.result ?? []).map(({ timestamp, event_message }) => {
+          return { at: isoTime(millisecondsOf(timestamp)), message: event_message };
         });
-        const more = lines.length > limit ? "There are older lines. Give the time of the last one as `to`." : undefined;
-        return { service: input.service, ...period, lines: lines.slice(0, limit), more };
+        const more = found.length > limit ? "There are older lines. Give the time of the last one as `to`." : undefined;
+        return { service: input.service, ...period, lines: found.slice(0, limit), more };
       }),
   }),
   defineTool({
@@ -154,9 +153,19 @@ function adviceOf({ name, level, title, detail, remediation, metadata }: z.infer
 }
 
 const logsAnswer = z.object({
-  result: z.array(z.object({ timestamp: z.number(), event_message: some })).nullish(),
+  result: z.array(z.object({ timestamp: z.union([z.number(), z.string()]), event_message: some })).nullish(),
   error: z.unknown().optional(),
 });
+
+/**
+ * Reads a time in microseconds since 1970, or as ClickHouse writes it: `2026-01-31 08:00:00.000400`, in UTC. Rounds it up, so
+ * that a next call up to this time includes older lines of the same millisecond.
+ */
+function millisecondsOf(timestamp: number | string): number {
+  if (typeof timestamp === "number") return Math.ceil(timestamp / 1000);
+  const [, second = "", fraction = "", zone = ""] = /^([^.]*\d)(\.\d+)?(Z|[+-]\d\d:?\d\d)?$/.exec(timestamp) ?? [];
+  return Date.parse(`${second.replace(" ", "T")}${zone || "Z"}`) + Math.ceil(Number(`0${fraction}`) * 1000);
+}
 
 const said = z.union([z.string(), z.object({ message: z.string() }).transform(({ message }) => message)]).catch("");
 

@@ -885,10 +885,10 @@ describe("data of Supabase outside of the database", () => {
       ],
       more: expect.stringContaining("older lines"),
     });
-    expect(asked().pathname).toBe("/v1/projects/abcdefgh/analytics/endpoints/logs.all");
+    expect(asked().pathname).toBe("/v1/projects/abcdefgh/analytics/endpoints/logs");
     expect(service?.requests[0]?.headers.authorization).toBe(`Bearer ${ACCESS_TOKEN}`);
     expect(asked().searchParams.get("sql")).toBe(
-      "select timestamp, event_message from postgres_logs where strpos(event_message, 'it\\'s a \\\\ timeout') > 0 order by timestamp desc limit 3",
+      "select timestamp, event_message from logs where source = 'postgres_logs' and position(event_message, 'it\\'s a \\\\ timeout') > 0 order by timestamp desc limit 3",
     );
   });
 
@@ -896,6 +896,19 @@ describe("data of Supabase outside of the database", () => {
     const result = [400, 300].map((at) => ({ timestamp: 1_769_846_400_000_000 + at, event_message: `${at}` }));
     const { lines } = await call("service_logs", await start({ result }), { service: "api" });
     expect(lines).toEqual([400, 300].map((at) => ({ at: "2026-01-31T08:00:00.001Z", message: `${at}` })));
+  });
+
+  it.each([
+    ["2026-01-31 08:00:00.000400", "2026-01-31T08:00:00.001Z"],
+    ["2026-01-31 08:00:00", "2026-01-31T08:00:00.000Z"],
+    ["2026-01-31T09:00:00.25+01:00", "2026-01-31T08:00:00.250Z"],
+    ["2026-01-31T08:00:00.250Z", "2026-01-31T08:00:00.250Z"],
+    ["yesterday", undefined],
+  ])("reads the time %s of a line", async (timestamp, at) => {
+    const { lines } = await call("service_logs", await start({ result: [{ timestamp, event_message: "x" }] }), {
+      service: "api",
+    });
+    expect(lines).toEqual([{ ...(at && { at }), message: "x" }]);
   });
 
   it("includes no log of more than a day, nor of an empty period, and reports the service's error", async () => {
