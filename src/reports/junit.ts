@@ -8,13 +8,13 @@ import { stateOf } from "./model/account.ts";
 import { itemWord } from "./model/items.ts";
 import type { Report } from "./model/report.ts";
 import { complaintOf, durationOf, type InnerRun, statusOf, type Visit } from "./model/visit.ts";
-import { visitsOf } from "./model/visits.ts";
+import { isCurrent, visitsOf } from "./model/visits.ts";
 
-/** Creates JUnit XML with one suite, a case for each visit and rechecked claim, and one for an error outside of the nodes. */
+/** Creates JUnit XML with one suite, a case for each visit that counts and rechecked claim, and one for an error outside of the nodes. */
 export function junitXml(report: Report): string {
   const { visits } = visitsOf(report);
   const { record, result } = report;
-  const told = visits.flatMap(casesOf);
+  const told = visits.filter(isCurrent).flatMap(casesOf);
   const claims = record.kind === "recheck" ? claimsOf(report) : [];
   const own = told.flatMap((each) => ("node" in each ? [each] : []));
   const failures = own.filter(isFailure).length + claims.filter(({ answer }) => answer === "not_held").length;

@@ -219,7 +219,8 @@ function checks({ result, retries }: Visit): string {
   return [evals.length > 0 ? `${passed}/${evals.length} passed` : "", tries].filter((part) => part !== "").join(" ");
 }
 
-function note({ result, route, degraded, inner, left, word }: Visit): Words {
+function note({ result, route, degraded, inner, left, word, isTakenBack }: Visit): Words {
+  if (isTakenBack) return words`taken back by \`resume --from\``;
   const complaint = complaintOf(result);
   if (complaint !== "") return words`${complaint}`;
   if (word) return words`${answerText(word)}`;

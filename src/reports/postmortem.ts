@@ -24,7 +24,7 @@ import {
   words,
 } from "./model/tree/tree.ts";
 import { durationOf, statusOf, type Visit } from "./model/visit.ts";
-import { lastVisits } from "./model/visits.ts";
+import { isCurrent, lastVisits } from "./model/visits.ts";
 
 /** Drafts a blameless post-mortem from the record of a run. Contains nothing that is not in the record. */
 export function postmortemMarkdown(report: Report): string {
@@ -107,7 +107,7 @@ function well({ visits, result, deeds }: Account): Words[] {
 
 function badly({ every, visits, finding, evidence: { claims, kept }, failure, result, nameOf }: Account): Words[] {
   const { unrouted } = result;
-  const retried = every.filter(({ retries }) => retries.length > 0);
+  const retried = every.filter((visit) => isCurrent(visit) && visit.retries.length > 0);
   const lost = claims.length - kept;
   const then = failure?.end === undefined ? [] : words`; then ${failure.end}`;
   return [
@@ -116,7 +116,9 @@ function badly({ every, visits, finding, evidence: { claims, kept }, failure, re
       return words`${code(node)} ${skill === undefined ? "was degraded" : words`had no ${code(skill)}`}: ${reason}`;
     }),
     ...(unrouted ? [words`The run ${unroutedText(nameOf(unrouted.node), unrouted.edges.length)}.`] : []),
-    ...visits.filter((visit) => statusOf(visit) === "skipped").map(({ name }) => words`${name} was skipped.`),
+    ...visits
+      .filter((visit) => isCurrent(visit) && statusOf(visit) === "skipped")
+      .map(({ name }) => words`${name} was skipped.`),
     ...(lost > 0 ? [words`${plural(lost, "claim")} did not hold.`] : []),
     ...retried.map(({ name, retries }) => words`${name} needed ${plural(retries.length + 1, "attempt")}.`),
     ...[...new Set([...finding.missing_evidence, ...gapsIn(visits)])].map((gap) => words`Not known: ${gap}`),

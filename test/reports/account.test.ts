@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Json } from "../../src/core/base/values.ts";
 import type { EventBody, RunEvent } from "../../src/core/engine/event/event.ts";
+import type { NodeResult } from "../../src/core/engine/event/node-result.ts";
 import { html } from "../../src/reports/html/markup/markup.ts";
 import { proseHtml } from "../../src/reports/html/markup/prose.ts";
 import { valueHtml } from "../../src/reports/html/markup/value.ts";
@@ -10,6 +11,7 @@ import { accountOf } from "../../src/reports/model/account.ts";
 import { costsOf } from "../../src/reports/model/costs.ts";
 import type { Report } from "../../src/reports/model/report.ts";
 import { timelineOf } from "../../src/reports/model/timeline.ts";
+import { conclusionsOf } from "../../src/reports/model/visits.ts";
 import { postmortemMarkdown } from "../../src/reports/postmortem.ts";
 import { reportOf, triageRun } from "./triage-run.ts";
 
@@ -173,6 +175,64 @@ describe("the state of a run", () => {
     expect(deeds.undone.map(({ text, why }) => `${text}: ${why}`)).toEqual([
       "Page the on-call engineer: failed: no tool to page with: slack is not available ",
     ]);
+  });
+});
+
+describe("a run that was resumed from a node", () => {
+  const enter = (node: string): EventBody => ({ type: "node:enter", node, iteration: 1, instruction: "" });
+  const exit = (node: string, result: Partial<NodeResult> = {}): EventBody => {
+    return { type: "node:exit", node, result: { status: "success", data: { of: node }, toolCalls: [], ...result } };
+  };
+  const cites = [{ ref: "r1", quote: "code 503" }];
+  const checked = (node: string, claim: string, refuted?: string): EventBody => {
+    const refutation = { claim: refuted ?? "", nodes: ["inv"], holds: true, reason: "it is a test", cites };
+    const own = refuted === undefined ? {} : { refuted: [refutation] };
+    const claims = [{ claim, supported: true, cites }];
+    return { type: "evidence:checked", node, evaluator: "e", claims, excerpts: {}, ...own };
+  };
+  const writes = (id: string, outcome: { readonly acted?: "no" | "unknown" }): EventBody[] => [
+    { type: "tool:call", node: "file", tool: "put", input: { title: id }, ref: id, id },
+    { type: "tool:result", node: "file", tool: "put", error: "no", ref: id, id, ...outcome },
+  ];
+  const inv = [enter("inv"), checked("inv", "the pool was full"), exit("inv")];
+  const bodies: EventBody[] = [
+    ...inv,
+    enter("chal"),
+    checked("chal", "the disk is full", "the pool was full"),
+    exit("chal"),
+    enter("file"),
+    ...writes("r2", { acted: "no" }),
+    ...writes("r3", { acted: "unknown" }),
+    exit("file", { status: "failed", data: { error: "no" } }),
+    {
+      type: "workflow:end",
+      results: {},
+      status: "failed",
+      reason: "no",
+      error: { code: "node.failed", message: "no" },
+    },
+    { type: "run:resume", from: "inv", settings: {} },
+    ...inv,
+  ];
+  const tool = { name: "put", exposed: "put", description: "", inputSchema: {}, effect: "write" as const };
+  const skills = [{ id: "kit", name: "Kit", format: "module", available: true, tools: [tool] }];
+  const report = reportOf({ ...record, skills } as unknown as typeof record, numbered(bodies));
+  const account = accountOf(report);
+
+  it("counts only the visits that it did not take back", () => {
+    const { evidence, deeds } = account;
+    expect(evidence.claims.map(({ text, status }) => [text, status])).toEqual([["the pool was full", "found"]]);
+    expect(
+      deeds.undone.map(({ text }) => text),
+      "a write that may have been carried out",
+    ).toEqual(["put: “r3”"]);
+    expect(conclusionsOf(account.visits).map(({ number }) => number)).toEqual([4]);
+  });
+
+  it("shows them in the list of visits, and not among the tests", () => {
+    expect(account.visits.map(({ isTakenBack }) => isTakenBack)).toEqual([true, true, true, false]);
+    expect(summaryMarkdown(report)).toContain("taken back by `resume --from`");
+    expect(junitXml(report)).toContain('tests="1" failures="0"');
   });
 });
 

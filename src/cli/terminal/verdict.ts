@@ -30,6 +30,7 @@ import {
   words,
 } from "../../reports/model/tree/tree.ts";
 import { statusWord, type Visit } from "../../reports/model/visit.ts";
+import { isCurrent } from "../../reports/model/visits.ts";
 import { describeStandings } from "./plan-view.ts";
 import { describeBlocks, type Screen } from "./sections.ts";
 import { amount, describeData, duration, type Format, oneLine, type Paint } from "./terminal.ts";
@@ -162,10 +163,10 @@ function shortfalls(account: Account): Block[] {
   ];
 }
 
-/** Lists the failed calls, except those that a degraded node already reports. */
+/** Lists the failed calls of the visits that count, except those that a degraded node already reports. */
 function failedCalls({ every, result }: Account): Block[] {
   const reported = new Set(result.degraded.map(({ ref }) => ref));
-  const failed = every.flatMap(({ name, calls }) => {
+  const failed = every.filter(isCurrent).flatMap(({ name, calls }) => {
     return calls.flatMap(({ ref, tool, outcome }) => {
       const why = outcome && callFailure(outcome);
       return why === undefined || reported.has(ref) ? [] : [{ name, tool, why }];

@@ -75,6 +75,7 @@ function metaOf(visit: Visit): string {
   const [tokens, cost] = [usage.inputTokens + usage.outputTokens, costOf(usage)];
   const facts = [
     visit.node === visit.name ? "" : visit.node,
+    visit.isTakenBack ? "taken back by resume --from" : "",
     visit.iteration > 1 ? `visit ${visit.iteration}` : "",
     formatDuration(durationOf(visit)),
     usage.modelCalls > 0 ? plural(usage.modelCalls, "model call") : "",

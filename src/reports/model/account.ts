@@ -12,7 +12,7 @@ import { type Evidence, evidenceOf } from "./evidence.ts";
 import { type Failure, failureOf } from "./failure.ts";
 import { endOf, type Report } from "./report.ts";
 import { statusOf, type Visit } from "./visit.ts";
-import { lastVisits, visitsOf } from "./visits.ts";
+import { isCurrent, lastVisits, visitsOf } from "./visits.ts";
 import { type Awaited, awaitedIn } from "./waiting.ts";
 
 /** Summary of a run for all reports. The run's status, its finding and its writes are independent of each other. */
@@ -42,7 +42,7 @@ export type RunState = RunStatus | "degraded" | "running";
 
 export function accountOf(report: Report): Account {
   const { visits, every, remarks } = visitsOf(report);
-  const failure = report.isUnderWay ? undefined : failureOf(report, visits);
+  const failure = report.isUnderWay ? undefined : failureOf(report, visits.filter(isCurrent));
   const { record } = report;
   const state = stateAfter(report);
   const recheck = judgeRecheck(record, state);

@@ -4,7 +4,7 @@ import { canonicalJson } from "../../core/engine/event/operation.ts";
 import { HELD, linkOf, openCount, STANDING_WORDS, viewReport } from "./plan.ts";
 import type { Report } from "./report.ts";
 import { complaintOf, statusOf, type Visit } from "./visit.ts";
-import { lastVisits } from "./visits.ts";
+import { isCurrent, lastVisits } from "./visits.ts";
 
 /** A write that the run did or did not make, or a node that did not do its work. */
 export interface Deed {
@@ -34,7 +34,10 @@ export function deedsOf(report: Report, visits: readonly Visit[], every: readonl
   };
 }
 
-/** Lists the writes that calls made. A failed one that succeeded later, with the same input, is done. */
+/**
+ * Lists the writes that calls made. A failed one that succeeded later, with the same input, is done. Of visits that were
+ * taken back, only the writes that were or may have been carried out count.
+ */
 function writesIn({ record }: Report, visits: readonly Visit[]): Pick<Deeds, "done" | "undone"> {
   const writers = new Set(
     record.skills.flatMap(({ tools }) => tools.flatMap(({ exposed, effect }) => (effect === "write" ? exposed : []))),
@@ -42,12 +45,13 @@ function writesIn({ record }: Report, visits: readonly Visit[]): Pick<Deeds, "do
   const done: Deed[] = [];
   const undone = new Map<string, Deed[]>();
   for (const visit of visits) {
-    for (const { tool, input, outcome, planned, ref } of visit.calls) {
+    for (const { tool, input, outcome, planned, ref, mayHaveActed } of visit.calls) {
       if (!writers.has(tool) || planned !== undefined) continue;
       const text = `${tool}${gistOf(input)}`;
       const key = canonicalJson([tool, input]);
       const why = outcome ? callFailure(outcome) : "no result: it may have been carried out";
       if (why !== undefined) {
+        if (!isCurrent(visit) && outcome && !mayHaveActed) continue;
         undone.set(key, [...(undone.get(key) ?? []), { text, why, at: ref }]);
         continue;
       }

@@ -29,6 +29,8 @@ export interface Visit {
   result?: NodeResult | undefined;
   /** A limit or an interrupt stopped the visit, so its result may be incomplete. */
   isStopped: boolean;
+  /** The run was resumed from this visit or an earlier one with `--from`, so the visit no longer counts. */
+  isTakenBack: boolean;
   /** Cause of the failure, if the executor itself failed the node. */
   cause?: FailureCause | undefined;
   route?: EventOf<"route">;
@@ -89,6 +91,8 @@ export interface VisitCall {
   readonly attempt: number;
   readonly startedAt: string;
   endedAt?: string;
+  /** The call failed, but may have been carried out. */
+  mayHaveActed?: boolean;
   outcome?: { readonly output: Json } | { readonly error: string };
   /** Id of the operation, if the call was planned instead of carried out. */
   planned?: string | undefined;

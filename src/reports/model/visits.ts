@@ -21,6 +21,7 @@ export function visitsOf({ record, events, result }: Report): {
   const path: Path = { record, scopes: new Map([[undefined, root]]), every: [], open: new Map(), remarks: [] };
   for (const event of events) {
     const scope = path.scopes.get(event.at) ?? root;
+    if (event.type === "run:resume") takeBack(root.visits, event);
     take(path, scope, event);
     scope.last = event;
   }
@@ -33,18 +34,37 @@ export function visitsOf({ record, events, result }: Report): {
 function keepCounting(visits: readonly Visit[], { degraded }: Report["result"]): void {
   for (const visit of visits) visit.degraded = [];
   for (const { node, ...shortfall } of degraded)
-    visits.findLast((visit) => visit.node === node)?.degraded.push(shortfallText(shortfall));
+    visits
+      .filter(isCurrent)
+      .findLast((visit) => visit.node === node)
+      ?.degraded.push(shortfallText(shortfall));
 }
 
-/** Returns the last visit of each node, also of those in inner runs. */
+/** Marks the visits that a run repeats because it was resumed from a node, with their inner runs. */
+function takeBack(visits: readonly Visit[], { from }: EventOf<"run:resume">): void {
+  const first = visits.findLastIndex((visit) => visit.node === from && isCurrent(visit));
+  const mark = (visit: Visit): void => {
+    visit.isTakenBack = true;
+    for (const run of visit.inner) run.visits.forEach(mark);
+  };
+  if (first !== -1) visits.slice(first).forEach(mark);
+}
+
+/** Checks whether a visit was not taken back. */
+export function isCurrent({ isTakenBack }: Visit): boolean {
+  return !isTakenBack;
+}
+
+/** Returns the last visit of each node, also of those in inner runs. Visits that were taken back do not count. */
 export function lastVisits(visits: readonly Visit[]): Visit[] {
-  return [...new Map(visits.map((visit) => [nodePath(visit.at, visit.node), visit])).values()];
+  return [...new Map(visits.filter(isCurrent).map((visit) => [nodePath(visit.at, visit.node), visit])).values()];
 }
 
 /** Returns the latest successful visit with evals and the latest successful visit. Reports show them first. */
 export function conclusionsOf(visits: readonly Visit[]): Visit[] {
-  const last = visits.findLast((visit) => visit.result?.status === "success");
-  const proven = visits.findLast((visit) => visit.result?.status === "success" && visit.result.evals?.length);
+  const passed = visits.filter((visit) => isCurrent(visit) && visit.result?.status === "success");
+  const last = passed.at(-1);
+  const proven = passed.findLast(({ result }) => result?.evals?.length);
   return [...new Set([proven, last])].filter((visit) => visit !== undefined);
 }
 
@@ -156,6 +176,7 @@ function enter(
     startedAt: time,
     endedAt: time,
     isStopped: false,
+    isTakenBack: false,
     inner: [],
     left: 0,
     degraded: [],
@@ -244,10 +265,11 @@ function takeCall(path: Path, visit: Visit, event: EventOf<"tool:call"> & RunEve
 }
 
 function takeResult({ open }: Path, event: EventOf<"tool:result"> & RunEvent): void {
-  const { id, output, error, blobs = [], time } = event;
+  const { id, output, error, acted, blobs = [], time } = event;
   const call = open.get(id);
   if (!call) return;
   call.outcome = error === undefined ? { output: output ?? null } : { error };
+  if (acted === "unknown") call.mayHaveActed = true;
   call.planned = plannedAs(event);
   call.blobs = blobs;
   call.endedAt = time;
