@@ -178,7 +178,7 @@ describe("the state of a run", () => {
   });
 });
 
-describe("a run that was resumed from a node", () => {
+describe("the visits that reports count", () => {
   const enter = (node: string): EventBody => ({ type: "node:enter", node, iteration: 1, instruction: "" });
   const exit = (node: string, result: Partial<NodeResult> = {}): EventBody => {
     return { type: "node:exit", node, result: { status: "success", data: { of: node }, toolCalls: [], ...result } };
@@ -219,7 +219,7 @@ describe("a run that was resumed from a node", () => {
   const report = reportOf({ ...record, skills } as unknown as typeof record, numbered(bodies));
   const account = accountOf(report);
 
-  it("counts only the visits that it did not take back", () => {
+  it("are not those that a resume took back", () => {
     const { evidence, deeds } = account;
     expect(evidence.claims.map(({ text, status }) => [text, status])).toEqual([["the pool was full", "found"]]);
     expect(
@@ -229,7 +229,30 @@ describe("a run that was resumed from a node", () => {
     expect(conclusionsOf(account.visits).map(({ number }) => number)).toEqual([4]);
   });
 
-  it("shows them in the list of visits, and not among the tests", () => {
+  it("are judged for each item of a map alone", () => {
+    const inside = (key: string, refuted?: string): RunEvent[] => {
+      const own = [enter("inv"), checked("inv", "the pool was full"), exit("inv")];
+      const later = refuted === undefined ? [] : [enter("chal"), checked("chal", "no", refuted), exit("chal")];
+      const at = `each[${key}]`;
+      const begin: EventBody = { type: "inner:start", node: "each", inner: at, item: key, input: {} };
+      const end: EventBody = { type: "inner:end", node: "each", inner: at, item: key, status: "success", data: {} };
+      const steps = numbered([...own, ...later]).slice(0, -1);
+      return [begin as RunEvent, ...steps.map((event) => ({ ...event, at })), end as RunEvent];
+    };
+    const items = ["1", "2", "3"].map((key, index) => ({ key, index }));
+    const start: EventBody = { type: "map:start", node: "each", items, left: 0 };
+    const inner = [...inside("1", "the pool was full"), ...inside("2"), ...inside("3")];
+    const all = numbered([enter("each"), start, ...inner, exit("each")] as EventBody[]);
+    const { evidence } = accountOf(reportOf(record, all));
+    expect(evidence.claims.map(({ text, status }) => `${text}: ${status}`)).toEqual([
+      "no: found",
+      "the pool was full: found",
+      "the pool was full: found",
+      "the pool was full: refuted",
+    ]);
+  });
+
+  it("leave the others in the list of visits, and out of the tests", () => {
     expect(account.visits.map(({ isTakenBack }) => isTakenBack)).toEqual([true, true, true, false]);
     expect(summaryMarkdown(report)).toContain("taken back by `resume --from`");
     expect(junitXml(report)).toContain('tests="1" failures="0"');

@@ -1,3 +1,4 @@
+import { groupBy } from "../../core/base/values.ts";
 import { nodeAt, type RunRecord } from "../../core/engine/event/record.ts";
 import type { Cite } from "../../core/engine/evidence/claims.ts";
 import { holds, type JudgedClaim, judgeClaims, mergeClaims, refutedIn } from "../../core/engine/finding/claims.ts";
@@ -27,7 +28,9 @@ interface Known {
 
 export function evidenceOf(record: RunRecord, visits: readonly Visit[], { state, found }: Known): Evidence {
   const last = lastVisits(visits);
-  const claims = mergeClaims(claimsIn(record, last));
+  // Each item of a map can make the same claim about something else, so each run is judged alone.
+  const runs = groupBy(last, ({ at }) => at);
+  const claims = [...runs.values()].flatMap((own) => mergeClaims(claimsIn(record, own)));
   const kept = claims.filter(holds);
   const cites = claims.flatMap(({ cites }) => cites.filter(({ problem }) => problem === undefined));
   const known = new Map(found.flatMap(({ quotes }) => quotes.map((quote) => [keyOf(quote), quote])));
@@ -48,7 +51,7 @@ export function evidenceOf(record: RunRecord, visits: readonly Visit[], { state,
 
 const keyOf = ({ ref, quote }: Cite) => `${ref} ${quote}`;
 
-/** Returns the checked claims of visits. */
+/** Returns the checked claims of visits of one run. */
 export function claimsIn(record: RunRecord, visits: readonly Visit[]): JudgedClaim[] {
   const refuted = refutedIn(visits.flatMap(({ evidence }) => evidence));
   return visits.flatMap(({ at, node, evidence }) => {
