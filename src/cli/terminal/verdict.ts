@@ -1,6 +1,7 @@
 import type { FinishedRun } from "../../app/runs/drive.ts";
 import { plainLine } from "../../core/base/inert.ts";
-import type { JsonObject } from "../../core/base/values.ts";
+import { groupBy, type JsonObject } from "../../core/base/values.ts";
+import { nodePath } from "../../core/document/inner/place.ts";
 import { callFailure } from "../../core/engine/event/node-result.ts";
 import { doctorCommand, resumeCommand, showCommand, withOptions } from "../../core/engine/result/commands.ts";
 import { ageText } from "../../core/engine/state/unseen.ts";
@@ -163,18 +164,26 @@ function shortfalls(account: Account): Block[] {
   ];
 }
 
-/** Lists the failed calls of the visits that count, except those that a degraded node already reports. */
+/** Number of places of equal failed calls that are named. */
+const MOST_PLACES = 3;
+
+/** Lists the failed calls of the visits that count, except those that a degraded node already reports. Names the places in inner runs. */
 function failedCalls({ every, result }: Account): Block[] {
   const reported = new Set(result.degraded.map(({ ref }) => ref));
-  const failed = every.filter(isCurrent).flatMap(({ name, calls }) => {
+  const failed = every.filter(isCurrent).flatMap(({ at, node, name, calls }) => {
+    const place = at === undefined ? name : nodePath(at, node);
     return calls.flatMap(({ ref, tool, outcome }) => {
       const why = outcome && callFailure(outcome);
-      return why === undefined || reported.has(ref) ? [] : [{ name, tool, why }];
+      return why === undefined || reported.has(ref)
+        ? []
+        : [{ place, key: JSON.stringify([name, tool, why]), words: `${tool}: ${why}` }];
     });
   });
-  const distinct = new Map(failed.map((call) => [JSON.stringify(call), call]));
-  const items = [...distinct.values()].map(({ name, tool, why }): Item => {
-    return { words: words`${name}: ${tool}: ${why}`, tone: "failed" };
+  const items = [...groupBy(failed, ({ key }) => key).values()].map((equal): Item => {
+    const places = [...new Set(equal.map(({ place }) => place))];
+    const more = places.length > MOST_PLACES ? ` and ${places.length - MOST_PLACES} more` : "";
+    const where = `${places.slice(0, MOST_PLACES).join(", ")}${more}`;
+    return { words: words`${where}: ${equal[0]?.words ?? ""}`, tone: "failed" };
   });
   return list(items, { title: amount(failed.length, "failed call") });
 }
