@@ -68,7 +68,7 @@ function summary({ finding, headline, failure, evidence: { claims, kept } }: Acc
   const isTitle = headline === finding.headline && headline.length <= MOST_TITLE;
   return [
     ...(finding.headline === undefined || isTitle ? [] : [text([span("verse", finding.headline)])]),
-    ...(claims.length > 0 ? [text(words`Quotes were found for ${kept} of ${plural(claims.length, "claim")}.`)] : []),
+    ...(claims.length > 0 ? [text(words`${kept} of ${plural(claims.length, "claim")} kept.`)] : []),
     ...(failure === undefined ? [] : [text(words`The investigation itself did not complete.`)]),
   ];
 }

@@ -243,7 +243,9 @@ describe("the visits that reports count", () => {
     const start: EventBody = { type: "map:start", node: "each", items, left: 0 };
     const inner = [...inside("1", "the pool was full"), ...inside("2"), ...inside("3")];
     const all = numbered([enter("each"), start, ...inner, exit("each")] as EventBody[]);
-    const { evidence } = accountOf(reportOf(record, all));
+    const mapped = reportOf(record, all);
+    const { evidence } = accountOf(mapped);
+    expect(postmortemMarkdown(mapped)).toContain("3 of 4 claims kept.");
     expect(evidence.claims.map(({ text, status }) => `${text}: ${status}`)).toEqual([
       "no: found",
       "the pool was full: found",
