@@ -81,12 +81,12 @@ const INNER_ORDER: Readonly<Record<string, readonly string[]>> = {
   "src/core/document": [
     "workflow",
     "config.ts",
+    "inner",
     "model-name.ts",
     "policy.ts",
     "condition.ts",
     "value-rule.ts",
     "fill.ts",
-    "inner",
     "inputs.ts",
     "check",
     "listen",

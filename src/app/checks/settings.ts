@@ -1,3 +1,4 @@
+import type { InnerWorkflows } from "../../core/document/inner/place.ts";
 import { modelsAsked } from "../../core/document/policy.ts";
 import type { Workflow } from "../../core/document/workflow/workflow.ts";
 import {
@@ -19,17 +20,23 @@ export function boundsFor(workspace: Workspace, choices: BoundChoices, documents
   return clampBounds(chooseBounds(choices, env, [...documents, ...configFiles(workspace)]), policies).clamped;
 }
 
-/** Returns the settings of a new run, whose policies must allow the models of `asking`. The notes describe what policies changed. */
+interface Inside {
+  /** Workflow whose models, and those of its inner workflows, the policies must allow. */
+  readonly asking?: Workflow | undefined;
+  readonly inner?: InnerWorkflows | undefined;
+}
+
+/** Returns the settings of a new run. The notes describe what policies changed. */
 export function settingsOf(
   workspace: Workspace,
   workflow: Workflow,
   choices: RunChoices,
-  asking: readonly Workflow[] = [],
+  { asking, inner }: Inside = {},
 ) {
   const { contextMode } = workspace.choices;
   const { policies = [] } = workspace.host;
-  const refuse = (asked: ModelSettings) => refuseModels(workspace, asked, asking);
-  const said = { ...modelAccess(workspace), files: configFiles(workspace), refuse };
+  const refuse = (asked: ModelSettings) => asking && refuseModels(workspace, asked, { workflow: asking, inner });
+  const said = { ...modelAccess(workspace), files: configFiles(workspace), inner, refuse };
   const { clamped: settings, notes } = clampBounds(
     chooseSettings({ ...choices, contextMode }, workflow, said),
     policies,
@@ -37,8 +44,14 @@ export function settingsOf(
   return { settings, notes };
 }
 
-export function refuseModels(workspace: Workspace, settings: ModelSettings, workflows: readonly Workflow[]): void {
+/** Throws if a policy forbids a model that a workflow or one of its inner workflows asks. */
+export function refuseModels(
+  workspace: Workspace,
+  settings: ModelSettings,
+  { workflow, inner = new Map() }: { readonly workflow: Workflow; readonly inner?: InnerWorkflows | undefined },
+): void {
   const own = ownPrefixes(workspace);
-  for (const workflow of workflows)
-    for (const name of modelsAsked(settings, workflow, own)) refuseModel(workspace.host, name);
+  const inside = [...inner].map(([at, each]) => ({ workflow: each.workflow, inner, at }));
+  for (const asking of [{ workflow, inner }, ...inside])
+    for (const name of modelsAsked(settings, asking, own)) refuseModel(workspace.host, name);
 }

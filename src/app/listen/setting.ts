@@ -93,7 +93,8 @@ export function readSetting(given: Workspace, shownAs: string, choices: RunChoic
     ...inWorkflows.filter(({ severity }) => severity === "error"),
   ];
   if (hasErrors(wrongs)) throw wrong(shownAs, wrongs, new Set(missing.map(({ name }) => name)));
-  for (const { workflow } of workflows.values()) if (workflow) settingsOf(workspace, workflow, choices, [workflow]);
+  for (const { workflow } of workflows.values())
+    if (workflow) settingsOf(workspace, workflow, choices, { asking: workflow });
   const setting = {
     workspace,
     file,

@@ -162,7 +162,7 @@ function recordOf(
       ...(choices.detach ? [] : warningsOf(workspace, run)),
       ...(choices.detach ? [] : [...skillWarnings(skills), ...plannableWarnings(entries)]),
       ...limitWarnings(settings, workflow),
-      ...(choices.detach ? [] : fallbackWarnings(workspace, workflow, settings.model, settings.judge_model)),
+      ...(choices.detach ? [] : fallbackWarnings(workspace, run, settings)),
       ...(choices.inputSources ? [] : describeLikeSources(input, workspace.host)),
       ...describeUnsearched(redactor),
       ...checkDocument(run.secrets, workflow).map(({ message, path }) => `${fieldPath(path)}: ${message}`),
@@ -208,8 +208,8 @@ function readRequest(workspace: Workspace, request: RunRequest) {
   const isSimulated = connect === undefined && serving !== undefined;
   const bound = isSimulated ? { ...workspace, host: { ...workspace.host, policies: [] } } : workspace;
   const asked = isDryRun(checked.input as JsonObject) ? untilDecision(cooled) : cooled;
-  const asking = serving || asked !== cooled ? [] : [cooled, ...[...inner.values()].map((each) => each.workflow)];
-  const { settings, notes } = settingsOf(bound, asked, choices, asking);
+  const asking = serving || asked !== cooled ? undefined : cooled;
+  const { settings, notes } = settingsOf(bound, asked, choices, { asking, inner });
   return {
     workflow: cooled,
     input: checked.input as JsonObject,

@@ -65,9 +65,8 @@ export async function prepareRecorded(workspace: Workspace, stored: StoredRun, r
   const settings = { ...recordedSettings(record.settings, events), ...changed };
   const { model, limits } = settings;
   const { gathered, secrets, redactor } = await gatherReach(workspace, wanted, settings);
-  const inside = [...wanted.inner.values()].map((each) => each.workflow);
-  if (!request.serving) refuseModels(workspace, settings, [workflow, ...inside]);
-  checkModels(model, workflow, { ...modelAccess(workspace), judge: settings.judge_model });
+  if (!request.serving) refuseModels(workspace, settings, wanted);
+  checkModels(model, workflow, { ...modelAccess(workspace), judge: settings.judge_model, inner: wanted.inner });
   const open = () => openServing(model, workspace);
   const serving = request.serving ?? (await (changed.model === undefined ? unquoted(modelText(model), open) : open()));
   const opening = { workflow, input, sources, gathered, redactor, limitMs: limits.timeout_ms, stored };

@@ -1,7 +1,8 @@
 import type { Diagnostic } from "../../core/base/diagnostic.ts";
 import type { JsonObject } from "../../core/base/values.ts";
 import { likeSources } from "../../core/document/check/sources.ts";
-import { type ModelChoice, modelsOf } from "../../core/document/model-list.ts";
+import type { InnerWorkflows } from "../../core/document/inner/place.ts";
+import { modelsOf } from "../../core/document/model-list.ts";
 import { choicesIn, fallbackLacks, isOffline, parseModel } from "../../core/document/model-name.ts";
 import type { Workflow } from "../../core/document/workflow/workflow.ts";
 import type { RunRecord, Settings } from "../../core/engine/event/record.ts";
@@ -64,11 +65,10 @@ export function limitWarnings({ limits, model, judge_model: judge }: Settings, w
 /** Warns about models of lists that cannot be asked here, so that the run has fewer to fall back to. */
 export function fallbackWarnings(
   workspace: Workspace,
-  workflow: Workflow,
-  model: ModelChoice = workflow.model ?? [],
-  judge?: ModelChoice,
+  { workflow, inner }: { readonly workflow: Workflow; readonly inner?: InnerWorkflows },
+  { model = workflow.model ?? [], judge_model: judge }: Partial<Pick<Settings, "model" | "judge_model">>,
 ): string[] {
-  return fallbackLacks(model, workflow, { ...modelAccess(workspace), judge });
+  return fallbackLacks(model, workflow, { ...modelAccess(workspace), judge, inner });
 }
 
 const ONE_TOKEN = { inputTokens: 1, cachedTokens: 0, outputTokens: 1 };

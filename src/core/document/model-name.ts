@@ -3,6 +3,7 @@ import type { Hint } from "../base/options.ts";
 import { defined, nearest } from "../base/values.ts";
 import { type ConfigForm, hasForm, wantedOf } from "../skill/availability/config-form.ts";
 import type { Environment } from "./config.ts";
+import { type InnerWorkflows, nodePath } from "./inner/place.ts";
 import { isUnique, type ModelChoice, modelsOf } from "./model-list.ts";
 import type { WorkflowNode } from "./workflow/node.ts";
 import type { Workflow } from "./workflow/workflow.ts";
@@ -107,10 +108,24 @@ function judgeFor(model: string, own: OwnPrefixes, judge: string): string {
   return !own.has(provider) && ["anthropic", "replay", "script"].includes(provider) ? judge : model;
 }
 
-/** Checks whether a workflow asks a model: not if it has only steps and approvals, and edges without `when`. */
-export function asksModel({ nodes, edges }: Pick<Workflow, "nodes" | "edges">): boolean {
-  const isAsking = Object.values(nodes).some(({ steps, approval }) => !steps && !approval);
+/**
+ * Checks whether a workflow asks a model: not if it has only steps and approvals, edges without `when`, and inner workflows
+ * of this kind. An inner workflow that is not known counts as asking. `at` is the path of the workflow in `inner`.
+ */
+export function asksModel({ nodes, edges }: Asking, inner: InnerWorkflows = new Map(), at?: string): boolean {
+  const isAsking = Object.entries(nodes).some(([id, node]) => {
+    if (node.steps || node.approval) return false;
+    // A model writes the advice for the retry.
+    if (typeof node.retry?.instruction === "object") return true;
+    const path = nodePath(at, id);
+    const inside = node.nodes ? { nodes: node.nodes, edges: node.edges ?? [] } : inner.get(path)?.workflow;
+    return !inside || asksModel(inside, inner, path);
+  });
   return isAsking || edges.some(({ when }) => when?.trim());
+}
+
+interface Asking extends Pick<Workflow, "edges"> {
+  readonly nodes: Readonly<Record<string, WorkflowNode>>;
 }
 
 /** Returns the providers whose models a node asks. `run` is the run's model, which also serves names without a provider. */
@@ -132,6 +147,8 @@ export interface ModelAccess {
   readonly hasPackage?: ((name: string) => boolean) | undefined;
   /** Judges of nodes that name none. */
   readonly judge?: ModelChoice | undefined;
+  /** Inner workflows of the workflow, as far as they are known. */
+  readonly inner?: InnerWorkflows | undefined;
 }
 
 /** Checks before a run that each of its lists has a model that can be asked. */
@@ -157,8 +174,12 @@ export function fallbackLacks(model: ModelChoice, workflow: Workflow, access: Mo
 }
 
 /** Returns what each model lacks, for each list that a run uses. */
-function lacksOf(model: ModelChoice, workflow: Workflow | undefined, { own = NONE, judge, ...access }: ModelAccess) {
-  if (isOffline(model) || (workflow && !asksModel(workflow))) return [];
+function lacksOf(
+  model: ModelChoice,
+  workflow: Workflow | undefined,
+  { own = NONE, judge, inner, ...access }: ModelAccess,
+) {
+  if (isOffline(model) || (workflow && !asksModel(workflow, inner))) return [];
   const serving = parseModel(firstOf(model), own).provider;
   return [model, ...choicesIn(workflow, judge)].map((choice) =>
     modelsOf(choice).map((name) => {

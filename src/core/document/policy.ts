@@ -3,6 +3,7 @@ import { type Fitting, lazy, matchesPattern } from "../base/values.ts";
 import { flag, optional, text } from "../skill/field.ts";
 import type { McpServerConfig } from "../skill/skill.ts";
 import { instanceOf } from "../skill/skill-reference.ts";
+import type { InnerWorkflows } from "./inner/place.ts";
 import { type ModelChoice, modelsOf } from "./model-list.ts";
 import { asksModel, firstOf, isOffline, type OwnPrefixes, parseModel } from "./model-name.ts";
 import { workflowLimitsSchema } from "./workflow/limits.ts";
@@ -78,10 +79,18 @@ interface Asked {
   readonly judge_model: ModelChoice;
 }
 
+interface Asking {
+  readonly workflow: Workflow;
+  readonly inner?: InnerWorkflows | undefined;
+  /** Path of the workflow in `inner`. Undefined for the outermost one. */
+  readonly at?: string | undefined;
+}
+
 /** Returns the models that a workflow asks, each with its provider. */
-export function modelsAsked({ model, judge_model }: Asked, workflow: Workflow, own?: OwnPrefixes): readonly string[] {
+export function modelsAsked({ model, judge_model }: Asked, asking: Asking, own?: OwnPrefixes): readonly string[] {
+  const { workflow, inner, at } = asking;
   if (isOffline(model)) return modelsOf(model);
-  if (!asksModel(workflow)) return [];
+  if (!asksModel(workflow, inner, at)) return [];
   const nodes = Object.values(workflow.nodes);
   const judges = nodes.flatMap((node) =>
     (node.eval ?? []).flatMap((each) =>

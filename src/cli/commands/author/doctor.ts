@@ -53,7 +53,10 @@ export const doctor: Action = async (io, [file], flags) => {
   const installed = installFindings(fileURLToPath(import.meta.url));
   const about = [...configFindings(workspace), ...unknownSkills(workspace, [workflow])];
   const isAsking = workflow && lacking.length === 0;
-  const fallbacks = warnings("MODEL_UNAVAILABLE", isAsking ? fallbackWarnings(workspace, workflow, model) : []);
+  const fallbacks = warnings(
+    "MODEL_UNAVAILABLE",
+    isAsking ? fallbackWarnings(workspace, { workflow }, defined("model", model)) : [],
+  );
   for (const found of [...installed, ...about, ...findings, ...unsearched, ...lacking, ...fallbacks])
     await io.err(`${describeDiagnostic(found, paint)}\n`);
   if (flags.json === true) {

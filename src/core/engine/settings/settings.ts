@@ -65,8 +65,8 @@ const DEFAULT_TOOL_TIMEOUT_MS = 60_000;
 
 /** Chooses a new run's settings: first flags, then variables, then files. Limits: see `chooseBounds`. */
 export function chooseSettings(choices: RunChoices, workflow: Workflow, said: Said): Settings {
-  const { env, files, own } = said;
-  const fallback = asksModel(workflow) ? workflow.model : UNASKED_MODEL;
+  const { env, files, own, inner } = said;
+  const fallback = asksModel(workflow, inner) ? workflow.model : UNASKED_MODEL;
   const model = namedModel(choices, said) ?? defaultModel(env, fallback, own);
   const judge = judgeOf(said, model);
   said.refuse?.({ model, judge_model: judge });

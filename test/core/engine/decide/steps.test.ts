@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { Json } from "../../../../src/core/base/values.ts";
+import type { WorkflowNode } from "../../../../src/core/document/workflow/node.ts";
 import type { RunEvent } from "../../../../src/core/engine/event/event.ts";
 import { renderContext } from "../../../../src/core/engine/event/prompt.ts";
 import type { RunRecord } from "../../../../src/core/engine/event/record.ts";
@@ -618,6 +619,26 @@ test("a workflow of steps alone needs no model and no key", () => {
     "look -> look: again",
   ]);
   expect(() => chooseSettings({}, asking, said)).toThrow("no model is configured");
+  const each: WorkflowNode = {
+    name: "Each",
+    map: { over: "input.items", as: "item" },
+    ...{ entry: "look", edges: [] },
+  };
+  expect(chooseSettings({}, workflowOf({ each: { ...each, nodes: steps.nodes } }), said).writes).toBe("allow");
+  const judging = { ...each, nodes: workflowOf({ look: {} }).nodes };
+  expect(() => chooseSettings({}, workflowOf({ each: judging }), said)).toThrow("no model is configured");
+  const advised = { ...each, nodes: steps.nodes, retry: { max: 1, instruction: { auto: true as const } } };
+  expect(() => chooseSettings({}, workflowOf({ each: advised }), said)).toThrow("no model is configured");
+  const call = workflowOf({ each: { call: "./look.yml" } });
+  expect(() => chooseSettings({}, call, said)).toThrow("no model is configured");
+  expect(chooseSettings({}, call, { ...said, inner: new Map([["each", { workflow: steps }]]) }).writes).toBe("allow");
+  const deeper = new Map([
+    ["each", { workflow: call }],
+    ["each/each", { workflow: steps }],
+  ]);
+  expect(chooseSettings({}, call, { ...said, inner: deeper }).writes).toBe("allow");
+  deeper.set("each/each", { workflow: asking });
+  expect(() => chooseSettings({}, call, { ...said, inner: deeper })).toThrow("no model is configured");
 });
 
 describe("adjacent steps that only read", () => {
