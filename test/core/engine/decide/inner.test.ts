@@ -589,6 +589,15 @@ describe("writes inside", () => {
     expect(played.called).toEqual([]);
   });
 
+  test("of an inline workflow are in the mode of the run, which can be looser than the document's", () => {
+    const outer: Workflow = { ...mapOf({}, {}, writing), writes: "plan" };
+    const played = planning(outer, { input: { list: ["a"] }, settings: { writes: "allow" } });
+    expect(played.called).toHaveLength(1);
+    const parts = { skills: [OPS], input: { list: ["a"] }, settings: { writes: "allow" as const } };
+    const called = workflowOf({ ask: { call: "one" } });
+    expect(play(recordOf(called, { ...parts, files: { one: outer } }), { answers: acting }).called).toEqual([]);
+  });
+
   test("of a failed item are marked, though the map continues", () => {
     const answers = (step: AskStep) => (step.prompt.turns.length > 0 ? breaks("model.quota") : acting(step));
     const outer = mapOf({}, {}, writing);
