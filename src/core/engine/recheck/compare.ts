@@ -280,13 +280,15 @@ function hasTraffic(units: readonly Unit[]): boolean {
   return units.some(({ value }) => value !== 0 && value !== false);
 }
 
-/** Returns the conditions under which a repeated call found nothing: its fields that hold what the quotes show. */
+/** Returns the conditions under which a repeated call found nothing: its field that holds what the quotes show, or the whole result. */
 export function emptyCondition(step: string, output: Json, symptoms: readonly Symptom[]) {
   const fields = new Set(symptoms.map(({ unit }) => unit.field));
   const total = isObject(output) ? TOTALS.find((name) => typeof (output as JsonObject)[name] === "number") : undefined;
-  const path = total ?? [...fields][0] ?? "";
-  if (path === "" || !/^[A-Za-z_][\w-]*$/.test(path)) return undefined;
-  return { output_matches: [{ path: `again.${step}.${path}`, in: [[], {}, 0, ""] }] };
+  const field = total ?? [...fields][0] ?? "";
+  const isNamed = isObject(output);
+  if (isNamed && !/^[A-Za-z_][\w-]*$/.test(field)) return undefined;
+  const path = isNamed ? `again.${step}.${field}` : `again.${step}`;
+  return { output_matches: [{ path, in: [[], {}, 0, ""] }] };
 }
 
 /** Fields in which results count what they found, which are there even if that is nothing. */

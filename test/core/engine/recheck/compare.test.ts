@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { Json } from "../../../../src/core/base/values.ts";
-import { compare, readSymptoms } from "../../../../src/core/engine/recheck/compare.ts";
+import { compare, emptyCondition, readSymptoms } from "../../../../src/core/engine/recheck/compare.ts";
 
 const at = "2026-03-01T11:00:00Z";
 const later = "2026-03-01T12:00:00Z";
@@ -268,4 +268,20 @@ test.each<[string, Case, string]>([
   ],
 ])("compares a quoted record: %s", (_what, row, answer) => {
   expect(compared(row)).toMatchObject({ answer });
+});
+
+test.each([
+  ["the field that shows the quote", { lines: [QUOTE] }, "again.c1.lines"],
+  ["its total", { lines: [QUOTE], matched: 1 }, "again.c1.matched"],
+  ["a whole text", `${QUOTE}\n`, "again.c1"],
+  ["a whole list", [QUOTE], "again.c1"],
+])("calls a repeated search empty by %s", (_what, was, path) => {
+  const symptoms = readSymptoms(was, [{ quote: QUOTE, claim: "It times out" }]);
+  expect(emptyCondition("c1", was, symptoms)).toEqual({ output_matches: [{ path, in: [[], {}, 0, ""] }] });
+});
+
+test("has no condition for a field whose name cannot be in a path", () => {
+  const was = { "the.lines": [QUOTE] };
+  const symptoms = readSymptoms(was, [{ quote: QUOTE, claim: "It times out" }]);
+  expect(emptyCondition("c1", was, symptoms)).toBeUndefined();
 });
