@@ -265,6 +265,37 @@ describe("a recheck", () => {
     expect([code, told.claims.map(({ answer }) => answer)]).toEqual([1, ["not_held", "inconclusive"]]);
   });
 
+  it("repeats the calls that claims of inner runs cite", async () => {
+    const inline = WORKFLOW.replace(/^[\s\S]*?(?=nodes:)/, "entry: look\n").trimEnd();
+    const called = `id: c\nname: C\nentry: each
+nodes:
+  each:
+    name: Each
+    map: { over: input.orders, as: order, key: order }
+${inline.replaceAll(/^/gm, "    ")}
+edges: []
+`;
+    const outer = `id: w\nname: W\nentry: all\nmodel: script:replies.yml
+nodes: { all: { name: All, call: ./called.yml, with: { orders: "{{input.orders}}" } } }
+edges: []
+`;
+    cwd = makeProject({ "w.yml": outer, "called.yml": called });
+    const item = (name: string, contains: string, quote: string, ref: string) => [
+      { node: "look", item: name, calls: [{ tool: "logs_search", input: { ...SEARCH, contains } }] },
+      { node: "look", item: name, data: { claims: [{ claim: `About ${name}`, evidence: [{ ref, quote }] }] } },
+    ];
+    const replies = [...item("a", "4711", CLAIM.quote, "r1"), ...item("b", "4712", "order paid", "r2")];
+    writeFileSync(join(cwd, "replies.yml"), JSON.stringify({ replies }));
+    writeFileSync(join(cwd, "app.log"), `${OLD.join("\n")}\n`);
+    const ended = await here("run", "w.yml", "--run-id", "one", "--input", '{"orders":["a","b"]}');
+    expect(ended.code, ended.stderr).toBe(0);
+    const answers = async (lines: readonly string[]) => {
+      const [code, { claims }] = await recheck(lines);
+      return [code, claims.map(({ claim, answer }) => `${claim}: ${answer}`)];
+    };
+    expect(await answers([paid(recently(5), 4712)])).toEqual([1, ["About a: held", "About b: not_held"]]);
+  });
+
   it("is inconclusive if the run has no claim", async () => {
     await investigate({ ...found, claims: [] });
     const [code, answer] = await recheck([], "--report", "junit=r.xml");
