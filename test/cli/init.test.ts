@@ -75,9 +75,7 @@ describe("skillflow init", () => {
     const { code, stderr } = await start(cwd);
     expect(code).toBe(0);
     expect(stderr).toContain("logs: *.log, var/*.log\n");
-    expect(stderr).toContain(
-      'last error at worker.log@0: 2026-11-20T09:12:09Z error worker "lost" its lease {{x}}\n',
-    );
+    expect(stderr).toContain('last error at worker.log@0: 2026-11-20T09:12:09Z error worker "lost" its lease {{x}}\n');
     expect(filesIn(cwd)).not.toContain("workflows/triage.example.txt");
     const workflow = parse(read(cwd, "workflows/triage.yml"));
     expect(workflow).toMatchObject({
