@@ -173,7 +173,10 @@ const STARTS: Readonly<Record<string, () => Promise<Loopback>>> = { github: () =
 
 /** Supabase's own answers, by the requested path. */
 const SUPABASE: readonly (readonly [RegExp, Json])[] = [
-  [/logs\.all/, { result: [{ id: "1", timestamp: 1_769_846_400_000_000, event_message: TIMED_OUT }], error: null }],
+  [
+    /endpoints\/logs\?/,
+    { result: [{ id: "1", timestamp: "2026-01-31T08:00:00.000000", event_message: TIMED_OUT }], error: null },
+  ],
   [/database\/migrations/, [{ version: "20260131074500", name: "drop_orders_state_idx" }]],
   [/select=.*count/, [{ state: "failed", count: 333 }]],
   [/\/orders/, [{ id: 1000, state: "failed" }]],
