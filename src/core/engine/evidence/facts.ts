@@ -232,6 +232,8 @@ function eachNumber(text: string, visit: (written: number, quantity: Quantity) =
     const isVersion = parts.length > (v ? 1 : 2);
     const isDate = parts.length === 3 && /^(?:19|20)\d\d$/.test(parts[2] ?? "");
     const number = quantityAt(text, index + v.length);
+    // `.25.3` has no first part.
+    if (found.startsWith(".") && isVersion) continue;
     if (isVersion || !number) {
       for (const part of isDate ? parts : [major]) visit(Number(part), { value: Number(part), step: 1, sizes: [1] });
     } else visit(Number(found.slice(v.length)), number.quantity);

@@ -125,6 +125,7 @@ describe("a claim with a fact that is not", () => {
     ["PR #4512 and status:503", "PR #451, status 200", ["4512", "503"]],
     ["3 k requests", "3 of 10 requests", ["3 k"]],
     ["`checkout` failed", '{"service":"payments"}', ["checkout"]],
+    ["0 errors", "share .25.3", ["0"]],
     ["line 70", "@@ -50,12 +52,14 @@ function f\n+ return", ["70"]],
   ])("%s | %s", (claim, record, facts) => {
     expect(missing(claim, record)).toEqual(facts);
