@@ -63,7 +63,7 @@ export const SETTINGS: Settings = {
   context_mode: "full",
 };
 
-interface RecordParts {
+export interface RecordParts {
   readonly input?: JsonObject;
   readonly skills?: readonly SkillRecord[];
   readonly settings?: Partial<Settings>;

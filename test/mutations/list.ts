@@ -395,8 +395,8 @@ export const MUTATIONS: readonly Mutation[] = [
     rule: 13,
     harm: "lets a refutation that does not hold remove a claim",
     file: "src/core/engine/fold/redo.ts",
-    before: "of holds ? nodes : []",
-    after: "of holds ? nodes : nodes",
+    before: ".filter(({ holds }) => holds);\n  const before",
+    after: ".filter(() => true);\n  const before",
     tests: ["test/core/engine/decide/evidence.test.ts"],
   },
   {

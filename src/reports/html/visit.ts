@@ -11,11 +11,13 @@ import {
 import { isObject, type Json, type JsonObject } from "../../core/base/values.ts";
 import { nodePath } from "../../core/document/inner/place.ts";
 import type { EvalResult } from "../../core/engine/event/node-result.ts";
+import { nodeAt } from "../../core/engine/event/record.ts";
+import { judgeClaims } from "../../core/engine/finding/claims.ts";
 import { signalCommands } from "../../core/engine/result/commands.ts";
 import { costOf } from "../../core/engine/result/result.ts";
 import type { Account } from "../model/account.ts";
 import { usageOf } from "../model/costs.ts";
-import { claimsIn, quotesOf } from "../model/evidence.ts";
+import { quotesOf } from "../model/evidence.ts";
 import type { TimelineRow } from "../model/timeline.ts";
 import { answerLines, claimLists } from "../model/tree/run.ts";
 import { type Block, badge, code, joinWords, span, text, words } from "../model/tree/tree.ts";
@@ -138,7 +140,8 @@ function turnsHtml(row: TimelineRow, page: VisitPage): Markup | undefined {
 
 /** Shows the claims of an earlier visit of a node. The page's evidence shows only the last visits. */
 function claimsHtml(visit: Visit, { account }: VisitPage): Markup | undefined {
-  const claims = claimsIn(account.record, [visit]);
+  const node = nodeAt(account.record, visit.at, visit.node);
+  const claims = visit.evidence.flatMap((check) => judgeClaims(node, check));
   if (claims.length === 0) return undefined;
   return html`<section class="part"><h4>Claims and their quotes</h4>${blocksHtml(claimLists({ claims, missing: [], quoteOf: account.evidence.quoteOf }))}</section>`;
 }

@@ -1,9 +1,9 @@
-import { groupBy } from "../../core/base/values.ts";
-import { nodeAt, type RunRecord } from "../../core/engine/event/record.ts";
+import type { RunRecord } from "../../core/engine/event/record.ts";
 import type { Cite } from "../../core/engine/evidence/claims.ts";
-import { holds, type JudgedClaim, judgeClaims, mergeClaims, refutedIn } from "../../core/engine/finding/claims.ts";
+import { holds, type JudgedClaim, judgedAt, mergeClaims } from "../../core/engine/finding/claims.ts";
 import type { FoundClaim } from "../../core/engine/finding/finding.ts";
 import { describeQuotes, type FoundQuote } from "../../core/engine/finding/quotes.ts";
+import { lastVisitsOf } from "../../core/engine/fold/last-visits.ts";
 import type { State } from "../../core/engine/fold/state.ts";
 import type { Visit } from "./visit.ts";
 import { lastVisits } from "./visits.ts";
@@ -27,10 +27,7 @@ interface Known {
 }
 
 export function evidenceOf(record: RunRecord, visits: readonly Visit[], { state, found }: Known): Evidence {
-  const last = lastVisits(visits);
-  // Each item of a map can make the same claim about something else, so each run is judged alone.
-  const runs = groupBy(last, ({ at }) => at);
-  const claims = [...runs.values()].flatMap((own) => mergeClaims(claimsIn(record, own)));
+  const claims = mergeClaims(lastVisitsOf(state).flatMap(judgedAt(record)));
   const kept = claims.filter(holds);
   const cites = claims.flatMap(({ cites }) => cites.filter(({ problem }) => problem === undefined));
   const known = new Map(found.flatMap(({ quotes }) => quotes.map((quote) => [keyOf(quote), quote])));
@@ -43,21 +40,13 @@ export function evidenceOf(record: RunRecord, visits: readonly Visit[], { state,
     quoteOf: (cite) => quotes.get(keyOf(cite)),
     claims: [...kept, ...claims.filter((claim) => !holds(claim))],
     kept: kept.length,
-    missing: last.flatMap((visit) => {
+    missing: lastVisits(visits).flatMap((visit) => {
       return visit.evidence.flatMap(({ missing: why }) => (why === undefined ? [] : [{ visit, why }]));
     }),
   };
 }
 
 const keyOf = ({ ref, quote }: Cite) => `${ref} ${quote}`;
-
-/** Returns the checked claims of visits of one run. */
-export function claimsIn(record: RunRecord, visits: readonly Visit[]): JudgedClaim[] {
-  const refuted = refutedIn(visits.flatMap(({ evidence }) => evidence));
-  return visits.flatMap(({ at, node, evidence }) => {
-    return evidence.flatMap((check) => judgeClaims(nodeAt(record, at, node), check, refuted));
-  });
-}
 
 /** Verified quotes by the reference of the result that contains them. */
 export type Quotes = ReadonlyMap<string, ReadonlySet<string>>;

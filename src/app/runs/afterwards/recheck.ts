@@ -1,6 +1,6 @@
 import { SkillflowError } from "../../../core/base/errors.ts";
 import { defined, type Json, type JsonObject, toJson } from "../../../core/base/values.ts";
-import { keptClaims } from "../../../core/engine/finding/kept.ts";
+import { findingOf } from "../../../core/engine/finding/finding.ts";
 import { stateOf } from "../../../core/engine/fold/fold.ts";
 import type { StoredRun } from "../../../core/engine/ports.ts";
 import { answerRecheck, type Recheck, type RecheckPlan, type Repeat } from "../../../core/engine/recheck/answer.ts";
@@ -35,7 +35,7 @@ export function recheckOf(stored: StoredRun): Recheck {
 export async function planRecheck(workspace: Workspace, of: StoredRun, window?: number): Promise<PlannedRecheck> {
   const { record } = of;
   const state = stateOf(of);
-  const claims = keptClaims(of);
+  const { claims } = findingOf(state, { record, workflow: record.workflow });
   const quotes = claims.flatMap(({ text: claim, quotes }) => {
     return quotes.flatMap(({ ref, quote }) => (ref === "input" ? [] : [{ ref, quote, claim }]));
   });

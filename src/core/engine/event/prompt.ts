@@ -115,7 +115,7 @@ export interface RunContext {
 
 /**
  * Data of a node in the run's context, with the results that its claims cite (`r7 (ops_logs)`) and the claims that were
- * removed from it. `results` are those of a `steps` node, which `data` leaves out.
+ * removed from it. `results` are those of a `steps` node, which `data` leaves out. `made`: results of the steps inside it.
  */
 export type ContextEntry = Fitting<typeof contextEntrySchema>;
 
@@ -198,11 +198,14 @@ function shownResult({ ref, step, tool, text, shortened }: ShownResult): string 
 const MOST_CITED = 50;
 
 function citedLines({ entries, length }: RunContext): string[] {
-  const lines = entries.slice(0, length).flatMap(({ node, cited = [] }) => {
-    if (cited.length === 0) return [];
-    const left = cited.length - MOST_CITED;
+  const listed = (before: string, refs: readonly string[]) => {
+    const left = refs.length - MOST_CITED;
     const more = left > 0 ? [`${left} more`] : [];
-    return [`${JSON.stringify(node)} cited: ${[...cited.slice(0, MOST_CITED), ...more].join(", ")}`];
+    return refs.length === 0 ? [] : [`${before}: ${[...refs.slice(0, MOST_CITED), ...more].join(", ")}`];
+  };
+  const lines = entries.slice(0, length).flatMap(({ node, cited = [], made = [] }) => {
+    const name = JSON.stringify(node);
+    return [...listed(`Results inside ${name}`, made), ...listed(`${name} cited`, cited)];
   });
   return lines.length === 0 ? [] : ["", ...lines];
 }

@@ -169,6 +169,7 @@ export const contextEntrySchema = lazyObject(() => ({
   node: z.string(),
   data: jsonObject(),
   cited: z.array(z.string()).optional(),
+  made: z.array(z.string()).optional(),
   dropped: evidenceCountsSchema().shape.dropped_claims,
   results: z.array(shownResultSchema()).optional(),
 }));

@@ -260,12 +260,12 @@ function excerptsOf(opens: readonly Open[], most: number): Checked["excerpts"] {
 /** Counts the evidence. `claims` and `cites` include what is removed later. */
 export function countEvidence(
   modes: ClaimModes,
-  { claims, texts = [] }: Pick<EventOf<"evidence:checked">, "claims" | "texts">,
+  { claims, texts = [], refuted = [] }: Pick<Checked, "claims" | "texts" | "refuted">,
   independent: boolean,
 ): EvidenceCounts {
   const cites = claims.flatMap((claim) => claim.cites);
   const lost = claims.filter((claim) => isDropped(claim, modes));
-  const dropped = complaintsOf(lost, independent);
+  const dropped = [...complaintsOf(lost, independent), ...(modes.unsupported === "drop" ? faultsOf(refuted) : [])];
   return countsOf({
     claims: claims.length,
     supported: claims.filter((claim) => claim.supported).length,
@@ -334,11 +334,16 @@ export function describeFaults(
       const facts = missing.slice(0, 10).join(", ");
       return { claim: path, reason: `neither the records that claims quote nor the input contain: ${facts}` };
     }),
-    ...refuted.flatMap(({ claim, holds, reason }) => (holds ? [] : [{ claim: `refutation of: ${claim}`, reason }])),
+    ...faultsOf(refuted),
   ];
   const lines = faults.slice(0, MOST_LISTED).map(({ claim, reason }) => `${shortText(claim, 160)} — ${reason}`);
   const left = faults.length - lines.length;
   return left > 0 ? [...lines, `and ${left} more`] : lines;
+}
+
+/** Lists the refutations that do not hold, with the reasons. */
+function faultsOf(refuted: NonNullable<Checked["refuted"]>) {
+  return refuted.flatMap(({ claim, holds, reason }) => (holds ? [] : [{ claim: `refutation of: ${claim}`, reason }]));
 }
 
 function complaintsOf(claims: readonly CheckedClaim[], independent: boolean) {

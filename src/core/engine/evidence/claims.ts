@@ -14,6 +14,9 @@ type Checked = EventOf<"evidence:checked">;
 export type CheckedClaim = Checked["claims"][number];
 export type CheckedCite = CheckedClaim["cites"][number];
 
+/** Reasons of refuted claims by their text, as quotes are compared. */
+export type Refutations = ReadonlyMap<string, string>;
+
 export interface EarlierClaim {
   readonly node: string;
   readonly text: string;
@@ -98,25 +101,49 @@ export function isDropped({ supported, unbound }: CheckedClaim, modes: ClaimMode
   return (modes.unsupported === "drop" && !supported) || (modes.unbound === "drop" && unbound !== undefined);
 }
 
-/** Removes claims from the answer, or marks them. Unless unsupported claims fail, removes invalid cites; marked claims list them. */
+/**
+ * Removes claims from the answer, or marks them. Unless unsupported claims fail, removes invalid cites; marked claims list
+ * them. Refutations that do not hold are treated like unsupported claims.
+ */
 export function withoutUnsupported(
   { rule, modes }: { readonly rule: EvidenceRule; readonly modes: ClaimModes },
   data: JsonObject,
-  checked: readonly CheckedClaim[],
+  { claims, refuted = [] }: Pick<Checked, "claims" | "refuted">,
 ): JsonObject {
+  const isMixed = rule.refutes === rule.claims;
   let position = 0;
   const next = (claim: Json): Json | undefined => {
-    const check = checked[position++] ?? { claim, supported: false, cites: [] };
-    if (isDropped(check, modes)) return undefined;
-    const { supported, partial, unbound, cites } = check;
+    const index = position++;
+    const check = claims[index] ?? { claim, supported: false, cites: [] };
+    const isFalse = isMixed && refuted[index]?.holds === false;
+    if (isDropped(check, modes) || (isFalse && modes.unsupported === "drop")) return undefined;
+    const { partial, unbound, cites } = check;
     const kept = modes.unsupported === "fail" ? claim : keepCites(rule, claim, cites);
     if (!isObject(kept)) return kept;
+    const supported = check.supported && !isFalse;
     const marks = { supported, ...(partial ? { partial } : {}), ...(unbound ? { unbound } : {}) };
     if (modes.unsupported !== "mark") return { ...kept, ...marks };
     const rejected = cites.flatMap(({ ref, quote, problem }) => (problem ? [{ ref, quote, reason: problem }] : []));
     return { ...kept, ...marks, ...(rejected.length > 0 ? { rejected } : {}) };
   };
-  return (replaceAt(segmentsOf(rule.claims), data, next) ?? {}) as JsonObject;
+  const own = (replaceAt(segmentsOf(rule.claims), data, next) ?? {}) as JsonObject;
+  return isMixed ? own : withoutFalse({ rule, modes }, own, refuted);
+}
+
+/** Removes refutations that do not hold from the answer, or marks them. */
+function withoutFalse(
+  { rule: { refutes }, modes: { unsupported } }: { readonly rule: EvidenceRule; readonly modes: ClaimModes },
+  data: JsonObject,
+  refuted: NonNullable<Checked["refuted"]>,
+): JsonObject {
+  if (refutes === undefined || unsupported === "fail") return data;
+  let position = 0;
+  const next = (entry: Json): Json | undefined => {
+    if (refuted[position++]?.holds !== false) return entry;
+    if (unsupported === "drop") return undefined;
+    return isObject(entry) ? { ...(entry as JsonObject), supported: false } : entry;
+  };
+  return (replaceAt(segmentsOf(refutes), data, next) ?? {}) as JsonObject;
 }
 
 function keepCites({ cites: path = "evidence[*]" }: EvidenceRule, claim: Json, cites: readonly CheckedCite[]): Json {

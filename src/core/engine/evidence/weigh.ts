@@ -21,7 +21,7 @@ export function weigh(evaluator: EvidenceEvaluator, data: JsonObject, found: Eve
   return {
     pass,
     reasoning,
-    data: missing === undefined ? withoutUnsupported({ rule, modes }, data, claims) : data,
+    data: missing === undefined ? withoutUnsupported({ rule, modes }, data, { claims, refuted }) : data,
     counts,
     /** One complaint for each claim with a fault. */
     complaints,

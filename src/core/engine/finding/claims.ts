@@ -1,8 +1,11 @@
+import { defined } from "../../base/values.ts";
 import type { EvidenceEvaluator } from "../../document/workflow/evaluator.ts";
 import type { WorkflowNode } from "../../document/workflow/node.ts";
 import type { EventOf } from "../event/event.ts";
-import { type CheckedClaim, claimText, heldIn, isDropped, modesOf } from "../evidence/claims.ts";
+import { nodeAt, type RunRecord } from "../event/record.ts";
+import { type CheckedClaim, claimText, heldIn, isDropped, modesOf, type Refutations } from "../evidence/claims.ts";
 import { foldedClaim } from "../evidence/quote.ts";
+import type { LastVisit } from "../fold/path-step.ts";
 
 /** Claims of an answer after the evidence check, in the words that all views share. */
 
@@ -12,11 +15,22 @@ type Checked = EventOf<"evidence:checked">;
 export interface JudgedClaim extends Omit<CheckedClaim, "claim"> {
   readonly text: string;
   readonly status: "found" | "partial" | "unbound" | "unsupported" | "dropped" | "refuted";
+  /** Place of the run that it is from, for an inner run. */
+  readonly at?: string;
   /** Reason of a refutation, or why the claim, itself a refutation, does not hold. */
   readonly why?: string;
 }
 
-/** Judges the claims of a check at a node. `refuted` are the refutations of the whole run. */
+/** Returns a function that judges the claims of a visit, as its node in the record asks for. */
+export function judgedAt(record: Pick<RunRecord, "workflow" | "inner">): (visit: LastVisit) => JudgedClaim[] {
+  return ({ at, step: { node, checked = [] }, refuted }) => {
+    return checked.flatMap((check) => {
+      return judgeClaims(nodeAt(record, at, node), check, refuted).map((claim) => ({ ...claim, ...defined("at", at) }));
+    });
+  };
+}
+
+/** Judges the claims of a check at a node. `refuted` are those that later nodes refuted. */
 export function judgeClaims(
   node: Pick<WorkflowNode, "eval"> | undefined,
   { evaluator: name, claims, refuted: own = [] }: Checked,
@@ -51,20 +65,11 @@ export function holds({ status }: Pick<JudgedClaim, "status">): boolean {
   return status === "found" || status === "partial" || status === "unbound";
 }
 
-/** Reasons of refuted claims by their text, as quotes are compared. */
-export type Refutations = ReadonlyMap<string, string>;
-
-/** Returns the refutations that hold. */
-export function refutedIn(checks: readonly Checked[]): Refutations {
-  const all = checks.flatMap(({ refuted = [] }) => refuted).filter((refutation) => refutation.holds);
-  return new Map(all.map(({ claim, reason }) => [foldedClaim(claim), reason]));
-}
-
-/** Merges equal claims into one with the cites of all, in the order of their first appearance. */
+/** Merges equal claims of one run into one with the cites of all, in the order of their first appearance. */
 export function mergeClaims<Claim extends JudgedClaim>(claims: readonly Claim[]): Claim[] {
   const known = new Map<string, Claim>();
   for (const claim of claims) {
-    const key = JSON.stringify([claim.text, claim.status]);
+    const key = JSON.stringify([claim.at, claim.text, claim.status]);
     const before = known.get(key);
     const others = claim.cites.filter(
       (cite) => !before?.cites.some(({ ref, quote }) => ref === cite.ref && quote === cite.quote),

@@ -2,16 +2,16 @@ import { followPath } from "../../base/path.ts";
 import { shortText } from "../../base/preview.ts";
 import { defined, isObject, type Json, type JsonObject } from "../../base/values.ts";
 import type { Workflow } from "../../document/workflow/workflow.ts";
-import type { EventOf } from "../event/event.ts";
 import type { NodeResult } from "../event/node-result.ts";
 import type { RunRecord } from "../event/record.ts";
 import { heldIn } from "../evidence/claims.ts";
-import { evidenceOf } from "../fold/fold-inner.ts";
+import { lastVisitsOf } from "../fold/last-visits.ts";
+import type { LastVisit } from "../fold/path-step.ts";
 import type { State } from "../fold/state.ts";
 import type { JudgedRecheck, RecheckedClaim } from "../recheck/answer.ts";
-import { holds, type JudgedClaim, judgeClaims, mergeClaims, type Refutations, refutedIn } from "./claims.ts";
+import { holds, type JudgedClaim, judgedAt, mergeClaims } from "./claims.ts";
 import type { FindingJson } from "./json.ts";
-import { missingIn, missingWords, plainPath, type Told } from "./missing.ts";
+import { isWithin, missingIn, missingWords, plainPath, type Told } from "./missing.ts";
 import { describeQuotes, type FoundQuote } from "./quotes.ts";
 
 /**
@@ -24,6 +24,8 @@ export interface Finding extends Omit<FindingJson, "cause" | "claims"> {
   readonly cause?: Cause;
   /** No claim of the node with the cause holds, or the cause or headline repeats a claim that does not. */
   readonly isUnshown?: true;
+  /** No quote of any claim was found. */
+  readonly isUnquoted?: true;
   /** If facts are missing: the headline without a remark about them. */
   readonly plainHeadline?: string;
   /** For a recheck: the claims of the earlier run, and whether their symptoms are gone. */
@@ -44,17 +46,19 @@ type Paths = NonNullable<Workflow["report"]>;
 type Field = keyof Paths;
 /** Workflow whose results the state has: the run's own, or that of an inner run. */
 interface Investigated {
-  readonly record: Pick<RunRecord, "run" | "report_url">;
-  readonly workflow: Pick<Workflow, "nodes" | "report" | "verdict">;
+  readonly record: Pick<RunRecord, "run" | "report_url" | "workflow" | "inner">;
+  readonly workflow: Pick<Workflow, "report" | "verdict">;
 }
 
 /** Reads the finding from the paths in the workflow's `report`. Without it, guesses from the field names of the results. */
 export function findingOf(state: State, { record, workflow }: Investigated): Finding {
-  const { judged, isUnshown, headline, plainHeadline, missing, found } = titled(state, workflow);
+  const { judged, isUnshown, headline, plainHeadline, missing, found } = titled(state, { record, workflow });
   const verdict = state.end?.verdict ?? verdictIn(rootIn(state), workflow);
   const kept = mergeClaims(judged.filter(holds));
-  const held = kept.flatMap(({ cites }) => heldIn(cites));
-  const quotes = describeQuotes(state, held);
+  const quotes = describeQuotes(
+    state,
+    kept.flatMap(({ cites }) => heldIn(cites)),
+  );
   const claims = kept.map((claim): FoundClaim => {
     return { ...claim, quotes: heldIn(claim.cites).flatMap((cite) => quotes.get(cite) ?? []) };
   });
@@ -67,8 +71,9 @@ export function findingOf(state: State, { record, workflow }: Investigated): Fin
     ...(missing ? defined("plainHeadline", plainHeadline) : {}),
     ...defined("verdict", verdict),
     ...(isUnshown ? { isUnshown } : {}),
+    ...(judged.some(({ supported }) => supported) ? {} : { isUnquoted: true as const }),
     claims,
-    counts: countsOf(state, judged),
+    counts: countsOf(judged),
   };
 }
 
@@ -89,16 +94,18 @@ export function recheckFinding({ recheck, deciding }: JudgedRecheck, { report_ur
 const HEADS = { held: "Held", not_held: "Not held", inconclusive: "Inconclusive" } as const;
 
 /** Returns the headline of a finding without describing its quotes. */
-export function headlineIn(state: State, workflow: Investigated["workflow"]): string | undefined {
-  return titled(state, workflow).headline;
+export function headlineIn(state: State, investigated: Investigated): string | undefined {
+  return titled(state, investigated).headline;
 }
 
-function titled(state: State, workflow: Investigated["workflow"]) {
+function titled(state: State, { record, workflow }: Investigated) {
   const read = workflow.report ? namedIn(rootIn(state), workflow.report) : guessedIn(speakersIn(state));
-  const { node, told, ...found } = read;
-  const judged = claimsOf(state, workflow, node);
-  const isUnshown = isBare(state, workflow, read) || repeatsUnshown(found, judged);
-  const missing = missingIn(checksIn(state).last, told);
+  const { source, told, ...found } = read;
+  const visits = lastVisitsOf(state);
+  const sources = visits.filter((visit) => isSource(visit, source));
+  const judged = [...sources, ...visits.filter((visit) => !sources.includes(visit))].flatMap(judgedAt(record));
+  const isUnshown = isBare(record, sources, found) || repeatsUnshown(found, judged);
+  const missing = missingIn(visits, told);
   const plainHeadline = isUnshown ? unshownTitle(found) : found.headline;
   const title = plainHeadline ?? found.cause?.text;
   const words = missingWords(missing, found.headline === undefined ? "cause" : "headline");
@@ -107,68 +114,51 @@ function titled(state: State, workflow: Investigated["workflow"]) {
 }
 
 /** Returns the node that `report.cause` points into if evidence was checked there and no claim of it holds. */
-export function unshownCause(state: State, { workflow }: Investigated): string | undefined {
+export function unshownCause(state: State, { record, workflow }: Investigated): string | undefined {
   if (workflow.report?.cause === undefined) return undefined;
-  const found = namedIn(rootIn(state), workflow.report);
-  return found.cause && isBare(state, workflow, found) ? found.node : undefined;
+  const { source, ...found } = namedIn(rootIn(state), workflow.report);
+  const sources = lastVisitsOf(state).filter((visit) => isSource(visit, source));
+  return found.cause && isBare(record, sources, found) ? source?.split(/[.[]/, 1)[0] : undefined;
 }
 
-/** Checks whether evidence was checked at the node of a finding, and no claim of it holds. */
-function isBare(state: State, workflow: Pick<Workflow, "nodes">, { node, cause }: Found): boolean {
-  const checks = checksIn(state);
-  if (node === undefined || !checks.last.get(node)?.length) return false;
-  const claims = judgeAt(node, checks, workflow);
-  return (cause !== undefined || claims.length > 0) && !claims.some(holds);
+/** Checks whether the path of a text leads into the data of a visit, or into that of a node inside a map or call. */
+function isSource({ path, step }: LastVisit, source: string | undefined): boolean {
+  const place = source?.includes("[*]") ? path.replace(/\[\d+\]/g, "[*]") : path;
+  return source !== undefined && step.checked !== undefined && isWithin(source, place);
 }
 
-/** Judges the claims of each node's last visit, those of one node first. */
-function claimsOf(state: State, workflow: Pick<Workflow, "nodes">, first: string | undefined): JudgedClaim[] {
-  const checks = checksIn(state);
-  const ids = [...checks.last.keys()];
-  const inOrder = [...ids.filter((id) => id === first), ...ids.filter((id) => id !== first)];
-  return inOrder.flatMap((id) => judgeAt(id, checks, workflow));
-}
-
-/** Evidence checks of each node's last visit, and the refutations in them. */
-interface Checks {
-  readonly last: ReadonlyMap<string, readonly EventOf<"evidence:checked">[]>;
-  readonly refuted: Refutations;
-}
-
-function judgeAt(node: string, { last, refuted }: Checks, { nodes }: Pick<Workflow, "nodes">): JudgedClaim[] {
-  return (last.get(node) ?? []).flatMap((check) => {
-    return judgeClaims(Object.hasOwn(nodes, node) ? nodes[node] : undefined, check, refuted);
-  });
-}
-
-function checksIn({ path }: State): Checks {
-  const last = new Map(path.map(({ node, checked = [] }) => [node, checked]));
-  return { last, refuted: refutedIn([...last.values()].flat()) };
+/** Checks whether evidence was checked where the cause or the headline comes from, and no claim there holds. */
+function isBare(
+  record: Investigated["record"],
+  sources: readonly LastVisit[],
+  { cause }: Pick<Found, "cause">,
+): boolean {
+  const claims = sources.flatMap(judgedAt(record));
+  return sources.length > 0 && (cause !== undefined || claims.length > 0) && !claims.some(holds);
 }
 
 function rootIn({ results, context }: State): JsonObject {
   return { input: context.input, ...Object.fromEntries([...results].map(([node, { data }]) => [node, data])) };
 }
 
-function countsOf(state: State, judged: readonly JudgedClaim[]): Finding["counts"] {
-  const all = evidenceOf(state);
-  const sum = (of: (counts: (typeof all)[number]) => number | undefined) => {
-    return all.reduce((total, counts) => total + (of(counts) ?? 0), 0);
-  };
-  const lost = judged.filter(({ status }) => status === "dropped" || status === "refuted");
+function countsOf(judged: readonly JudgedClaim[]): Finding["counts"] {
+  const kept = judged.filter(holds);
   return {
-    claims: sum(({ claims }) => claims),
-    kept: sum(({ supported }) => supported) - lost.length,
-    partial: sum(({ partial }) => partial) - lost.filter(({ partial }) => partial).length,
-    unbound: sum(({ unbound }) => unbound) - lost.filter(({ unbound }) => unbound).length,
+    claims: judged.length,
+    kept: kept.length,
+    partial: kept.filter(({ partial }) => partial).length,
+    unbound: kept.filter(({ unbound }) => unbound).length,
   };
 }
 
-type Found = Omit<Finding, "verdict" | "claims" | "counts" | "isUnshown" | "missing" | "run" | "reportUrl"> & {
+type Found = Omit<
+  Finding,
+  "verdict" | "claims" | "counts" | "isUnshown" | "isUnquoted" | "missing" | "run" | "reportUrl"
+> & {
   /** Paths of the texts. */
   readonly told: readonly Told[];
-  /** Node that provided the cause or, without a cause, the headline. */
-  readonly node?: string | undefined;
+  /** Path of the cause or, without a cause, of the headline. */
+  readonly source?: string | undefined;
 };
 
 /** Checks whether the cause or the headline repeats a claim that does not hold. */
@@ -244,7 +234,7 @@ function collected(around: JsonObject, read: (field: Field) => Read | undefined)
     ...defined("cause", cause),
     ruled_out: list("ruled_out").flatMap(excludedOf),
     missing_evidence: list("missing_evidence").flatMap((item) => textOf(item) ?? []),
-    node: read(cause ? "cause" : "headline")?.path.split(/[.[]/, 1)[0],
+    source: read(cause ? "cause" : "headline")?.path,
     told,
   };
 }

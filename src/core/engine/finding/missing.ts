@@ -1,5 +1,5 @@
 import { shortText } from "../../base/preview.ts";
-import type { EventOf } from "../event/event.ts";
+import type { LastVisit } from "../fold/path-step.ts";
 import type { FindingJson } from "./json.ts";
 
 /** Facts of an answer's texts that were not found, where the finding shows these texts. */
@@ -14,14 +14,11 @@ export interface Told {
   readonly text: string;
 }
 
-export function missingIn(
-  checks: ReadonlyMap<string, readonly EventOf<"evidence:checked">[]>,
-  told: readonly Told[],
-): Missing | undefined {
+export function missingIn(visits: readonly LastVisit[], told: readonly Told[]): Missing | undefined {
   const missing = new Map<string, Set<string>>();
-  for (const [node, checked] of checks) {
-    for (const fault of checked.flatMap(({ texts = [] }) => texts)) {
-      const at = `${node}.${plainPath(fault.path)}`;
+  for (const { path: place, step } of visits) {
+    for (const fault of (step.checked ?? []).flatMap(({ texts = [] }) => texts)) {
+      const at = `${place}.${plainPath(fault.path)}`;
       const near = told.filter(({ path }) => isWithin(at, path) || isWithin(path, at));
       for (const fact of fault.missing) {
         const fields = near.filter(({ path, text }) => path === at || text.includes(fact)).map(({ field }) => field);
@@ -37,7 +34,8 @@ export function plainPath(path: string): string {
   return path.replace(/^(?:all|any):/, "");
 }
 
-function isWithin(path: string, outer: string): boolean {
+/** Checks whether a path leads to the place of another one or further. */
+export function isWithin(path: string, outer: string): boolean {
   return path.startsWith(outer) && /^(?:[.[]|$)/.test(path.slice(outer.length));
 }
 

@@ -1,5 +1,5 @@
 import { isAddress } from "../../base/inert.ts";
-import { groupBy, isObject, type Json, type JsonObject, parseJson } from "../../base/values.ts";
+import { groupBy, isObject, type Json, type JsonObject, memo, parseJson } from "../../base/values.ts";
 import { resultText } from "../event/prompt.ts";
 import type { CheckedCite } from "../evidence/claims.ts";
 import { momentAt } from "../evidence/moments.ts";
@@ -28,6 +28,8 @@ export function describeQuotes(
   cites: readonly CheckedCite[],
 ): ReadonlyMap<CheckedCite, FoundQuote> {
   const described = new Map<CheckedCite, FoundQuote>();
+  // Many quotes can be of one long record.
+  const parsed = memo(parseJson);
   for (const [ref, group] of groupBy(cites, (cite) => cite.ref)) {
     const call = state.run.calls.get(ref);
     const output = ref === "input" ? state.context.input : outputOf(call?.outcome);
@@ -35,12 +37,13 @@ export function describeQuotes(
     const read = group.map(({ quote }) => readQuote(quote));
     for (const [index, [record] = []] of findQuotes(texts, read).entries()) {
       const cite = group[index] as CheckedCite;
+      const fields = record && fieldsOf(record, parsed);
       described.set(cite, {
         ref,
         ...(call ? { tool: call.tool } : {}),
         quote: cite.quote,
-        ...(record ? { record, ...timeOf(record) } : {}),
-        ...urlOf(record && fieldsOf(record), output),
+        ...(record && fields ? { record, ...timeOf(record, fields) } : {}),
+        ...urlOf(fields, output),
       });
     }
   }
@@ -52,19 +55,18 @@ function outputOf(outcome: { readonly output: Json } | { readonly error: string 
 }
 
 /** Returns the members of a record: of an object, of a table's row, or of a line of JSON. */
-function fieldsOf({ value, text, columns }: EvidenceRecord): JsonObject {
+function fieldsOf({ value, text, columns }: EvidenceRecord, parsed: typeof parseJson): JsonObject {
   if (columns && Array.isArray(value)) {
     return Object.fromEntries(columns.map((name, index): [string, Json] => [name, (value as Json[])[index] ?? null]));
   }
-  const read = value ?? (/^\s*\{/.test(text) ? parseJson(text) : undefined);
+  const read = value ?? (/^\s*\{/.test(text) ? parsed(text) : undefined);
   return isObject(read) ? (read as JsonObject) : {};
 }
 
 const TIMES = ["time", "timestamp", "@timestamp", "at", "date", "ts"];
 const LONGEST_TIME = 60;
 
-function timeOf(record: EvidenceRecord): { readonly time?: string } {
-  const fields = fieldsOf(record);
+function timeOf(record: EvidenceRecord, fields: JsonObject): { readonly time?: string } {
   const name = TIMES.find((each) => isTime(fields[each]));
   const line = record.value === undefined ? record.text.slice(0, LONGEST_TIME + 1).replace(/^[\s[("]+/, "") : "";
   const time = name === undefined ? line.slice(0, momentAt(line, 0)?.end ?? 0) : String(fields[name]);

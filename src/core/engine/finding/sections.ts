@@ -73,10 +73,10 @@ function placesOf({ file, line, commit }: Cause): Place[] {
 }
 
 /** Describes what was checked: `8 of 9 claims kept: quotes found in the results`. Empty if nothing was checked. */
-function checkedWords({ counts: { claims, kept, unbound } }: Finding): string {
+function checkedWords({ counts: { claims, kept, unbound }, isUnquoted }: Finding): string {
   if (claims === 0) return "";
   const facts = unbound === 0 ? [] : [`${unbound} with facts not found in the quoted records`];
-  const none = unbound === 0 ? ["no quotes found in the results"] : [];
-  const found = kept === 0 ? none : ["quotes found in the results"];
-  return `${kept} of ${claims} ${claims === 1 ? "claim" : "claims"} kept: ${[...found, ...facts].join(", ")}`;
+  const quotes = isUnquoted ? ["no quotes found in the results"] : kept === 0 ? [] : ["quotes found in the results"];
+  const found = quotes.length === 0 ? "" : `: ${[...quotes, ...facts].join(", ")}`;
+  return `${kept} of ${claims} ${claims === 1 ? "claim" : "claims"} kept${found}`;
 }

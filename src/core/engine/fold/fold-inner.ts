@@ -1,10 +1,10 @@
 import { defined } from "../../base/values.ts";
 import { encodeKey } from "../../document/inner/place.ts";
 import type { Envelope, EventOf } from "../event/event.ts";
-import type { EvidenceCounts } from "../event/node-result.ts";
 import { standDecided } from "../plan/standing.ts";
 import { judgementData } from "../state/unseen.ts";
 import { degradedIn } from "./degraded.ts";
+import { visitsInside } from "./last-visits.ts";
 import { isUnder } from "./limits.ts";
 import { changeSkills } from "./redo.ts";
 import { type InnerTrace, pathOfNode, State } from "./state.ts";
@@ -41,7 +41,7 @@ function itemsAt({ run, inside }: Pick<State, "run" | "inside">, { node }: Visit
   const stopsAtFailure = run.stopsAtFailure.has(pathOfNode({ inside }, node));
   const items = { ...listed, begun: 0, stopsAtFailure };
   passSettled(items);
-  return { ...items, degraded: [], running: new Map(), active: new Set() };
+  return { ...items, degraded: [], visits: [], running: new Map(), active: new Set() };
 }
 
 /** Advances to the next item that has no outcome, so that no decision passes over the others again. */
@@ -82,14 +82,15 @@ export function foldInnerEnd(state: State, event: EventOf<"inner:end"> & Pick<En
     const put = judgementData(values, event.time, data.verdict);
     run.touches.push({ state: name, key, at: event.time, data: put, ...defined("tainted", tainted), visit: visit.key });
   }
-  visit.items.running.delete(at);
-  visit.items.active.delete(at);
   const inner = run.inner.get(at);
+  const isOpen = key === undefined && inner?.unfinished !== undefined;
   if (inner) {
     keepTrace(inner);
     visit.items.degraded.push(...degradedIn(inner));
+    if (!isOpen) visit.items.visits.push(...visitsInside(inner, visit.items));
   }
-  const isOpen = key === undefined && inner?.unfinished !== undefined;
+  visit.items.running.delete(at);
+  visit.items.active.delete(at);
   if (!isOpen) run.inner.delete(at);
   if (key === undefined && status === "failed") {
     const { code, message = String(data.error), hint } = error ?? {};
@@ -98,22 +99,13 @@ export function foldInnerEnd(state: State, event: EventOf<"inner:end"> & Pick<En
   }
 }
 
-/** Returns the trace of a run, with the evidence counts of each node's last visit. */
-function traceOf({ steps, edges, results }: State): InnerTrace {
-  return { steps, edges, evidence: [...results.values()].flatMap(({ evidence }) => evidence ?? []) };
+function traceOf({ steps, edges }: State): InnerTrace {
+  return { steps, edges };
 }
 
 /** Returns the traces of finished and running inner runs. */
 export function innerTraces({ run }: State): Map<string, InnerTrace> {
   return new Map([...run.traces, ...[...run.inner].map(([at, inner]) => [at, traceOf(inner)] as const)]);
-}
-
-/** Returns the evidence counts of a run and of all runs inside it. */
-export function evidenceOf(state: State): EvidenceCounts[] {
-  const { inside } = state;
-  const isInside = (at: string) => inside === undefined || at.startsWith(`${inside.at}/`);
-  const inner = [...innerTraces(state)].flatMap(([at, { evidence }]) => (isInside(at) ? evidence : []));
-  return [...traceOf(state).evidence, ...inner];
 }
 
 function keepTrace(state: State): void {

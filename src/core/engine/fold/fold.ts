@@ -8,6 +8,7 @@ import { degradedInside, placed } from "./degraded.ts";
 import { foldApplied, foldAudience, foldCall, foldChange, foldPlanned, foldResult } from "./fold-call.ts";
 import { foldAsked, foldInnerEnd, foldInnerStart, foldMap, foldWord, forgetInner } from "./fold-inner.ts";
 import { addUsage, evaluatorOf, foldModelError, foldRejection, foldReply, foldSwitch } from "./fold-reply.ts";
+import { innerVisits } from "./last-visits.ts";
 import { foldResume, keepResult, markFailed, withdraw } from "./redo.ts";
 import { begin, noteActive, outermost, pathOfNode, prefixOf, type State, withOuter } from "./state.ts";
 import { Attempt, type Visit } from "./visit.ts";
@@ -135,6 +136,7 @@ function foldExit(state: State, { node, result, unfinished, repeats_from, degrad
   markFailed(state, visit.key, result.status === "failed");
   step.cited = citedBy(state, visit);
   if (visit.examined.size > 0) step.checked = [...visit.examined.values()];
+  if (visit.items) step.inner = innerVisits(state, visit);
   keepResult(state, step);
   state.leaving = {
     node,

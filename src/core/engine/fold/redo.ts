@@ -1,14 +1,16 @@
-import { deepEqual, defined } from "../../base/values.ts";
+import { deepEqual } from "../../base/values.ts";
 import type { EventOf } from "../event/event.ts";
+import type { NodeResult } from "../event/node-result.ts";
 import type { ContextEntry } from "../event/prompt.ts";
-import { withoutClaim } from "../evidence/claims.ts";
+import { claimText, withoutClaim } from "../evidence/claims.ts";
+import { foldedClaim } from "../evidence/quote.ts";
 import { isUnder } from "./limits.ts";
+import type { PathStep } from "./path-step.ts";
 import { shownSteps } from "./shown-results.ts";
 import {
   contextAtStart,
   noteActive,
   outermost,
-  type PathStep,
   type PlacedTouch,
   type PlannedOperation,
   pathOfNode,
@@ -89,6 +91,7 @@ function takeUpCall({ run }: State, { key, items }: Visit): void {
     item.outcome = undefined;
     items.failed = 0;
     items.degraded.length = 0;
+    items.visits.length = 0;
     items.running.set(at, item);
     items.active.add(at);
     takeUp(inner);
@@ -113,42 +116,79 @@ export function markFailed({ run: { operations } }: State, key: string, hasFaile
 }
 
 /** Adds a result to the context. Appends in place, because pending prompts keep a length. Copies only to replace. */
-export function keepResult(state: State, { node, result, cited = [], checked = [] }: PathStep): void {
+export function keepResult(state: State, step: PathStep): void {
+  const { node, result, checked = [] } = step;
   if (!result) return;
   const { context } = state;
   const entries = state.results.has(node)
     ? context.entries.slice(0, context.length).filter((entry) => entry.node !== node)
     : (context.entries as ContextEntry[]);
-  const dropped = result.evidence?.dropped_claims;
   const most = state.run.shown.get(pathOfNode(state, node));
   const shown = most === undefined ? { data: result.data } : shownSteps(result.data, result.toolCalls, most);
-  entries.push({ node, ...shown, ...(cited.length > 0 ? { cited } : {}), ...defined("dropped", dropped) });
+  entries.push({ node, ...shown, ...claimsShown(step, result) });
   state.context = { input: context.input, entries, length: entries.length };
   state.results.set(node, result);
   if (result.status !== "success") return;
-  for (const { claim, nodes, holds, reason } of checked.flatMap(({ refuted = [] }) => refuted)) {
-    for (const earlier of holds ? nodes : [])
-      removeClaim(state, earlier, { claim, reason: `refuted by ${node}: ${reason}` });
+  const refuted = checked.flatMap(({ refuted = [] }) => refuted).filter(({ holds }) => holds);
+  const before = refuted.length === 0 ? [] : state.path.slice(0, state.path.lastIndexOf(step));
+  for (const { claim, nodes, reason } of refuted) {
+    for (const name of nodes) {
+      const earlier = before.findLast((other) => other.node === name && other.result);
+      if (earlier) removeClaim(state, earlier, { claim, by: node, reason });
+    }
   }
 }
 
-/** Removes a refuted claim from the result of an earlier node and from the context. */
-function removeClaim(state: State, node: string, refuted: { readonly claim: string; readonly reason: string }): void {
-  const { context, results } = state;
-  const result = results.get(node);
-  if (!result?.evidence) return;
-  const { evidence } = result;
-  const data = withoutClaim(result.data, refuted.claim);
+/** Describes what the claims of a visit and of its inner runs cite, which claims were removed, and which results are inside. */
+function claimsShown({ cited = [], inner = [] }: PathStep, { evidence }: NodeResult): Partial<ContextEntry> {
+  const inside = inner.map(({ step }) => step);
+  const made = inside
+    .flatMap(({ result }) => result?.toolCalls ?? [])
+    .flatMap(({ step, ref, tool, error }) => {
+      return step === undefined || ref === undefined || error !== undefined ? [] : `${ref} (${tool})`;
+    });
+  const all = [...new Set([cited, ...inside.map(({ cited = [] }) => cited)].flat())];
+  const dropped = [evidence, ...inner.map(({ result }) => result?.evidence)].flatMap(
+    (each) => each?.dropped_claims ?? [],
+  );
+  return {
+    ...(made.length > 0 ? { made } : {}),
+    ...(all.length > 0 ? { cited: all } : {}),
+    ...(dropped.length > 0 ? { dropped } : {}),
+  };
+}
+
+interface Refuted {
+  readonly claim: string;
+  readonly by: string;
+  readonly reason: string;
+}
+
+/** Removes a refuted claim from the result of an earlier visit, also from its inner runs, and from the context. */
+function removeClaim(state: State, step: PathStep, { claim, by, reason }: Refuted): void {
+  const { node, checked = [], inner = [] } = step;
+  const result = state.results.get(node);
+  if (!result) return;
+  const wanted = foldedClaim(claim);
+  step.refuted = new Map([...(step.refuted ?? []), [wanted, reason]]);
+  const data = withoutClaim(result.data, claim);
   if (deepEqual(data, result.data)) return;
-  const dropped = [...(evidence.dropped_claims ?? []), refuted];
-  results.set(node, {
+  const claims = [checked, ...inner.map(({ step }) => step.checked ?? [])].flat().flatMap(({ claims }) => claims);
+  const texts = claims.map((checked) => claimText(checked.claim));
+  const text = texts.find((each) => foldedClaim(each) === wanted) ?? claim;
+  const dropped = { claim: text, reason: `refuted by ${by}: ${reason}` };
+  const { evidence = { claims: 0, supported: 0, dropped: 0, cites: 0, held: 0 } } = result;
+  const all = [...(evidence.dropped_claims ?? []), dropped];
+  state.results.set(node, {
     ...result,
     data,
-    evidence: { ...evidence, dropped: evidence.dropped + 1, dropped_claims: dropped },
+    evidence: { ...evidence, dropped: evidence.dropped + 1, dropped_claims: all },
   });
-  const entries = context.entries
-    .slice(0, context.length)
-    .map((entry) => (entry.node === node ? { ...entry, data, dropped } : entry));
+  const { context } = state;
+  const entries = context.entries.slice(0, context.length).map((entry) => {
+    if (entry.node !== node) return entry;
+    return { ...entry, data: withoutClaim(entry.data, claim), dropped: [...(entry.dropped ?? []), dropped] };
+  });
   state.context = { ...context, entries };
 }
 
@@ -180,5 +220,6 @@ function stepBack(state: State, position: number): void {
   }
   state.results.clear();
   state.context = contextAtStart(state.run, state.inside, state.context.input);
+  for (const step of state.path) delete step.refuted;
   for (const step of state.path) keepResult(state, step);
 }

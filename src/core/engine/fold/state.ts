@@ -5,12 +5,13 @@ import type { WorkflowNode } from "../../document/workflow/node.ts";
 import type { MadeTool, RecordedCall } from "../event/call.ts";
 import type { Degraded, RunError } from "../event/end.ts";
 import type { EventOf } from "../event/event.ts";
-import type { EvidenceCounts, NodeResult } from "../event/node-result.ts";
+import type { NodeResult } from "../event/node-result.ts";
 import type { Operation } from "../event/operation.ts";
 import type { ContextEntry, RunContext } from "../event/prompt.ts";
 import type { ChangedSkills, RunRecord, Settings } from "../event/record.ts";
 import type { Application } from "../plan/standing.ts";
 import type { Touch } from "../state/entries.ts";
+import type { PathStep } from "./path-step.ts";
 import { MOST_SHOWN } from "./shown-results.ts";
 import type { SingleStep } from "./step.ts";
 import type { Items, Leaving, Visit } from "./visit.ts";
@@ -85,7 +86,6 @@ export class Whole {
 export interface InnerTrace {
   readonly steps: readonly TraceStep[];
   readonly edges: readonly TraceEdge[];
-  readonly evidence: readonly EvidenceCounts[];
 }
 
 /**
@@ -163,20 +163,6 @@ export interface PlannedOperation {
 export interface PlacedTouch extends Touch {
   /** Key of the visit that caused it. */
   readonly visit: string;
-}
-
-export interface PathStep {
-  readonly node: string;
-  /** Key of the visit, such as `3:assess`. */
-  readonly key: string;
-  readonly via: number | undefined;
-  result: NodeResult | undefined;
-  /** The shortfalls of the visit and of the runs inside it. */
-  degraded: readonly Degraded[];
-  /** References that the result's claims cite. */
-  cited?: string[];
-  /** Evidence checks of the answer. */
-  checked?: readonly EventOf<"evidence:checked">[];
 }
 
 /** Visit in the trace. `iteration` counts the node's visits from 1. `retryAttempt` is absent without a retry. */

@@ -8,6 +8,7 @@ import type { EventOf } from "../event/event.ts";
 import type { FailureCause, ToolCall } from "../event/node-result.ts";
 import type { Change } from "../event/patch.ts";
 import type { Turn } from "../event/prompt.ts";
+import type { LastVisit } from "./path-step.ts";
 
 export interface Visit extends Attempt {
   /** Prefix of the visit's step keys, such as `3:assess`. */
@@ -87,6 +88,8 @@ export interface Items {
   failed: number;
   /** Shortfalls of the items that have ended. */
   readonly degraded: Degraded[];
+  /** Last visits in the items that have ended. */
+  readonly visits: LastVisit[];
   /** Whether no item begins after one has failed: `on_error: fail`. */
   readonly stopsAtFailure: boolean;
   /** Items in progress, by their place. */

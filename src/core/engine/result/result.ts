@@ -18,7 +18,8 @@ import { type RunRecord, resolvedSourceSchema, skippedSchema } from "../event/re
 import { sumEvidence } from "../evidence/check.ts";
 import { findingJson, findingOf } from "../finding/finding.ts";
 import { findingSchema } from "../finding/json.ts";
-import { evidenceOf, innerTraces } from "../fold/fold-inner.ts";
+import { innerTraces } from "../fold/fold-inner.ts";
+import { lastVisitsOf } from "../fold/last-visits.ts";
 import type { InnerTrace, State } from "../fold/state.ts";
 
 const stepsSchema = lazy(() =>
@@ -80,7 +81,7 @@ export function describeResult(record: RunRecord, state: State, write: OptionWri
   const { status, exitCode, error } = statusOf(record.kind, state.end);
   const checked = [...state.results].flatMap(([node, { evidence }]) => (evidence ? [[node, evidence] as const] : []));
   const inner = innerTraces(state);
-  const all = evidenceOf(state);
+  const all = lastVisitsOf(state).flatMap(({ result }) => result?.evidence ?? []);
   const { modelCalls, inputTokens, cachedTokens, outputTokens } = state.usage;
   return {
     schema: "skillflow.result/1",

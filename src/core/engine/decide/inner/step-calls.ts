@@ -9,6 +9,7 @@ import { alike } from "../../../skill/tool-names.ts";
 import { plannedAs } from "../../event/operation.ts";
 import { withRunRoots } from "../../finding/write.ts";
 import { skillsNow } from "../../fold/degraded.ts";
+import { lastVisitsOf } from "../../fold/last-visits.ts";
 import { newCall, type PendingCall, stepsData } from "../../fold/visit.ts";
 import { settingsAt, toolNamed, toolsAt } from "../offer.ts";
 import { contextFor, skillsAt } from "../route.ts";
@@ -119,22 +120,41 @@ function callOf(
   return { ...newCall({ ...named, input, plannedInput, refers }), ...visit.audiences.get(key) };
 }
 
-/** Returns references to the declared outputs of planned writes, at the places of their data. */
+/** Returns references to the declared outputs of planned writes, at the places of their data, also in maps and calls. */
 function referencesHere({ program, state, visit }: Scene): JsonObject {
+  if (state.run.operations.length === 0) return {};
   const places = [
-    { root: "steps", node: visit.node, calls: visit.calls },
-    ...[...state.results].map(([node, { toolCalls }]) => ({ root: node, node, calls: toolCalls })),
+    { path: "steps", at: state.inside?.at, node: visit.node, calls: visit.calls },
+    ...lastVisitsOf(state).map(({ path, at, step: { node }, result }) => ({
+      path,
+      at,
+      node,
+      calls: result?.toolCalls ?? [],
+    })),
   ];
-  const trees = places.map(({ root, node, calls }): [string, JsonObject] => {
-    const planned = calls.flatMap(({ step, tool, planned, output }): [string, Json][] => {
+  const references: Record<string, unknown> = {};
+  for (const { path, at, node, calls } of places) {
+    for (const { step, tool, planned, output } of calls) {
       const operation = planned ? plannedAs({ planned: true, output }) : undefined;
-      if (step === undefined || operation === undefined) return [];
-      const { output_schema } = toolsAt(program, state, node).all.find(({ exposed }) => exposed === tool) ?? {};
-      return isObject(output_schema?.properties) ? [[step, referencesTo(operation, output_schema)]] : [];
-    });
-    return [root, Object.fromEntries(planned)];
-  });
-  return Object.fromEntries(trees);
+      if (step === undefined || operation === undefined) continue;
+      const { output_schema } =
+        toolsAt(program.inside(at), state, node).all.find(({ exposed }) => exposed === tool) ?? {};
+      if (isObject(output_schema?.properties))
+        put(references, `${path}.${step}`, referencesTo(operation, output_schema));
+    }
+  }
+  return references as JsonObject;
+}
+
+/** Puts a value at a path such as `each.items[0].data.results.file.one`. */
+function put(root: Record<string, unknown>, path: string, value: Json): void {
+  const names = path.split(/\]?[.[]/);
+  let at = root;
+  for (const [index, name] of names.slice(0, -1).entries()) {
+    at[name] ??= /^\d/.test(names[index + 1] ?? "") ? [] : {};
+    at = at[name] as Record<string, unknown>;
+  }
+  at[names.at(-1) ?? ""] = value;
 }
 
 /** Returns an object with a reference for each property that a schema declares. */

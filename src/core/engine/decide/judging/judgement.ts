@@ -6,9 +6,11 @@ import type { RecordedCall, ToolFacts } from "../../event/call.ts";
 import type { EventBody } from "../../event/event.ts";
 import type { EvalResult, EvidenceCounts } from "../../event/node-result.ts";
 import { type CitedResult, citedRefs, sumEvidence } from "../../evidence/check.ts";
-import { claimText, type EarlierClaim, heldIn } from "../../evidence/claims.ts";
+import { type EarlierClaim, heldIn } from "../../evidence/claims.ts";
 import { answerQuestion } from "../../evidence/question.ts";
 import { weigh } from "../../evidence/weigh.ts";
+import { holds, judgedAt } from "../../finding/claims.ts";
+import { lastVisitsOf } from "../../fold/last-visits.ts";
 import { ask } from "../../fold/limits.ts";
 import type { SingleStep } from "../../fold/step.ts";
 import type { Visit } from "../../fold/visit.ts";
@@ -18,6 +20,7 @@ import { toolOf } from "../inner/reading.ts";
 import { leave } from "../leave.ts";
 import { readAnswer } from "../route.ts";
 import { modelsFor, type Scene, toolsHere } from "../scene.ts";
+import { citedInput } from "./cited-input.ts";
 import { evalError, evalResult, evaluateByCode, failureLines, parseVerdict } from "./evaluate.ts";
 import { defaultFeedback, type JudgedCalls, judgePrompt, reflectPrompt } from "./judge-prompt.ts";
 
@@ -118,7 +121,7 @@ function examineStep(
     evaluator,
     data,
     results,
-    input: scene.state.context.input,
+    input: citedInput(scene),
     earlier,
     mostOfExcerpt: isJudged ? MOST_OF_EXCERPT : 0,
   };
@@ -128,16 +131,13 @@ function examineStep(
 
 const MOST_OF_EXCERPT = 4096;
 
-/** Returns the claims of the latest visits of other nodes, with the quotes of those that are supported. */
-function earlierClaims({ state, visit }: Scene): EarlierClaim[] {
-  const latest = new Map(state.path.map(({ node, checked = [] }) => [node, checked]));
-  latest.delete(visit.node);
-  return [...latest].flatMap(([node, checked]) => {
-    return checked
-      .flatMap(({ claims }) => claims)
-      .map(({ claim, supported, cites }) => {
-        return { node, text: claimText(claim), cites: supported ? heldIn(cites) : [] };
-      });
+/** Returns the claims of the last visits of other nodes and of those inside them, with the quotes of those that hold. */
+function earlierClaims({ state, visit, program }: Scene): EarlierClaim[] {
+  const judge = judgedAt(program.record);
+  return lastVisitsOf(state).flatMap((last) => {
+    const [node = ""] = last.path.split(".", 1);
+    if (last.path === visit.node) return [];
+    return judge(last).map((claim) => ({ node, text: claim.text, cites: holds(claim) ? heldIn(claim.cites) : [] }));
   });
 }
 
