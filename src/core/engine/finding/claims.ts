@@ -48,7 +48,7 @@ export function judgeClaims(
     if (rest.supported && refutation?.holds === false) {
       return { ...rest, text, status: "dropped", why: refutation.reason };
     }
-    const why = rest.supported ? refuted.get(foldedClaim(text)) : undefined;
+    const why = rest.supported && refuted.size > 0 ? refuted.get(foldedClaim(text)) : undefined;
     if (why !== undefined) return { ...rest, text, status: "refuted", why };
     const isLost = rest.supported && isDropped(checked, modes);
     return { ...rest, text, status: isLost ? "dropped" : statusOf(rest) };

@@ -113,7 +113,8 @@ function examineStep(
   const { visit, node } = scene;
   const key = `${checkKey(visit)}/evidence/${index}`;
   const isJudged = (node.eval ?? []).slice(index).some(({ kind }) => kind === "judge");
-  const earlier = earlierClaims(scene);
+  const { texts, refutes } = evaluator.rule;
+  const earlier = texts || refutes ? earlierClaims(scene) : [];
   const writes = writesSent(scene);
   const results = [...citedRefs(evaluator.rule, data, earlier)].flatMap((ref) => citedResult(scene, ref, writes));
   const question = {
