@@ -39,8 +39,9 @@ edges: []
 `;
 const SCRIPT = {
   replies: [
-    ...Array.from({ length: 3 }, () => ({ node: "look", data: { verdict: "noise" } })),
+    ...Array.from({ length: 4 }, () => ({ node: "look", data: { verdict: "noise" } })),
     { node: "sum", text: "done" },
+    { node: "sum", text: "done again" },
   ],
 };
 
@@ -76,6 +77,16 @@ const ISSUES = [
 ];
 
 describe("a map with unseen", () => {
+  it("judges items again if a resume repeats the visit that judged them", async () => {
+    const { cwd, run } = projectWith();
+    await run("r1", ISSUES);
+    const args = ["resume", "r1", "--from", "each", "--model", "script:s.json", "--json"];
+    const { code, stdout, stderr } = await runHere(args, { cwd });
+    expect(code, stderr).toBe(0);
+    const { items } = JSON.parse(stdout).results.each.data;
+    expect(items.map(({ status }: { status: string }) => status)).toEqual(["success", "success"]);
+  });
+
   it("judges all once, stores what it judged, and then skips what has not changed", async () => {
     const { run, entries } = projectWith();
     const first = await run("r1", ISSUES);

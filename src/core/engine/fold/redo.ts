@@ -192,13 +192,17 @@ function removeClaim(state: State, step: PathStep, { claim, by, reason }: Refute
   state.context = { ...context, entries };
 }
 
-/** Returns the touches that were already saved, and those of the visits on the current path. */
+/** Returns the touches of the visits on the current path, which the run sees. */
 export function touchesOf(state: State): PlacedTouch[] {
   const counting = outermost(state).path.map(({ key }) => key);
+  return state.run.touches.filter(({ visit }) => counting.some((key) => isUnder(visit, key)));
+}
+
+/** Returns the touches that the state has at the end: those that were already saved, and those that the run sees. */
+export function touchesToSave(state: State): PlacedTouch[] {
   const { touches, written } = state.run;
-  return touches.filter(({ visit }, index) => {
-    return index < written.touches || counting.some((key) => isUnder(visit, key));
-  });
+  const seen = new Set(touchesOf(state));
+  return touches.filter((touch, index) => index < written.touches || seen.has(touch));
 }
 
 /** Undoes the visits from a position on, and withdraws their planned operations. */

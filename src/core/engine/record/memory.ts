@@ -4,7 +4,7 @@ import { defined, isObject, type Json, type JsonObject, parseDuration } from "..
 import type { StateDeclaration, Workflow } from "../../document/workflow/workflow.ts";
 import type { EventOf } from "../event/event.ts";
 import type { Documents, RunRecord, Settings, Skipped, StateEntry } from "../event/record.ts";
-import { touchesOf } from "../fold/redo.ts";
+import { touchesToSave } from "../fold/redo.ts";
 import type { State } from "../fold/state.ts";
 import type { StateChange, StateChanges, StateDelta, StateLimits, States } from "../ports.ts";
 import { COOL_DOWNS, changesOf, DAYS, keptEntries, timeOf } from "../state/entries.ts";
@@ -137,7 +137,7 @@ export function memoryOfEnd(record: RunRecord, state: State) {
 
 function entriesPut(record: RunRecord, state: State): Record<string, StateChanges> {
   const declared = new Map(declaredStates(documentsOf(record)));
-  const put = changesOf(touchesOf(state), state.run.written.touches);
+  const put = changesOf(touchesToSave(state), state.run.written.touches);
   const changed = [...put].flatMap(([name, changes]) => {
     const limits = declared.get(name);
     return limits ? [[name, { changes, limits: limitsOf(limits) }] as const] : [];
