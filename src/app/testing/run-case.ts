@@ -4,7 +4,7 @@ import { documentOf, nodePath } from "../../core/document/inner/place.ts";
 import type { Entry, EventBody, RunEvent } from "../../core/engine/event/event.ts";
 import { type Change, changeSchema } from "../../core/engine/event/patch.ts";
 import type { ChangedPrompt } from "../../core/engine/event/prompt.ts";
-import type { RunRecord } from "../../core/engine/event/record.ts";
+import { type RunRecord, sourcesIn } from "../../core/engine/event/record.ts";
 import type { SingleStep } from "../../core/engine/fold/step.ts";
 import { costOf } from "../../core/engine/result/result.ts";
 import type { Said } from "../../core/engine/result/waiting.ts";
@@ -60,7 +60,7 @@ export async function runCase(workspace: Workspace, playing: Playing) {
       costUsd,
       tokens: outcome.tokens,
       // Sources, on which the result depends in addition to the test's files.
-      files: Object.values(finished.record.sources).flatMap(({ sourcePath }) => sourcePath ?? []),
+      files: Object.values(sourcesIn(finished.record)).flatMap(({ sourcePath }) => sourcePath ?? []),
       reached: reachedIn(finished.events),
     };
   } finally {

@@ -1,5 +1,6 @@
 import { isDryRun } from "../../document/inputs.ts";
 import type { EventBody } from "../event/event.ts";
+import { sourcesIn } from "../event/record.ts";
 import { stepsLeft } from "../fold/limits.ts";
 import type { Program } from "../fold/program.ts";
 import { isWaiting, prefixOf, type State } from "../fold/state.ts";
@@ -84,7 +85,7 @@ function start({ record, warnings }: Program): SingleStep {
     key: "start",
     bodies: [
       { type: "workflow:start", workflow: record.workflow.id },
-      { type: "sources:resolved", sources: record.sources },
+      { type: "sources:resolved", sources: sourcesIn(record) },
       ...said.map((message): EventBody => ({ type: "warning", message })),
     ],
   };

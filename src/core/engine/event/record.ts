@@ -259,6 +259,14 @@ export interface InnerDocument {
 
 export type Documents = Pick<RunRecord, "workflow" | "inner">;
 
+/** Returns the sources of a run, and those of its inner workflows under their paths: `each/nodes.look.instruction`. */
+export function sourcesIn({ sources, inner = {} }: Pick<RunRecord, "sources" | "inner">): RunRecord["sources"] {
+  const nested = Object.entries(inner).flatMap(([path, document]) => {
+    return Object.entries(document.sources).map(([field, source]) => [`${path}/${field}`, source] as const);
+  });
+  return nested.length === 0 ? sources : { ...sources, ...Object.fromEntries(nested) };
+}
+
 /** Returns the workflow that an event belongs to: the run's own, or the inner one at its place. */
 export function workflowAt({ workflow, inner = {} }: Documents, at: string | undefined): Workflow | undefined {
   if (at === undefined) return workflow;

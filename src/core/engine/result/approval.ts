@@ -76,12 +76,12 @@ export function approvedIn(
   return new Set(approved.map(({ id }) => id));
 }
 
-/** Returns what the last answer during the run approved: exactly the operations planned by then. */
+/** Returns what the last answer of a person during the run approved: exactly the operations planned by then. */
 export function approvedByWord(
   planned: readonly Pick<PlannedOperation, "operation" | "withdrawn">[],
   events: readonly RunEvent[],
 ): { readonly by: string; readonly operations: readonly ApprovedOperation[] } | undefined {
-  const word = events.findLast((event) => event.type === "approval:given" && event.digest !== undefined);
+  const word = events.findLast((event) => event.type === "approval:given" && event.digest !== undefined && !event.late);
   if (word?.type !== "approval:given" || !word.approved) return undefined;
   const standing = planned.filter(({ withdrawn }) => !withdrawn).map(({ operation }) => operation);
   const count = [...standing.keys(), standing.length].find(

@@ -14,7 +14,7 @@ import {
 } from "../event/end.ts";
 import { evidenceCountsSchema, nodeResultSchema } from "../event/node-result.ts";
 import { operationSchema } from "../event/operation.ts";
-import { type RunRecord, resolvedSourceSchema, skippedSchema } from "../event/record.ts";
+import { type RunRecord, resolvedSourceSchema, skippedSchema, sourcesIn } from "../event/record.ts";
 import { sumEvidence } from "../evidence/check.ts";
 import { findingJson, findingOf } from "../finding/finding.ts";
 import { findingSchema } from "../finding/json.ts";
@@ -97,7 +97,7 @@ export function describeResult(record: RunRecord, state: State, write: OptionWri
     results: Object.fromEntries(state.results),
     trace: {
       ...traceOf(state),
-      sources: record.sources,
+      sources: sourcesIn(record),
       skills: record.skills.map(({ id, available, reason }) => ({ id, available, ...(reason ? { reason } : {}) })),
       ...(checked.length === 0 ? {} : { evidence: Object.fromEntries(checked) }),
       ...(inner.size === 0 ? {} : { inner: Object.fromEntries([...inner].map(([at, trace]) => [at, traceOf(trace)])) }),

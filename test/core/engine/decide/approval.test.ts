@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { EventOf } from "../../../../src/core/engine/event/event.ts";
 import { fold } from "../../../../src/core/engine/fold/fold.ts";
+import { approvedByWord } from "../../../../src/core/engine/result/approval.ts";
 import { describeResult } from "../../../../src/core/engine/result/result.ts";
 import {
   type AskStep,
@@ -209,6 +210,29 @@ describe("an approval of the plan", () => {
     const [wait] = describeResult(record, played.state).waiting ?? [];
     expect(wait?.digest).toMatch(/^[0-9a-f]{64}$/);
     expect(asks(played).map(({ digest }) => digest)).toEqual([wait?.digest]);
+  });
+
+  test.each([
+    ["timeout", { late: true as const, by: "timeout" }, ["op-1"]],
+    ["ann", {}, undefined],
+  ])("stays in force without a later answer in time, and not after a denial: by %s", (by, parts, approved) => {
+    const ask = { approval: { ask: "So?", of: "plan" as const } };
+    const outer = workflowOf({ fix: { skills: ["ops"] }, ask, more: { skills: ["ops"] }, sure: ask }, [
+      "fix -> ask",
+      "ask -> more",
+      "more -> sure",
+    ]);
+    const record = recordOf(outer, planning);
+    const answers = ({ node, prompt }: AskStep) => (prompt.turns.length === 0 ? calls(["ops_act", { node }]) : "done");
+    const first = play(record, { answers });
+    const digestOf = (played: Played) => asks(played).at(-1)?.digest ?? "";
+    const second = onwards(record, first, word(true, { node: "ask", digest: digestOf(first) }), { answers });
+    const third = onwards(record, second, word(false, { node: "sure", digest: digestOf(second), ...parts }), {
+      epoch: 2,
+    });
+    const found = approvedByWord(third.state.run.operations, third.events);
+    expect(found?.operations.map(({ id }) => id)).toEqual(approved);
+    expect(found?.by).not.toBe(by);
   });
 
   test("is requested again once the plan has changed meanwhile", () => {

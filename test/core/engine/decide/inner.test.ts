@@ -382,6 +382,13 @@ describe("a call", () => {
     expect(played.events.filter(({ at }) => at === "ask").map(({ key }) => key)).toContain("1:ask/1:look/0/0");
   });
 
+  test("has its sources among those of the run, under its path", () => {
+    const { events, state } = play(callOf(), { answers: [gives({ v: "bad" })] });
+    const told = eventsOf(events, "sources:resolved").flatMap(({ sources }) => Object.keys(sources));
+    expect(told).toContain("ask/nodes.look.instruction");
+    expect(Object.keys(describeResult(callOf(), state).trace.sources)).toEqual(told);
+  });
+
   test("has no verdict if its workflow has none", () => {
     const played = play(callOf(), { answers: [gives({ v: 1 })] });
     expect(resultAt(played, "ask").data).not.toHaveProperty("verdict");
