@@ -219,7 +219,7 @@ function placed(run: Run, step: SingleStep, came: readonly Entry[]): readonly En
   const isDecided = step.kind === "decide" || step.kind === "examine";
   const bodies: readonly Entry[] = isDecided
     ? came.map((body) => redactDecision(body, run.redactor))
-    : heard(run, came);
+    : heard(run, came, step.kind === "ask" ? step.prompt.tools.map(({ name }) => name) : []);
   const { at } = step;
   const isOfAll = (body: Entry) => body.type === "run:interrupt" || "at" in body;
   return at === undefined ? bodies : bodies.map((body) => (isOfAll(body) ? body : { ...body, at }));
@@ -240,9 +240,9 @@ function endInside(run: Drive, step: Decision, position: number): Performed {
 
 type Decision = Extract<SingleStep, { kind: "decide" }>;
 
-function heard({ redactor }: Run, bodies: readonly Entry[]): readonly Entry[] {
+function heard({ redactor }: Run, bodies: readonly Entry[], offered: readonly string[] = []): readonly Entry[] {
   return bodies.map((body) => {
-    const said = redactOutcome(body, redactor);
+    const said = redactOutcome(body, redactor, offered);
     if (said.type === "model:switch") return { ...said, reason: cutMiddle(said.reason, MOST_SAID) };
     const isMessage = said.type === "model:error" || said.type === "run:fail" || said.type === "warning";
     return isMessage ? { ...said, message: cutMiddle(said.message, MOST_SAID) } : said;

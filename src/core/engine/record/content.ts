@@ -30,6 +30,7 @@ export function redactRecord(record: RunRecord, redactor: Texts): RunRecord {
 }
 
 type Texts = Pick<Redactor, "text" | "value">;
+type PartTexts = Texts & { readonly offered: readonly string[] };
 
 /** Redacts sources. Inline text is the author's and stays, but files and input come from elsewhere. */
 function redactSources(sources: RunRecord["sources"], { text, value }: Texts): RunRecord["sources"] {
@@ -51,11 +52,11 @@ export function redactFinding<Value>(finding: Value, text: Redactor["text"]): Va
   return checkedAs<Value>(mapStrings(finding as Json, text));
 }
 
-/** Redacts the outcome of model and tool calls. */
-export function redactOutcome(body: EventBody, { text, value }: Redactor): EventBody {
+/** Redacts the outcome of model and tool calls. `offered` are the names of tools that stay as they are. */
+export function redactOutcome(body: EventBody, { text, value }: Redactor, offered: readonly string[] = []): EventBody {
   switch (body.type) {
     case "model:reply":
-      return withField(body, "parts", redactParts(body.parts, { text, value }));
+      return withField(body, "parts", redactParts(body.parts, { text, value, offered }));
     case "model:error":
     case "run:fail":
       return { ...body, message: text(body.message), ...(body.hint === undefined ? {} : { hint: text(body.hint) }) };
@@ -77,18 +78,20 @@ function withField<Whole extends object, Key extends keyof Whole>(whole: Whole, 
   return whole[key] === value ? whole : { ...whole, [key]: value };
 }
 
-function redactParts(parts: Part[], texts: Texts): Part[] {
+function redactParts(parts: Part[], texts: PartTexts): Part[] {
   const redacted = parts.map((part) => redactPart(part, texts));
   return redacted.every((part, index) => part === parts[index]) ? parts : redacted;
 }
 
-function redactPart(part: Part, { text, value }: Texts): Part {
+function redactPart(part: Part, { text, value, offered }: PartTexts): Part {
+  const toolIn = (tool: string) => (offered.includes(tool) ? tool : text(tool));
   switch (part.type) {
     case "text":
-    case "broken_call":
       return withField(part, "text", text(part.text));
+    case "broken_call":
+      return withField(withField(part, "tool", toolIn(part.tool)), "text", text(part.text));
     case "call":
-      return withField(part, "input", value(part.input));
+      return withField(withField(part, "tool", toolIn(part.tool)), "input", value(part.input));
     case "opaque":
       return { ...part, value: redactOpaque(part.value, text) };
   }

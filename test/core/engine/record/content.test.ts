@@ -35,3 +35,10 @@ it.each([
   expect(redact(dirty, redactor)).toEqual(bodyOf("the key is [redacted:TOKEN]"));
   expect(dirty).toEqual(bodyOf(`the key is ${SECRET}`));
 });
+
+it("a name that no offered tool has is redacted, and an offered one stays", () => {
+  const part = { type: "call" as const, id: "1", tool: `x${SECRET}`, input: {} };
+  const reply = { ...replyOf(""), parts: [part] } as EventBody;
+  expect(redactOutcome(reply, redactor, ["logs"])).toMatchObject({ parts: [{ tool: "x[redacted:TOKEN]" }] });
+  expect(redactOutcome(reply, redactor, [part.tool])).toBe(reply);
+});
