@@ -195,6 +195,14 @@ describe("an entry that a run writes", () => {
     expect(outputs(events)[0]).toMatch(/at most 16384/);
     expect(await board(state)).toEqual([]);
   });
+
+  it("is rejected if it looks like the judgment of a map, which would skip the item", async () => {
+    const state = memoryState();
+    const judged = put("fp", { judged_at: new Date().toISOString(), verdict: "noise" });
+    const { events } = await run(FLOW, [judged, done], { state });
+    expect(outputs(events)[0]).toMatch(/only a map sets judged_at/);
+    expect(await board(state)).toEqual([]);
+  });
 });
 
 describe("a write that is planned", () => {

@@ -43,10 +43,14 @@ export function seenItems({ items, entries, withinMs, unlessChanged = [], now }:
 /** Tolerates clock differences between machines. */
 const MOST_AHEAD_MS = 10 * 60 * 1000;
 
+/** Field with the time of a map's judgment. A call that puts an entry cannot set it. */
+export const JUDGED_AT = "judged_at";
+
 /** Reads the judgment that a map stored. Data that a model stored under the same key does not count. */
 function judgementIn(data: Json | undefined) {
-  if (!isObject(data) || typeof data.judged_at !== "string") return undefined;
-  const at = timeOf(data.judged_at);
+  const judged = isObject(data) ? data[JUDGED_AT] : undefined;
+  if (!isObject(data) || typeof judged !== "string") return undefined;
+  const at = timeOf(judged);
   if (!Number.isFinite(at)) return undefined;
   const verdict = typeof data.verdict === "string" ? data.verdict : undefined;
   return { at, verdict, data };
@@ -66,5 +70,5 @@ export function ageText(ms: number): string {
 
 /** Returns the data of a judgment: the values that it depends on, its time in ISO 8601, and the verdict. */
 export function judgementData(values: Item["values"], at: string, verdict: Json | undefined): Json {
-  return { ...values, judged_at: at, ...(typeof verdict === "string" ? { verdict } : {}) };
+  return { ...values, [JUDGED_AT]: at, ...(typeof verdict === "string" ? { verdict } : {}) };
 }

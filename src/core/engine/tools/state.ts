@@ -4,6 +4,7 @@ import type { ToolDescriptor } from "../../skill/skill.ts";
 import type { StateEntry } from "../event/record.ts";
 import { type Touch, viewOf } from "../state/entries.ts";
 import { DEFAULT_FOUND, searchEntries } from "../state/search.ts";
+import { JUDGED_AT } from "../state/unseen.ts";
 import { isOwn, ownTool, STATE_GET, STATE_PUT, STATE_SEARCH, STATE_TOOLS } from "./own-tools.ts";
 
 /** The state tools: they read what earlier runs stored, and store data for later runs. */
@@ -81,7 +82,10 @@ interface Input {
 /** Explains why a valid `state_put` call is rejected. */
 export function puttingProblem(tool: ToolDescriptor, input: Json): string | undefined {
   if (!isStatePut(tool)) return undefined;
-  const size = JSON.stringify(checkedAs<Input>(input).data ?? null).length;
+  const { data = null } = checkedAs<Input>(input);
+  // Otherwise a model could have an item skipped by the map that judges it.
+  if (isObject(data) && Object.hasOwn(data, JUDGED_AT)) return `only a map sets ${JUDGED_AT}: use another name`;
+  const size = JSON.stringify(data).length;
   return size > MOST_DATA ? `data has ${size} characters, but an entry can have at most ${MOST_DATA}` : undefined;
 }
 
