@@ -58,12 +58,29 @@ export function checkPlaces(
   if (file !== undefined) throw usageError(`cannot write the results, so nothing ran: ${file} is not a folder`);
   const folder = paths.find(isFolder);
   if (folder !== undefined) throw usageError(`cannot write the results, so nothing ran: ${folder} is a folder`);
+  const kinds = new Map<string, string>(filesIn(out).map(({ kind, path }) => [resolve(host.cwd, path), kind]));
+  for (const [index, { kind }] of reports.entries()) {
+    const path = paths[index] ?? "";
+    if (isOurs(path) && (kinds.get(path) ?? kind) !== kind) {
+      throw usageError(
+        `${path} would be written as ${kinds.get(path)} and as ${kind}`,
+        "name another file for one of them",
+      );
+    }
+    kinds.set(path, kind);
+  }
   try {
     for (const folder of folders) accessSync(makeFolder(folder, { root: projectFolder(host) }), constants.W_OK);
     for (const path of paths.filter((each) => !isOurs(each))) accessSync(path, constants.W_OK);
   } catch (error) {
     throw unwritten("cannot write the results, so nothing ran", error);
   }
+}
+
+/** Lists the files in the `--out` folder, apart from the plan. */
+function filesIn(out: string | undefined) {
+  const inFolder = Object.entries({ ...OUT_FILES, "trace.jsonl": "trace" as const });
+  return out === undefined ? [] : inFolder.map(([name, kind]) => ({ kind, path: join(out, name) }));
 }
 
 export interface WrittenFile {
@@ -91,9 +108,7 @@ export async function writeOutputs(
   { report, planned, written }: Output,
 ): Promise<void> {
   const { cwd } = io.host;
-  const inFolder = Object.entries({ ...OUT_FILES, "trace.jsonl": "trace" as const });
-  const folder = out === undefined ? [] : inFolder.map(([name, kind]) => ({ kind, path: join(out, name) }));
-  for (const { kind, path } of [...folder, ...reports]) {
+  for (const { kind, path } of [...filesIn(out), ...reports]) {
     const place = resolve(cwd, path);
     const seen = { ...report, ...defined("blobs", report.blobs && relative(dirname(place), report.blobs)) };
     await writeReport(io, place, kind === "trace" ? traceOf(report) : await renderReport(kind, seen, path));

@@ -148,6 +148,16 @@ describe("the exit code", () => {
     expect(existsSync(join(cwd, ".skillflow"))).toBe(false);
   });
 
+  it.each([
+    [["--report", "md=same", "--report", "html=./same"], /same would be written as md and as html/],
+    [["--out", "d", "--report", "md=d/result.json"], /result\.json would be written as json and as md/],
+  ])("is 2 when two reports have one file, and nothing ran: %j", async (args, message) => {
+    const cwd = makeProject({ "flow.yml": FLOW, "script.json": WORKING });
+    const ended = await runHere([...RUN, ...args], { cwd });
+    expect(ended).toMatchObject({ code: 2, stdout: "", stderr: expect.stringMatching(message) });
+    expect(existsSync(join(cwd, ".skillflow/runs"))).toBe(false);
+  });
+
   it("is 5 when a limit stopped the run, whose results so far are stored", async () => {
     const cwd = makeProject({ "flow.yml": FLOW, "script.json": WORKING });
     const ended = await runProgram([...RUN, "--max-steps", "1", "--json", "--run-id", "short"], { cwd });
