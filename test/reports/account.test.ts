@@ -261,6 +261,23 @@ describe("the visits that reports count", () => {
   });
 });
 
+it("lists the nodes with write steps that were denied as not done, all items of a map in one row", () => {
+  const denied = (node: string): EventBody[] => [
+    { type: "node:enter", node, iteration: 1, instruction: "" },
+    { type: "node:exit", node, result: { status: "success", data: {}, toolCalls: [] }, denied: ["issue", "say"] },
+  ];
+  const inside = ["each[1]", "each[2]"].flatMap((inner) => [
+    { type: "inner:start", node: "each", inner, item: inner.slice(5, 6), input: {} } as EventBody,
+    ...denied("look").map((body) => ({ ...body, at: inner })),
+  ]);
+  const enter: EventBody = { type: "node:enter", node: "each", iteration: 1, instruction: "" };
+  const { deeds } = accountOf(reportOf(record, numbered([enter, ...inside, ...denied("page")])));
+  expect(deeds.undone.filter(({ why }) => why?.includes("denied"))).toEqual([
+    { text: "look", why: "writes are denied: steps issue, say", at: "visit-1-1-1" },
+    { text: expect.stringMatching(/page/i), why: "writes are denied: steps issue, say", at: "visit-2" },
+  ]);
+});
+
 describe("the time and the cost of a run", () => {
   it("place calls that run concurrently in different lanes", () => {
     const at = (seconds: number) => new Date(Date.parse(record.at) + seconds * 1000).toISOString();

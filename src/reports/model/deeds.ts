@@ -30,7 +30,7 @@ export function deedsOf(report: Report, visits: readonly Visit[], every: readonl
   return {
     done: [...calls.done, ...planned.done],
     waiting: planned.waiting,
-    undone: [...calls.undone, ...planned.undone, ...idleVisits(report, visits)],
+    undone: [...calls.undone, ...planned.undone, ...deniedSteps(every), ...idleVisits(report, visits)],
   };
 }
 
@@ -89,6 +89,16 @@ function operationsIn(report: Report): Deeds {
     } else undone.push({ text, at, why: now.error ?? STANDING_WORDS[now.standing] });
   }
   return { done, waiting, undone };
+}
+
+/** Returns the nodes with write steps that were skipped, because writes are denied. Items of a map count once. */
+function deniedSteps(every: readonly Visit[]): Deed[] {
+  const denied = lastVisits(every).flatMap(({ name, denied, anchor }): [string, Deed][] => {
+    if (denied.length === 0) return [];
+    const why = `writes are denied: ${denied.length === 1 ? "step" : "steps"} ${denied.join(", ")}`;
+    return [[`${name}\n${why}`, { text: name, why, at: anchor }]];
+  });
+  return [...new Map(denied.reverse()).values()].reverse();
 }
 
 /** Returns the visited nodes that did not do their work. A node whose `requires` skipped it was not to do any. */

@@ -41,6 +41,8 @@ export interface Visit {
   /** Requested approval. `word` is the answer. */
   asked?: EventOf<"approval:asked"> & RunEvent;
   word?: EventOf<"approval:given"> & RunEvent;
+  /** Write steps that were skipped, because writes are denied. */
+  denied: readonly string[];
   /** Reasons why its node is degraded. Once the run has ended, only a node's last visit has any. */
   degraded: string[];
 }

@@ -134,6 +134,7 @@ function take(path: Path, scope: Scope, event: RunEvent): void {
       visit.isStopped = event.stopped === true;
       visit.degraded.push(...(event.degraded ?? []).map(shortfallText));
       visit.cause = event.cause;
+      visit.denied = event.denied ?? [];
       visit.endedAt = event.time;
       break;
     case "route":
@@ -179,6 +180,7 @@ function enter(
     isTakenBack: false,
     inner: [],
     left: 0,
+    denied: [],
     degraded: [],
   };
   visits.push(visit);

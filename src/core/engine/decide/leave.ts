@@ -6,7 +6,7 @@ import { dataLeft } from "../evidence/weigh.ts";
 import { shortfallsOf } from "../fold/degraded.ts";
 import type { SingleStep } from "../fold/step.ts";
 import { type AgentFailure, itemsData, stepsData, toolCallOf, type Visit } from "../fold/visit.ts";
-import { missedSkills } from "./inner/step-calls.ts";
+import { deniedSteps, missedSkills } from "./inner/step-calls.ts";
 import { readAnswer } from "./route.ts";
 import type { Scene } from "./scene.ts";
 
@@ -38,7 +38,9 @@ export function leave(scene: Scene, result: NodeResult, manner: Manner = {}): Si
   const asked = node.steps ? { ...node, skills: [...missedSkills(scene)] } : node;
   const degraded = shortfallsOf(program.record.skills, { node: asked, result, changed: state.run.changed });
   const shortfalls = degraded.length > 0 ? { degraded } : {};
-  const body: EventBody = { type: "node:exit", node: visit.node, result, ...shortfalls, ...manner };
+  const skipped = result.status === "success" ? deniedSteps(scene) : [];
+  const denied = skipped.length > 0 ? { denied: skipped } : {};
+  const body: EventBody = { type: "node:exit", node: visit.node, result, ...shortfalls, ...denied, ...manner };
   return { kind: "decide", key: `${visit.key}/exit/${visit.attempt}/${visit.replies}`, bodies: [body] };
 }
 

@@ -91,6 +91,7 @@ const leaveEvents = lazy(() => ({
     ),
     stopped: optional(z.literal(true), "A limit or an interrupt stopped the node. It has not failed."),
     degraded: optional(shortfallsSchema(), "Why the visit did less than the node asks for"),
+    denied: optional(z.array(z.string()), "Write steps that were skipped, because writes are denied"),
   },
   route: {
     from: z.string(),

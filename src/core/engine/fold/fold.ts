@@ -1,3 +1,4 @@
+import { defined } from "../../base/values.ts";
 import type { MadeTool } from "../event/call.ts";
 import type { RunError } from "../event/end.ts";
 import type { EventOf, RunEvent } from "../event/event.ts";
@@ -121,7 +122,8 @@ function foldRetry(state: State, event: EventOf<"node:retry">): void {
   Object.assign(visit, new Attempt(event.attempt, state.run.activeMs, lesson));
 }
 
-function foldExit(state: State, { node, result, unfinished, repeats_from, degraded }: EventOf<"node:exit">): void {
+function foldExit(state: State, event: EventOf<"node:exit">): void {
+  const { node, result, unfinished, repeats_from, degraded, denied } = event;
   const { visit } = state;
   const step = state.path.at(-1);
   if (!visit || !step) return;
@@ -131,7 +133,8 @@ function foldExit(state: State, { node, result, unfinished, repeats_from, degrad
   else forgetInner(state, visit);
   state.run.changedAt.set(pathOfNode(state, node), state.run.changed);
   const retryAttempt = visit.attempt > 0 ? { retryAttempt: visit.attempt } : {};
-  state.steps.push({ node, status: result.status, iteration: visit.iteration, ...retryAttempt });
+  const { iteration } = visit;
+  state.steps.push({ node, status: result.status, iteration, ...retryAttempt, ...defined("denied", denied) });
   step.result = result;
   markFailed(state, visit.key, result.status === "failed");
   step.cited = citedBy(state, visit);

@@ -171,6 +171,8 @@ interface TraceStep {
   readonly status: NodeResult["status"];
   readonly iteration: number;
   readonly retryAttempt?: number;
+  /** Write steps that were skipped, because writes are denied. */
+  readonly denied?: string[];
 }
 
 interface TraceEdge {

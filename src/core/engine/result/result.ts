@@ -29,6 +29,7 @@ const stepsSchema = lazy(() =>
       status: z.enum(["success", "skipped", "failed"]),
       iteration: z.int(),
       retryAttempt: z.int().optional(),
+      denied: optional(z.array(z.string()), "Write steps that were skipped, because writes are denied"),
     }),
   ),
 );

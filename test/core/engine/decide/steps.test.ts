@@ -403,6 +403,7 @@ describe("a write step that is not carried out", () => {
       "node file: the step issue was skipped, because writes are denied",
     ]);
     expect(result.status).toBe("succeeded");
+    expect(result.trace.steps).toEqual([{ node: "file", status: "success", iteration: 1, denied: ["issue"] }]);
   });
 
   test("is planned, and later writes refer to the output that its tool declares", () => {

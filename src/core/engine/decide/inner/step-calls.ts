@@ -104,6 +104,14 @@ export function missedSkills(scene: Scene): readonly string[] {
   return counting.flatMap(({ step }) => callsOf(step).flatMap((call) => lostSkills(scene, call)));
 }
 
+/** Returns the steps that are skipped, because writes are denied. */
+export function deniedSteps(scene: Scene): string[] {
+  return (scene.node.steps ?? []).flatMap((step) => {
+    const turn = turnOf(scene, step);
+    return turn.kind === "skipped" && turn.why === "denied" ? [step.id] : [];
+  });
+}
+
 /** Creates a step's call. If its input cannot be filled in, the call has the problem and is refused. */
 function callOf(
   scene: Scene,
