@@ -7,19 +7,43 @@ const PART = /\{\{\{\{|\{\{([^{}]*)\}\}/g;
 const LONE = /^\{\{([^{}]*)\}\}$/;
 const INDEX = /\[(\d+)\](?=\.|$)/g;
 
-/** Fills in all values, or returns the first problem: `with.x: a.b is missing`. */
+/**
+ * Fills in all values, or returns the first problem: `with.x: a.b is missing`. A member written `name?` is left out if its
+ * path does not resolve.
+ */
 export function fillIn(
   fields: JsonObject,
   root: JsonObject,
 ): { readonly values: JsonObject } | { readonly problem: string } {
   const problems: string[] = [];
-  const fill = (name: string, value: Json) => {
+  const members = Object.entries(fields).flatMap(([name, value]) => {
     const resolve = (path: string) => valueAt(path, root, (problem) => problems.push(`with.${name}: ${problem}`));
-    return mapStrings(value, (text) => fillText(text, resolve));
-  };
-  const values = Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, fill(name, value)]));
+    return Object.entries(fill({ [name]: value }, "", { problems, resolving: () => resolve }) as JsonObject);
+  });
+  const values = Object.fromEntries(members);
   const [problem] = problems;
   return problem === undefined ? { values } : { problem };
+}
+
+interface Filling {
+  readonly problems: string[];
+  /** Returns a function that resolves the paths of one string. */
+  readonly resolving: (place: string) => (path: string) => Json;
+}
+
+/** Fills in a value. Optional members whose path does not resolve are left out, with their problems. */
+function fill(value: Json, place: string, filling: Filling): Json {
+  if (typeof value === "string") return fillText(value, filling.resolving(place));
+  if (Array.isArray(value)) return value.map((item, index) => fill(item, `${place}[${index}]`, filling));
+  if (!isObject(value)) return value;
+  const { problems } = filling;
+  const members = Object.entries(value as JsonObject).flatMap(([name, member]): [string, Json][] => {
+    const before = problems.length;
+    const filled = fill(member, `${place}.${name}`, filling);
+    if (isOptionalMember(name, member) && problems.splice(before).length > 0) return [];
+    return [[memberName(name, member), filled]];
+  });
+  return Object.fromEntries(members);
 }
 
 /** Input of a step: as it is sent, and as it is planned, where inserted text cannot contain references. */
@@ -46,7 +70,7 @@ interface StepRoots {
 export function fillStep(fields: JsonObject, roots: StepRoots): FilledStep | { readonly problem: string } {
   const problems: string[] = [];
   const found = { refers: false };
-  const resolving = (keep: (value: Json) => Json, place: string) => (path: string) => {
+  const resolving = (keep: (value: Json) => Json) => (place: string) => (path: string) => {
     const reference = IN_OUTPUT.test(path) ? followIndexed(path, roots.references) : undefined;
     // A path with `any:` resolves to no value where nothing was planned.
     if (!Array.isArray(reference) || reference.length === 0) {
@@ -55,20 +79,9 @@ export function fillStep(fields: JsonObject, roots: StepRoots): FilledStep | { r
     found.refers = true;
     return (reference as readonly Json[])[0] ?? null;
   };
-  const fill = (value: Json, place: string, keep: (value: Json) => Json): Json => {
-    if (typeof value === "string") return fillText(value, resolving(keep, place));
-    if (Array.isArray(value)) return value.map((item, index) => fill(item, `${place}[${index}]`, keep));
-    if (!isObject(value)) return value;
-    const members = Object.entries(value as JsonObject).flatMap(([name, member]): [string, Json][] => {
-      if (!isOptionalMember(name, member)) return [[name, fill(member, `${place}.${name}`, keep)]];
-      const before = problems.length;
-      const filled = fill(member, `${place}.${name}`, keep);
-      return problems.splice(before).length > 0 ? [] : [[name.slice(0, -1), filled]];
-    });
-    return Object.fromEntries(members);
-  };
-  const values = fill(fields, "with", (value) => value) as JsonObject;
-  const planned = fill(fields, "with", withoutReferences) as JsonObject;
+  const fillAs = (keep: (value: Json) => Json) => fill(fields, "with", { problems, resolving: resolving(keep) });
+  const values = fillAs((value) => value) as JsonObject;
+  const planned = fillAs(withoutReferences) as JsonObject;
   const [problem] = problems;
   return problem === undefined ? { values, planned, ...found } : { problem };
 }
@@ -112,6 +125,11 @@ function dayOf(value: Json): string {
 /** Checks for a member such as `title?: "{{finding.title}}"`. */
 export function isOptionalMember(name: string, member: Json): member is string {
   return name.endsWith("?") && typeof member === "string" && LONE.test(member);
+}
+
+/** Returns the name of a member as it is filled in: `title` for `title?`. */
+export function memberName(name: string, member: Json): string {
+  return isOptionalMember(name, member) ? name.slice(0, -1) : name;
 }
 
 /** Returns the paths in a value's strings, as written. */

@@ -355,11 +355,15 @@ describe("known data of each kind of node", () => {
   test("a path inside a map knows the item and the fields of `with`", () => {
     const of = (path: string) => {
       const look = { requires: { output_required: [path] } };
-      const each = { map: { over: "input.issues", as: "issue" }, with: { team: "a" }, ...inline({ look }) };
+      const each = {
+        map: { over: "input.issues", as: "issue" },
+        with: { team: "a", "note?": "{{input.note}}" },
+        ...inline({ look }),
+      };
       return checkWorkflow(workflowOf({ each }), new Set()).map(({ hint }) => hint);
     };
     expect(of("input.isue.title")).toEqual(['did you mean "issue"?']);
-    expect([of("input.issue.title"), of("input.team")]).toEqual([[], []]);
+    expect([of("input.issue.title"), of("input.team"), of("input.note")]).toEqual([[], [], []]);
   });
 });
 

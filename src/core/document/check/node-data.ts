@@ -1,5 +1,6 @@
 import { parsePath } from "../../base/path.ts";
-import { isObject, type JsonSchema } from "../../base/values.ts";
+import { isObject, type Json, type JsonSchema } from "../../base/values.ts";
+import { memberName } from "../fill.ts";
 import { inlineWorkflow } from "../inner/inline.ts";
 import { describeInputs, RUN_FIELDS } from "../inputs.ts";
 import type { WorkflowNode } from "../workflow/node.ts";
@@ -47,7 +48,8 @@ export function dataShapes(workflow: Workflow, beyond: Beyond, input?: JsonSchem
 
 /** Returns the input schema of a map's item: its `with` fields and the item itself. */
 export function itemInput({ map, with: given = {} }: WorkflowNode): JsonSchema | undefined {
-  return map && closed(Object.fromEntries([...Object.keys(given), map.as].map((name) => [name, {}])));
+  const names = Object.entries(given).map(([name, value]) => memberName(name, value as Json));
+  return map && closed(Object.fromEntries([...names, map.as].map((name) => [name, {}])));
 }
 
 function shapeOf(root: string, { workflow, find, stepShape }: Inner, input?: JsonSchema): JsonSchema | undefined {

@@ -1,7 +1,7 @@
 import type { DiagnosticCode } from "../../base/diagnostic.ts";
 import { parsePath } from "../../base/path.ts";
 import { isObject, type Json, type JsonObject } from "../../base/values.ts";
-import { isOptionalMember, pathsIn } from "../../document/fill.ts";
+import { memberName, pathsIn } from "../../document/fill.ts";
 import { bringsText } from "../../document/inputs.ts";
 import { callsOf, type NodeStep } from "../../document/workflow/step.ts";
 import type { Workflow } from "../../document/workflow/workflow.ts";
@@ -40,7 +40,7 @@ export function stepFaults(node: string, about: About): Fault[] {
       const tool = toolNamed(toolsAt(node), name);
       if (tool?.effect !== "write") return [];
       return Object.entries(given).flatMap(([written, value]) => {
-        const field = isOptionalMember(written, value as Json) ? written.slice(0, -1) : written;
+        const field = memberName(written, value as Json);
         const isTarget = (tool.targets ?? USUAL_TARGETS).includes(field);
         const paths = pathsIn(value as Json).filter((path) => isTainted(path, node, about));
         return paths.map((path) => ({ isTarget, text: `with.${field} takes {{${path}}}` }));

@@ -317,6 +317,17 @@ describe("the input of an inner run", () => {
     expect(given({ x: value })).toEqual({ x: filled });
   });
 
+  test("a member written name? is left out if its path does not resolve", () => {
+    const fields = {
+      "x?": "{{a.nope}}",
+      "y?": "{{a.n}}",
+      "z?": "n={{a.n}}",
+      nested: { "x?": "{{a.nope}}", "y?": "{{a.n}}" },
+    };
+    expect(given(fields)).toEqual({ y: 3, "z?": "n=3", nested: { y: 3 } });
+    expect(given({ "x?": "n={{a.nope}}" })).toMatch(/^with\.x\?: /);
+  });
+
   test.each([
     ["{{a.nope}}"],
     ["{{b.n}}"],
