@@ -95,13 +95,19 @@ function enter(program: Program, state: State): SingleStep {
   const node = state.upcoming?.node ?? program.workflow.entry;
   const reached = stepsLeft(program, state, node);
   if (reached) return reached;
-  const { approval, steps } = program.node(node);
-  if ((approval || steps) && isDryRun(program.record.input)) {
-    const reason = `a dry run ends before the ${approval ? "approval" : "steps node"} ${node}`;
-    return end(program, state, { status: "succeeded", reason });
-  }
+  const left = isDryRun(program.record.input) ? leftOut(program, node) : undefined;
+  if (left) return end(program, state, { status: "succeeded", reason: `a dry run ends before the ${left}` });
   const iteration = (state.iterations.get(node) ?? 0) + 1;
   const instruction = program.source(node, "instruction");
   const body: EventBody = { type: "node:enter", node, instruction, iteration };
   return { kind: "decide", key: `${prefixOf(state)}${state.visits + 1}:${node}`, bodies: [body] };
+}
+
+/** Describes the node at which a dry run ends: this one, or the first one of its inner workflow. */
+function leftOut(program: Program, node: string, path = node): string | undefined {
+  const { approval, steps, map, call } = program.node(node);
+  if (approval || steps) return `${approval ? "approval" : "steps node"} ${path}`;
+  if (!map && call === undefined) return undefined;
+  const inner = program.inner(node);
+  return leftOut(inner, inner.workflow.entry, `${path}/${inner.workflow.entry}`);
 }

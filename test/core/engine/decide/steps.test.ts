@@ -9,6 +9,7 @@ import { chooseSettings } from "../../../../src/core/engine/settings/settings.ts
 import type { Outcome } from "../../../../src/core/skill/skill.ts";
 import {
   eventsOf,
+  inline,
   NODE_TIMEOUT,
   type NodeParts,
   OPS,
@@ -168,6 +169,19 @@ describe("a steps node", () => {
     expect(called).toEqual([]);
     expect(describeResult(record, state)).toMatchObject({ status: "succeeded", exitCode: 0 });
     expect(state.end?.reason).toBe("a dry run ends before the steps node look");
+  });
+
+  test("ends a dry run before a map or call that begins with it", () => {
+    const steps: Steps = [{ id: "one", tool: "act" }];
+    const called = workflowOf({ sub: { map: { over: "input.list", as: "item" }, ...inline({ look: { steps } }) } });
+    const workflow = workflowOf({ first: {}, ask: { call: "one" } }, ["first -> ask"]);
+    const input = { list: [1, 2], dryRun: true };
+    const { state } = play(recordOf(workflow, { skills: [OPS], input, files: { one: called } }));
+    expect([...state.results.keys()]).toEqual(["first"]);
+    expect(state.end).toMatchObject({
+      status: "succeeded",
+      reason: "a dry run ends before the steps node ask/sub/look",
+    });
   });
 });
 
