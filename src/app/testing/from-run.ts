@@ -70,7 +70,10 @@ export async function testFromRun(workspace: Workspace, given: string): Promise<
 
 /** Expects what the run did. Leaves out the nodes of inner runs if some ran concurrently, because their order may differ. */
 function expectedOf(record: RunRecord, events: readonly RunEvent[]): Expected {
-  const result = describeResult(record, stateOf({ record, events }));
+  const state = stateOf({ record, events });
+  if (state.visits > state.path.length)
+    throw usageError("a resume of the run repeated nodes: a test cannot repeat that", OTHERWISE);
+  const result = describeResult(record, state);
   const outcome = outcomeOf({ record, events, result, changedPrompts: undefined });
   const called = outcome.called.filter((tool) => !OWN_TOOLS.includes(tool));
   const documents = [record, ...Object.values(record.inner ?? {})].map(({ workflow }) => workflow);
@@ -100,6 +103,8 @@ function repeatable({ run, report_url }: RunRecord, input: Json | undefined): Js
   return Object.fromEntries(Object.entries(input as JsonObject).filter(([, value]) => !isOfRun(value)));
 }
 
+const OTHERWISE = "write the test by hand, or make it from another run";
+
 /** Returns the answer to each approval. Throws if answers differ or were late, because a test cannot repeat that. */
 function recordedApprovals(events: readonly RunEvent[]): NonNullable<TestCase["approvals"]> {
   const approvals: Record<string, "approve" | "deny"> = {};
@@ -111,10 +116,7 @@ function recordedApprovals(events: readonly RunEvent[]): NonNullable<TestCase["a
     if (given.late !== true && isNew) approvals[node] = answer;
     else {
       const why = isNew ? "was not answered in time" : "was both approved and denied";
-      throw usageError(
-        `the approval ${node} ${why}: a test cannot repeat that`,
-        "write the test by hand, or make it from another run",
-      );
+      throw usageError(`the approval ${node} ${why}: a test cannot repeat that`, OTHERWISE);
     }
   }
   return approvals;

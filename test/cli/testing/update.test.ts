@@ -193,6 +193,18 @@ describe("a recording", () => {
     expect(await runTest(cwd)).toMatchObject({ code: 0 });
   });
 
+  it("is not made from a run that was resumed from an earlier node", async () => {
+    const cwd = await recorded();
+    const resumed = ["resume", "first", "--from", "assess", "--model", "script:again.yml"];
+    writeFileSync(join(cwd, "again.yml"), "replies: [{ node: assess, data: { verdict: other } }]\n");
+    expect(await runHere(resumed, { cwd })).toMatchObject({ code: 0 });
+    for (const made of ["triage.first.test.yml", "triage.first.jsonl"]) rmSync(join(cwd, made));
+    const { code, stdout, stderr } = await runTest(cwd, ["--from", "first"]);
+    expect([code, stdout]).toEqual([2, ""]);
+    expect(stderr).toContain("a resume of the run repeated nodes: a test cannot repeat that");
+    expect(existsSync(join(cwd, "triage.first.jsonl"))).toBe(false);
+  });
+
   it("reports which prompts have changed, and is recorded again if that is accepted", async () => {
     const cwd = await recorded();
     const file = join(cwd, "triage.first.test.yml");
