@@ -4,6 +4,7 @@ import { memo } from "../../core/base/values.ts";
 import { checkJudgeBudget } from "../../core/document/check/judge-budget.ts";
 import type { FindInner, StepShape } from "../../core/document/check/node-data.ts";
 import { checkPathsInto } from "../../core/document/check/workflow.ts";
+import { checkSharedCopy } from "../../core/document/check/workspace.ts";
 import { inlineWorkflow } from "../../core/document/inner/inline.ts";
 import type { WorkflowNode } from "../../core/document/workflow/node.ts";
 import type { Workflow } from "../../core/document/workflow/workflow.ts";
@@ -89,6 +90,8 @@ export function readInner(
       const whole = { ...rest, workflow: rest.workflow };
       inner.set(path, whole);
       enter({ ...whole, path, files: real === undefined ? from.files : [...from.files, real] }, depth + 1);
+      const inside = [...inner].flatMap(([at, each]) => (`${at}/`.startsWith(`${path}/`) ? [each.workflow] : []));
+      findings.push(...from.place(checkSharedCopy(id, node, inside)));
     }
   };
   enter({ ...outer, path: "", files: realOf(workspace, outer.document) }, 1);

@@ -11,7 +11,7 @@ const SKILL = "workspace";
 export function checkWorkspace({ nodes, inputs = {} }: Pick<Workflow, "nodes" | "inputs">): Diagnostic[] {
   return Object.entries(nodes).flatMap(([id, node]) => {
     const path = ["nodes", id];
-    const isListed = (node.skills ?? []).some((reference) => parseSkillReference(reference).id === SKILL);
+    const isListed = hasCopy(node);
     const missing = (node.workspace?.keep ?? []).filter((each) => !Object.hasOwn(nodes, each));
     const { allow = [], deny = [] } = node.workspace?.paths ?? {};
     const unfilled = [...allow, ...deny].flatMap((glob) => pathsIn(glob)).filter((each) => !isGiven(each, inputs));
@@ -30,6 +30,19 @@ export function checkWorkspace({ nodes, inputs = {} }: Pick<Workflow, "nodes" | 
       ...(isListed ? [] : fileTools(node, path)),
     ];
   });
+}
+
+function hasCopy({ skills = [] }: WorkflowNode): boolean {
+  return skills.some((reference) => parseSkillReference(reference).id === SKILL);
+}
+
+/** Warns about a map whose items run concurrently and change the same working copy. `inside`: the workflows that it runs. */
+export function checkSharedCopy(id: string, { map }: WorkflowNode, inside: readonly Workflow[]): Diagnostic[] {
+  if ((map?.concurrency ?? 1) === 1) return [];
+  if (!inside.some(({ nodes }) => Object.values(nodes).some(hasCopy))) return [];
+  const message = `the items of node "${id}" run concurrently in one working copy, so each sees the changes of the others`;
+  const hint = "set concurrency: 1; the items then change the copy one after another";
+  return [warningAt("WORKSPACE_SHARED", ["nodes", id, "map", "concurrency"], message, hint)];
 }
 
 /** Checks whether a template names an input of text that is required or has a default. */
