@@ -71,16 +71,34 @@ const HOST = new RegExp(
 );
 
 function cleanText(text: string, own: string | undefined, remove: (kind: Kind, text: string) => string): string {
-  return text
+  const spared = text
     .replace(EMAIL, (address) => remove("email", address))
     .replace(NAMED_TOKEN, (token) => remove("token", token))
-    .replace(WORD, (word) => (isToken(word) ? remove("token", word) : word))
-    .replace(IPV6, (address) => (isIpv6(address) ? remove("ip", address) : address))
-    .replace(IPV4, (address) => remove("ip", address))
-    .replace(HOST, (whole, scheme: string | undefined, name: string, port: string | undefined) => {
-      const isAddressed = scheme !== undefined || (port !== undefined && !isPlaceInFile(name, port));
-      return isForeignHost(name, own, isAddressed) ? `${scheme ?? ""}${remove("host", name)}${port ?? ""}` : whole;
+    .replace(WORD, (word) => (isToken(word) ? remove("token", word) : word));
+  const unaddressed = replaceAddresses(spared, (address) => remove("ip", address));
+  return unaddressed.replace(HOST, (whole, scheme: string | undefined, name: string, port: string | undefined) => {
+    const isAddressed = scheme !== undefined || (port !== undefined && !isPlaceInFile(name, port));
+    return isForeignHost(name, own, isAddressed) ? `${scheme ?? ""}${remove("host", name)}${port ?? ""}` : whole;
+  });
+}
+
+/** Replaces IP addresses of both versions in the order of the text, so that their aliases count up in it. */
+function replaceAddresses(text: string, replace: (address: string) => string): string {
+  const found: { readonly address: string; readonly at: number }[] = [];
+  const take = (address: string, at: number) => {
+    found.push({ address, at });
+    return " ".repeat(address.length);
+  };
+  text.replace(IPV6, (address, at: number) => (isIpv6(address) ? take(address, at) : address)).replace(IPV4, take);
+  let end = 0;
+  const parts = found
+    .sort((a, b) => a.at - b.at)
+    .map(({ address, at }) => {
+      const before = text.slice(end, at);
+      end = at + address.length;
+      return `${before}${replace(address)}`;
     });
+  return `${parts.join("")}${text.slice(end)}`;
 }
 
 /** Rejects a time of day, and `::` alone. */

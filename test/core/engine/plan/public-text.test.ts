@@ -12,6 +12,7 @@ describe("a public text loses", () => {
   test.each<[string, string, string]>([
     ["an e-mail address", "ask Ana.B+ops@mail.example.com now", "ask [removed:email] now"],
     ["an IPv4 address", "from 10.2.3.4:5432, 203.0.113.7.", "from ip-1:5432, ip-2."],
+    ["addresses of both versions", "10.1.2.3, 2001:db8::17, 10.0.0.9, 10.1.2.3", "ip-1, ip-2, ip-3, ip-1"],
     ["an IPv6 address", "at fe80::1ff:fe23:4567:890a and ::1234:5678", "at ip-1 and ip-2"],
     ["a vendor's token", "with ghp_abcdefgh12345678 and xoxb-12345-abcdef", "with [removed:token] and [removed:token]"],
     ["a key of 32 hex digits", "key 0123456789abcdef0123456789abcdef", "key [removed:token]"],
