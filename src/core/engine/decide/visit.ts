@@ -48,7 +48,7 @@ function askTurn(scene: Scene): SingleStep {
 
 const CITE = "Cite results in claims by their reference, e.g. r7.";
 const QUOTE =
-  "A quote has at least 8 characters of one record (a line, an element of a list, a row of a table, a hunk of a diff), or is a whole record or field. Two rows are two quotes. Text inside JSON may be quoted with or without escapes.";
+  "A quote has at least 8 characters, not counting white space, of one record (a line, an element of a list, a row of a table, a hunk of a diff), or is a whole record or field. Two rows are two quotes. Text inside JSON may be quoted with or without escapes.";
 
 /** Builds the prompt: the sections, the run's context and the turns so far. */
 function workPrompt(scene: Scene): Prompt {

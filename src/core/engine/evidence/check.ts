@@ -237,7 +237,8 @@ function checkCite({ cite, read, finds }: Open, given: Given): CheckedCite & { r
     return failed("crosses_records", `its quote joins parts of different records of ${ref}`);
   }
   if (read.kind === "field") {
-    return failed("not_found", `its quote is shorter than 8 characters and is not a whole field or record of ${ref}`);
+    const size = "fewer than 8 characters, not counting white space";
+    return failed("not_found", `its quote has ${size}, and is not a whole field or record of ${ref}`);
   }
   const first = known.get(refsOf(cite)[0] ?? "");
   const nearest = first && "texts" in first && given.nearestLeft-- > 0 ? nearestTo(first.texts, read) : undefined;

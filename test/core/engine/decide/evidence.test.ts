@@ -206,6 +206,14 @@ describe("one correction", () => {
     expect(eventsOf(played.events, "reply:rejected")).toMatchObject([{ node: "a", claims: true }]);
   });
 
+  test("names the length of a short quote without its white space", () => {
+    const played = judged([claim("fail 7", cite("r1", "a\nb fail 7"))]);
+    const [rejected] = eventsOf(played.events, "reply:rejected");
+    expect(rejected?.problems?.[0]).toContain(
+      "its quote has fewer than 8 characters, not counting white space, and is not",
+    );
+  });
+
   test("is one per attempt, next to that of a wrong schema", () => {
     const played = corrected([
       gives({}),
