@@ -32,6 +32,8 @@ export type Evidence = (
       readonly texts: readonly string[];
       /** True if parts were left out that repeat the call's arguments. Quotes of them are looked for in the run's input. */
       readonly repeats?: boolean;
+      /** Texts with the lines that were left out because an earlier write sent them. Absent if no write came before. */
+      readonly whole?: readonly string[];
     }
   | { readonly problem: string; readonly code: CiteFault }
 ) & { readonly isTeam: boolean };
@@ -241,7 +243,11 @@ function checkCite({ cite, read, finds }: Open, given: Given): CheckedCite & { r
     return failed("not_found", `its quote has ${size}, and is not a whole field or record of ${ref}`);
   }
   const first = known.get(refsOf(cite)[0] ?? "");
-  const nearest = first && "texts" in first && given.nearestLeft-- > 0 ? nearestTo(first.texts, read) : undefined;
+  const evidence = first && "texts" in first && given.nearestLeft-- > 0 ? first : undefined;
+  if (evidence?.whole && findQuotes(evidence.whole, [read])[0]) {
+    return failed("not_found", `its quote is text that an earlier write of this run sent, which is not evidence`);
+  }
+  const nearest = evidence && nearestTo(evidence.texts, read);
   return { ...failed("not_found", `its quote does not occur in ${ref}`), ...(nearest ? { nearest } : {}) };
 }
 

@@ -42,8 +42,10 @@ function evidenceIn(
   const lines = sentLines(sent);
   const kept = blobs.flatMap(({ blob_id }) => read.get(blob_id) ?? []);
   const own = withoutEchoes(outcome.output, input, echoes);
-  const texts = [own, ...kept].map((part) => resultText(withoutSent(part, lines)));
-  return { texts, repeats: own !== outcome.output, isTeam };
+  const parts = [own, ...kept];
+  const texts = parts.map((part) => resultText(withoutSent(part, lines)));
+  const whole = lines.size > 0 ? { whole: parts.map(resultText) } : {};
+  return { texts, repeats: own !== outcome.output, ...whole, isTeam };
 }
 
 /**

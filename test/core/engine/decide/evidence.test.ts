@@ -697,6 +697,9 @@ describe("planted claims", () => {
     };
     const { claims: checked = [] } = eventsOf(judged([], checks(), options).events, "evidence:checked")[0] ?? {};
     expect(checked.map(({ supported }) => supported)).toEqual([true, false, true]);
+    expect(checked[1]?.cites[0]?.problem).toBe(
+      "its quote is text that an earlier write of this run sent, which is not evidence",
+    );
   });
 
   test("the result of code that the model wrote is not evidence, not even of a tool that was removed since", () => {
