@@ -57,6 +57,16 @@ function planning(planned: readonly Planned[], after: readonly EventBody[] = [])
   );
 }
 
+it("shows the results of applied operations in the summaries of later ones", () => {
+  const planned = [{ input: { title: "a" } }, { input: { title: "see ${op-1.url}" } }];
+  const report = planning(planned, [
+    { type: "operation:begun", operation: "op-1", digest: "d", by: "kim", call: "c1" },
+    { type: "operation:ended", operation: "op-1", digest: "d", output: { url: "https://tracker.test/1" } },
+  ]);
+  expect(viewReport(planning(planned)).operations[1]?.operation.summary).toContain("see ⟨link after apply: op-1⟩");
+  expect(viewReport(report).operations[1]?.operation.summary).toContain("see https://tracker.test/1");
+});
+
 const ISSUE = { title: "SEV1", body: "first line\n```\ncode\n````\n::set-output name=a::b\nlast" };
 const TWO: readonly Planned[] = [
   { input: ISSUE, audience: "public", sources: [{ ref: "input" }, { ref: "r1", tool: "logs_search", node: "gather" }] },

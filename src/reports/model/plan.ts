@@ -16,7 +16,7 @@ export interface PlanView {
 }
 
 export interface ShownOperation {
-  /** The operation. References in its summary are words: `⟨link after apply: op-3⟩`. */
+  /** The operation. References in its summary are the results, or words: `⟨link after apply: op-3⟩`. */
   readonly operation: Operation;
   /** Id of the first operation with the same sources. Set only for long lists of sources, to avoid repeating them. */
   readonly readAs: string | undefined;
@@ -56,7 +56,8 @@ export function viewPlan({ record, operations, events, outcomes = [] }: Planned)
     const readAs = sources.length > FEW_SOURCES ? readers.get(read) : undefined;
     if (readAs === undefined) readers.set(read, id);
     const now = idle.get(id) ?? applications.get(id) ?? (applied ? { standing: "applied" } : UNTOUCHED);
-    return { operation: { ...operation, summary: describeReferences(operation.summary) }, readAs, now };
+    const summary = describeReferences(operation.summary, (earlier) => applications.get(earlier)?.output);
+    return { operation: { ...operation, summary }, readAs, now };
   });
   const { run, kind, workflow } = record;
   return { run, kind, workflow: workflow.name, digest: recordedPlanDigest(record, operations), operations: shown };

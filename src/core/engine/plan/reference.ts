@@ -1,3 +1,4 @@
+import { shortText } from "../../base/preview.ts";
 import { isObject, type Json, type JsonObject, type JsonSchema, mapStrings, stringsIn } from "../../base/values.ts";
 
 /** References in an operation's input to results of earlier operations: `${op-3.url}`. */
@@ -30,13 +31,22 @@ export function fillReferences(
   return missing.length === 0 ? { input: filled } : { missing: [...new Set(missing)] };
 }
 
-/** Replaces the references in a text by words for readers: `⟨link after apply: op-3⟩`. */
-export function describeReferences(text: string): string {
+/**
+ * Replaces the references in a text by words for readers: `⟨link after apply: op-3⟩`. `resultOf` is for the texts of
+ * operations: known results are inserted, and escapes are shown as they are sent.
+ */
+export function describeReferences(text: string, resultOf?: Lookup): string {
   return text.replace(REFERENCE, (written, escaped: string | undefined, id = "", path = "") => {
+    if (escaped) return resultOf ? "${" : written;
+    const value = valueAt(resultOf?.(id), path);
+    if (value !== undefined) return shortText(typeof value === "string" ? value : JSON.stringify(value), MOST_SHOWN);
     const what = path.slice(1).replace(/^(?:html_)?url$/, "link") || "result";
-    return escaped ? written : `⟨${what} after apply: ${id}⟩`;
+    return `⟨${what} after apply: ${id}⟩`;
   });
 }
+
+/** Length limit of a result that is shown instead of a reference. */
+const MOST_SHOWN = 200;
 
 /** Replaces references in a string. A reference on its own keeps its type, and `$${` escapes `${`. */
 function fillText(text: string, resolve: (written: string, id: string, path: string) => Json): Json {

@@ -74,6 +74,13 @@ describe("a reference for readers", () => {
   });
 });
 
+test("a reference of an operation is shown as its result once that is known, and an escape as it is sent", () => {
+  const resultOf = (id: string) => (id === "op-1" ? { url: "https://t/1", n: 3 } : undefined);
+  expect(describeReferences("${op-1.url} ${op-1.n} ${op-1.no} ${op-2.url} $${op-1.url}", resultOf)).toBe(
+    "https://t/1 3 ⟨no after apply: op-1⟩ ⟨link after apply: op-2⟩ ${op-1.url}",
+  );
+});
+
 describe("a schema that permits references", () => {
   const URL_TEXT: JsonSchema = { type: "string", pattern: "^https://", maxLength: 12, format: "uri" };
   const of = (property: Json): JsonSchema => ({
