@@ -129,7 +129,9 @@ describe("a recheck", () => {
     expect([code, claims.map(({ answer }) => answer)]).toEqual([0, ["inconclusive", "inconclusive", "held"]]);
     expect(readEvents(cwd, run).filter((event) => event.type === "tool:call" && event.tool === "git_log")).toEqual([]);
     expect((await recheck([]))[0]).toBe(8);
-    expect((await here("runs", "list")).stdout).toMatch(/▲ degraded [^\n]* · inconclusive/);
+    const listed = (await here("runs", "list")).stdout;
+    expect(listed).toMatch(/▲ degraded [^\n]* · inconclusive\n {2}[^\n]* · \$0\n/);
+    expect(listed).toContain(" · script:replies.yml\n");
     cwd = makeProject({ "w.yml": WORKFLOW });
     await investigate({ ...found, claims: [alert] });
     expect((await recheck([paid(recently(5), 9)]))[0]).toBe(8);

@@ -39,7 +39,8 @@ function describeRun(run: RunSummary, paint: Paint): string {
     duration(durationMs),
     `${formatCount(run.inputTokens + run.outputTokens)} tokens`,
     formatCost(costUsd),
-    plainLine(model),
+    // A recheck asks no model.
+    ...(kind === "recheck" ? [] : [plainLine(model)]),
   ];
   return [
     [`${statusMark(state, paint)} ${plainLine(id)}`, ...kinds, paint("bold", plainLine(workflow)), ...found].join(
