@@ -72,6 +72,16 @@ describe("run --from-run", () => {
     });
   });
 
+  it("passes no title if the earlier run has neither a headline nor a cause nor a verdict", async () => {
+    const cwd = await project();
+    writeFileSync(join(cwd, "bare.json"), JSON.stringify(answer({ ruled_out: ["a release"] })));
+    expect((await run(cwd, "bare", "--model", "script:bare.json")).code).toBe(0);
+    expect((await run(cwd, "r2", "--from-run", "bare")).code).toBe(0);
+    const { finding } = inputOf(cwd, "r2").run;
+    expect(finding.markdown).toContain("a release");
+    expect(finding).not.toHaveProperty("title");
+  });
+
   it("accepts a failed run, which may have found nothing", async () => {
     const cwd = await project();
     expect((await run(cwd, "bad", "--model", "script:empty.json")).code).not.toBe(0);

@@ -1,5 +1,5 @@
 import { usageError } from "../../../core/base/errors.ts";
-import { type JsonObject, toJson } from "../../../core/base/values.ts";
+import { defined, type JsonObject, toJson } from "../../../core/base/values.ts";
 import { findingOf } from "../../../core/engine/finding/finding.ts";
 import { findingRoot } from "../../../core/engine/finding/write.ts";
 import { stateOf } from "../../../core/engine/fold/fold.ts";
@@ -29,7 +29,7 @@ function describeEarlier({ record, events }: StoredRun): JsonObject {
   const found = findingRoot(findingOf(state, { record, workflow: record.workflow }));
   const finding = found && {
     ...(found.json as JsonObject),
-    title: found.title ?? null,
+    ...defined("title", found.title),
     markdown: found.markdown ?? "",
   };
   return { id, verdict, finding: finding ?? null, results: toJson(results) };

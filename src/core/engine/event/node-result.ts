@@ -69,7 +69,11 @@ export const evidenceCountsSchema = lazyObject(() => ({
     "Removed and refuted claims with reasons. Absent if there are none.",
   ),
   texts: optional(
-    z.array(textFault()),
+    z.array(
+      textFault().extend({
+        node: optional(z.string(), "In the sum of a run: path of the node, such as each.items[0].data.results.look"),
+      }),
+    ),
     "Fields of the answer with facts that no claim shows. Absent if there are none.",
   ),
 }));

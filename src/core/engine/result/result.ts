@@ -82,7 +82,11 @@ export function describeResult(record: RunRecord, state: State, write: OptionWri
   const { status, exitCode, error } = statusOf(record.kind, state.end);
   const checked = [...state.results].flatMap(([node, { evidence }]) => (evidence ? [[node, evidence] as const] : []));
   const inner = innerTraces(state);
-  const all = lastVisitsOf(state).flatMap(({ result }) => result?.evidence ?? []);
+  const all = lastVisitsOf(state).flatMap(({ path: node, result }) => {
+    if (!result?.evidence) return [];
+    const { texts = [], ...counts } = result.evidence;
+    return { ...counts, texts: texts.map((fault) => ({ ...fault, node })) };
+  });
   const { modelCalls, inputTokens, cachedTokens, outputTokens } = state.usage;
   return {
     schema: "skillflow.result/1",

@@ -86,11 +86,15 @@ describe("a called workflow", () => {
   test("names the facts of its texts that were not found in the finding", () => {
     const think = thinks({ eval: [shown({ texts: ["cause"] })] });
     const expert = { ...EXPERT, nodes: { ...EXPERT.nodes, think: { ...EXPERT.nodes.think, ...think } } };
-    const { finding } = investigated(
-      { think: [{ cause: "pool 4711", claims: [claim("it ran dry")] }] },
+    const { finding, record, played } = investigated(
+      { think: [{ cause: "pool 4711", claims: [claim("it ran dry")] }], judge: [{ claims: [], why: "order 99" }] },
       { files: { expert: expert as typeof EXPERT } },
     );
-    expect(finding.missing).toEqual({ cause: ["4711"] });
+    expect(finding.missing).toEqual({ cause: ["4711"], "judge.why": ["99"] });
+    expect(describeResult(record, played.state).evidence?.texts).toEqual([
+      { node: "ask.results.think", path: "cause", missing: ["4711"] },
+      { node: "judge", path: "why", missing: ["99"] },
+    ]);
   });
 
   test("has claims that a later node can refute, with their own words", () => {
