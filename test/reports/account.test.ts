@@ -88,6 +88,27 @@ describe("the finding of a run", () => {
     expect(checked(claim("The pool is empty", false), other)).not.toHaveProperty("isUnshown");
   });
 
+  it("lists the claims that a node only marks, with the reasons", () => {
+    const rule = { claims: "claims[*]" };
+    const evaluators = [{ name: "e", kind: "evidence" as const, rule, on_unsupported: "mark" as const }];
+    const find = { name: "Find", instruction: "Find.", eval: evaluators };
+    const { record: ran, events } = runOf({ find: { cause: "a leak" } }, { nodes: { find } });
+    const claims = [
+      { claim: { claim: "It leaks" }, supported: true, cites: [{ ref: "r1", quote: "a leak of memory" }] },
+      {
+        claim: { claim: "The disk is full" },
+        supported: false,
+        cites: [
+          { ref: "r1", quote: "disk is full", code: "not_found" as const, problem: "its quote does not occur in r1" },
+        ],
+      },
+    ];
+    const body: EventBody = { type: "evidence:checked", node: "find", evaluator: "e", claims, excerpts: {} };
+    const [entered, ...others] = events as [RunEvent, ...RunEvent[]];
+    const text = summaryMarkdown(reportOf(ran, [entered, { ...entered, ...body }, ...others]));
+    expect(text).toMatch(/Not shown by evidence: The disk is full — r1: its quote does not occur in r1/);
+  });
+
   it("names the facts of its texts that were not found, in every report", () => {
     const report = { headline: "find.headline", cause: "find.cause", impact: "find.impact" };
     const { record: ran, events } = runOf(

@@ -19,6 +19,8 @@ export interface JudgedClaim extends Omit<CheckedClaim, "claim"> {
   readonly at?: string;
   /** Reason of a refutation, or why the claim, itself a refutation, does not hold. */
   readonly why?: string;
+  /** True for an unsupported claim that its node only marks. */
+  readonly marked?: true;
 }
 
 /** Returns a function that judges the claims of a visit, as its node in the record asks for. */
@@ -51,7 +53,8 @@ export function judgeClaims(
     const why = rest.supported && refuted.size > 0 ? refuted.get(foldedClaim(text)) : undefined;
     if (why !== undefined) return { ...rest, text, status: "refuted", why };
     const isLost = rest.supported && isDropped(checked, modes);
-    return { ...rest, text, status: isLost ? "dropped" : statusOf(rest) };
+    const marked = !rest.supported && modes.unsupported === "mark" ? { marked: true as const } : {};
+    return { ...rest, text, status: isLost ? "dropped" : statusOf(rest), ...marked };
   });
 }
 

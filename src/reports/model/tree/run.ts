@@ -1,4 +1,4 @@
-import { formatTime, plural } from "../../../core/base/preview.ts";
+import { formatTime, plural, shortText } from "../../../core/base/preview.ts";
 import { groupBy, isObject } from "../../../core/base/values.ts";
 import { unroutedText } from "../../../core/engine/event/end.ts";
 import { numbersInQuote } from "../../../core/engine/evidence/quote.ts";
@@ -208,10 +208,16 @@ function recordBlocks(quote: string, record: EvidenceRecord | undefined): Block[
 const fitsCell = (value: unknown) =>
   value === null || (typeof value !== "object" && String(value).length <= MOST_IN_CELL);
 
-/** Lists claims that were dropped from an answer or refuted, with the reason. */
+function markedWords(claim: Claim): string {
+  const problems = claim.cites.flatMap(({ ref, problem }) => (problem === undefined ? [] : [`${ref}: ${problem}`]));
+  return problems.length === 0 ? foundWords(claim) : shortText(problems.join("; "), 600);
+}
+
+/** Lists claims that were dropped from an answer, refuted, or kept with the mark that they are not shown, with the reason. */
 export function droppedClaims({ evidence, result }: Pick<Account, "evidence" | "result">): Block[] {
   const dropped = result.evidence?.dropped_claims ?? [];
   const refuted = evidence.claims.filter(({ status }) => status === "refuted");
+  const marked = evidence.claims.filter((claim) => claim.marked);
   const item = (claim: string, reason: string): Item => ({ words: words`${claim}`, why: words`${reason}` });
   return [
     ...list(
@@ -221,6 +227,10 @@ export function droppedClaims({ evidence, result }: Pick<Account, "evidence" | "
     ...list(
       refuted.map(({ text: claim, why = "" }) => item(claim, why)),
       { title: "Refuted" },
+    ),
+    ...list(
+      marked.map((claim) => item(claim.text, markedWords(claim))),
+      { title: "Not shown by evidence" },
     ),
   ];
 }
