@@ -111,7 +111,7 @@ function review(scene: Scene, answer: { readonly text: string; readonly stop: st
     return leaveOrRetry(scene, {
       data,
       error: `output invalid: ${told.join("; ")}`,
-      failures: [`output (schema): ${problems.join("; ")}`],
+      failures: [`output (schema): ${told.join("; ")}`],
     });
   }
   return evaluate(scene, data);

@@ -428,6 +428,16 @@ describe("structured output", () => {
     expect(resultAt(played, "a")).toMatchObject({ status: "success" });
   });
 
+  test("a retry reads the value that does not fit, as the event names it", () => {
+    const wrong = gives({ severity: "low" });
+    const played = one({ output, retry: { max: 1 } }, { answers: [wrong, wrong, gives({ severity: "SEV1" })] });
+    const why = 'severity must be one of ["SEV1","SEV2"], not "low"';
+    expect(eventsOf(played.events, "node:retry")[0]).toMatchObject({
+      reason: `output invalid: ${why}`,
+      preamble: `output (schema): ${why}\nFix and try again.`,
+    });
+  });
+
   test("an answer is not sent back without a turn left", () => {
     const played = one({ output, max_turns: 1 }, { answers: () => gives({}) });
     expect(played.asks).toHaveLength(1);
