@@ -58,7 +58,7 @@ const EMAIL = /[\p{L}\p{N}._%+-]{1,64}@(?:[\p{L}\p{N}-]{1,63}\.)+\p{L}{2,24}/gu;
 const OCTET = String.raw`(?:25[0-5]|2[0-4]\d|1?\d?\d)`;
 const IPV4 = new RegExp(String.raw`(?<![\d.]|\bv(?!(?:10|127|172|192)\.))(?:${OCTET}\.){3}${OCTET}(?![\d]|\.\d)`, "g");
 const IPV6 =
-  /(?<![\w:.])(?=[\da-f:.]*:[\da-f]*:)(?:[\da-f]{0,4}:){2,7}(?:[\da-f]{1,4}|(?:\d{1,3}\.){3}\d{1,3})?(?:%\w+)?(?![\w:])/gi;
+  /(?<![\w:.])(?=[\da-f:.]*:[\da-f]*:)(?:[\da-f]{0,4}:){2,7}(?:(?:\d{1,3}\.){3}\d{1,3}|[\da-f]{1,4})?(?:%\w+)?(?![\w:])/gi;
 /** Tokens with the prefixes of well-known vendors. */
 const NAMED_TOKEN =
   /(?<![\w-])(?:gh[a-z]_|github_pat_|glpat-|xox[a-z]-|sk-|pk-|rk_|sk_|AKIA|ASIA|AIza|ya29\.|eyJ|lin_|sntry[a-z]*_|npm_|pypi-|dop_v1_|shpat_|hf_|SG\.)[\w.=/+-]{8,}/g;

@@ -14,6 +14,7 @@ describe("a public text loses", () => {
     ["an IPv4 address", "from 10.2.3.4:5432, 203.0.113.7.", "from ip-1:5432, ip-2."],
     ["addresses of both versions", "10.1.2.3, 2001:db8::17, 10.0.0.9, 10.1.2.3", "ip-1, ip-2, ip-3, ip-1"],
     ["an IPv6 address", "at fe80::1ff:fe23:4567:890a and ::1234:5678", "at ip-1 and ip-2"],
+    ["an IPv4 address in an IPv6 one", "at ::ffff:10.0.0.1.", "at ip-1."],
     ["a vendor's token", "with ghp_abcdefgh12345678 and xoxb-12345-abcdef", "with [removed:token] and [removed:token]"],
     ["a key of 32 hex digits", "key 0123456789abcdef0123456789abcdef", "key [removed:token]"],
     ["a long random word", "is wJalrXUtnFEMI/K7MDENG/bPxRfiCYzzz3 ok", "is [removed:token] ok"],
