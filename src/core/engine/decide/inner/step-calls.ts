@@ -106,6 +106,7 @@ export function missedSkills(scene: Scene): readonly string[] {
 
 /** Returns the steps that are skipped, because writes are denied. */
 export function deniedSteps(scene: Scene): string[] {
+  if (settingsAt(scene.program, scene.state.run.settings).writes !== "deny") return [];
   return (scene.node.steps ?? []).flatMap((step) => {
     const turn = turnOf(scene, step);
     return turn.kind === "skipped" && turn.why === "denied" ? [step.id] : [];
