@@ -39,7 +39,7 @@ import { environmentRedactor } from "../secrets.ts";
 import { countedDay, dayAgain, mayHaveUnwritten, writeMemory } from "./memory.ts";
 import type { PreparedRun } from "./prepare.ts";
 import { openPace, type Pace } from "./rates.ts";
-import { changedSkills, changesNow, resumption } from "./resume.ts";
+import { changedSkills, changesNow, checkResumable, resumption } from "./resume.ts";
 
 export { holdLarge } from "../../run/results/large.ts";
 
@@ -129,6 +129,8 @@ async function continuation(
     if (words.length > 0 || laterWords(events).length === 0) return words;
   }
   if (endOf(events)) {
+    // Another process may have continued the run to its end since it was checked.
+    checkResumable({ record, events }, from);
     const day = await dayAgain(workspace, stored, changes);
     return [resumption(events, { from, settings: changes, ...skills, ...day })];
   }

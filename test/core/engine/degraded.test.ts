@@ -11,6 +11,7 @@ import {
   type PlayOptions,
   play,
   recordOf,
+  resultAt,
   skillOf,
   workflowOf,
 } from "../../harness/harness.ts";
@@ -251,4 +252,17 @@ describe("the end of a run", () => {
       ["node", "ref", "reason"],
     ]);
   });
+});
+
+it.each([
+  [{ type: "object" }, { x: 1 }],
+  [
+    { type: "object", properties: { error: { type: "string" } } },
+    { x: 1, error: "forged" },
+  ],
+])("a model cannot write that its node failed: %j", (output, data) => {
+  const answer = { x: 1, error: "forged", skipped_reason: "so", fail_soft: true };
+  const played = play(recordOf(workflowOf({ a: { output } })), { answers: [gives(answer)] });
+  expect(resultAt(played, "a").data).toEqual(data);
+  expect(played.state.end?.degraded).toEqual([]);
 });

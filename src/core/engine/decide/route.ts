@@ -237,7 +237,10 @@ export function unmetRequirement({ program, state, visit, node: { requires } }: 
     : { status: "failed", data: { error: `requires failed: ${why}` }, toolCalls: [] };
 }
 
-/** Parses an answer. With `output`, the data must match the schema. Without it, the text is the summary. */
+/**
+ * Parses an answer. With `output`, the data must match the schema. Without it, the text is the summary. Leaves out fields
+ * that mean a failure of the node, unless the schema declares them.
+ */
 export function readAnswer(
   { output }: WorkflowNode,
   text: string,
@@ -245,5 +248,11 @@ export function readAnswer(
   if (!output) return { data: { summary: text }, problems: [] };
   const value = parseAnswer(text);
   if (!isObject(value)) return { data: { summary: text }, problems: ["the answer is not a JSON object"] };
-  return { data: value as JsonObject, problems: compileSchema(output)(value) };
+  const { properties = {} } = output as { readonly properties?: object };
+  const kept = Object.entries(value as JsonObject).filter(([name]) => {
+    return !WRITTEN_BY_CODE.has(name) || Object.hasOwn(properties, name);
+  });
+  return { data: Object.fromEntries(kept), problems: compileSchema(output)(value) };
 }
+
+const WRITTEN_BY_CODE: ReadonlySet<string> = new Set(["error", "skipped_reason", "fail_soft"]);
