@@ -71,6 +71,15 @@ it("is planned with its diff, and applied as one branch", async () => {
   const barred = await runHere(["apply", id, "--yes"], { cwd, env: { SKILLFLOW_POLICY } });
   expect([barred.code, barred.stderr]).toEqual([3, expect.stringContaining("the skill workspace: policy:")]);
   expect(git(remote, "branch", "--list", "skillflow/*")).toBe("");
+  // The token of a GitHub Enterprise Server must not go to api.github.com.
+  git(cwd, "remote", "set-url", "origin", "https://ghe.test/o/r.git");
+  const ghe = { GITHUB_SERVER_URL: "https://ghe.test", GITHUB_TOKEN: "key", HTTPS_PROXY: "http://127.0.0.1:1" };
+  const misled = await runHere(["apply", id, "--yes"], { cwd, env: ghe });
+  expect([misled.code, misled.stderr]).toEqual([
+    3,
+    expect.stringContaining("set GITHUB_API_URL to the API of ghe.test"),
+  ]);
+  git(cwd, "remote", "set-url", "origin", remote);
   const applied = await runHere(["apply", id, "--yes", "--json"], { cwd });
   expect([applied.code, applied.stdout]).toEqual([0, expect.stringContaining(operation.branch)]);
   expect(git(remote, "show", `${operation.branch}:add.js`)).toContain("a + b");

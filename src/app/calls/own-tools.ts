@@ -27,7 +27,7 @@ import { BLOB_READERS } from "../../run/results/blob-tools.ts";
 import { readResult } from "../../run/results/read-result.ts";
 import type { Workspace } from "../host.ts";
 import type { SkillEntries } from "../skills/entries.ts";
-import { findTarget } from "./patches/target.ts";
+import { apiProblem, findTarget } from "./patches/target.ts";
 
 /** Handlers of the executor's own tools, which core describes, and of the tools that a run defined itself. */
 
@@ -113,12 +113,13 @@ async function runScript({ skill_name, ...wanted }: RunScript, world: OwnWorld, 
 function proposalHandler({ tool }: Call, { entries, workspace }: OwnWorld): Handler {
   const { cwd, env } = workspace.host;
   const audience = async (_: Json, context: ToolContext): Promise<Audience> => {
-    const { skill, repository } = findTarget(cwd, env);
+    const target = findTarget(cwd, env);
+    const { skill, repository } = target;
     const entry = skill === undefined ? undefined : entries.get(skill);
     const usable = entry?.unavailable === undefined ? entry?.skill.tools : undefined;
     const asked = usable?.find((each) => each.effect === "write" && typeof each.audience === "function");
     const config = entry ? handlerConfig(entry) : {};
-    if (!asked || !(config.GITHUB_TOKEN ?? config.GITLAB_TOKEN)) return "public";
+    if (!asked || !(config.GITHUB_TOKEN ?? config.GITLAB_TOKEN) || apiProblem(target, config)) return "public";
     const input: JsonObject =
       skill === "github"
         ? { repository: config.GITHUB_REPOSITORY ?? repository }

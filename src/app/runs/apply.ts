@@ -16,10 +16,11 @@ import { endOf, laterWords, waitsIn } from "../../core/engine/result/waiting.ts"
 import { isStatePut } from "../../core/engine/tools/state.ts";
 import { WORKSPACE } from "../../core/engine/tools/workspace.ts";
 import { EXECUTOR, type Logger } from "../../core/skill/skill.ts";
+import { handlerConfig } from "../../loaders/registry/entry.ts";
 import type { SkillEntry } from "../../loaders/registry/skill-set.ts";
 import { connectServers, type Person } from "../adapters/mcp-connections.ts";
 import { refuseDriven } from "../adapters/stores.ts";
-import { findTarget, type Target } from "../calls/patches/target.ts";
+import { apiProblem, findTarget, type Target } from "../calls/patches/target.ts";
 import { recordedSkills } from "../documents.ts";
 import { type Host, hintText, type Workspace } from "../host.ts";
 import { runRedactor, secretsOf } from "../secrets.ts";
@@ -215,7 +216,9 @@ function refuseMissing(
   for (const { operation } of wanted) {
     if (isStatePut(bareOf(operation))) continue;
     for (const id of neededBy(operation, target)) {
-      const reason = lackOf(entries.get(id), operation, host);
+      const entry = entries.get(id);
+      const misled = entry && target?.skill === id ? apiProblem(target, handlerConfig(entry)) : undefined;
+      const reason = lackOf(entry, operation, host) ?? misled;
       if (reason === undefined) continue;
       const lack = `the skill ${id}: ${reason}`;
       missing.set(lack, [...(missing.get(lack) ?? []), operation.id]);

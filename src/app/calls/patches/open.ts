@@ -12,7 +12,7 @@ import { openGitHub } from "./github.ts";
 import { openGitLab } from "./gitlab.ts";
 import type { Api } from "./http.ts";
 import { openRemote } from "./remote.ts";
-import type { Target } from "./target.ts";
+import { apiOf, type Target } from "./target.ts";
 
 /** Delivers a patch to the place that the checkout's origin names, with the config of that place's skill. */
 
@@ -38,13 +38,17 @@ function openForge(
 ): Forge {
   if (target.skill === "github") {
     const headers = { authorization: `Bearer ${config.GITHUB_TOKEN}`, accept: "application/vnd.github+json" };
-    const address = config.GITHUB_API_URL ?? "https://api.github.com";
-    return openGitHub({ name: "GitHub", address, headers, ...means }, config.GITHUB_REPOSITORY ?? target.repository);
+    return openGitHub(
+      { name: "GitHub", address: apiOf("github", config), headers, ...means },
+      config.GITHUB_REPOSITORY ?? target.repository,
+    );
   }
   if (target.skill === "gitlab") {
     const headers = { authorization: `Bearer ${config.GITLAB_TOKEN}` };
-    const address = config.GITLAB_URL ?? "https://gitlab.com";
-    return openGitLab({ name: "GitLab", address, headers, ...means }, config.GITLAB_PROJECT ?? target.repository);
+    return openGitLab(
+      { name: "GitLab", address: apiOf("gitlab", config), headers, ...means },
+      config.GITLAB_PROJECT ?? target.repository,
+    );
   }
   return openRemote(folder, target.url);
 }

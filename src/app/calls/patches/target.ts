@@ -3,15 +3,38 @@ import { dirname, join, resolve } from "node:path";
 import { attempt, usageError } from "../../../core/base/errors.ts";
 import type { Environment } from "../../../core/document/config.ts";
 import { isWithin } from "../../../files/files.ts";
+import { isLoopback } from "../../adapters/fetch.ts";
 
 /** Place where the patches of a checkout go. The checkout decides only the address of its remote `origin`. */
 export interface Target {
   readonly checkout: string;
   readonly url: string;
   /** Skill whose config delivers it. Undefined for `git push`. */
-  readonly skill: "github" | "gitlab" | undefined;
+  readonly skill: Vendor | undefined;
+  /** Host of origin's address. Empty for a path. */
+  readonly host: string;
   /** Path of the repository in origin's address. */
   readonly repository: string;
+}
+
+type Vendor = keyof typeof APIS;
+
+const APIS = {
+  github: { variable: "GITHUB_API_URL", usual: "https://api.github.com" },
+  gitlab: { variable: "GITLAB_URL", usual: "https://gitlab.com" },
+} as const;
+
+export function apiOf(vendor: Vendor, config: Readonly<Record<string, string>>): string {
+  return config[APIS[vendor].variable] ?? APIS[vendor].usual;
+}
+
+/** Explains why the API is not that of origin's host. Another service must not get the token or the change. */
+export function apiProblem({ skill, host }: Target, config: Readonly<Record<string, string>>): string | undefined {
+  if (skill === undefined) return undefined;
+  const address = apiOf(skill, config);
+  const api = hostOf(address) ?? address;
+  if (api === host || api === `api.${host}` || isLoopback(api)) return undefined;
+  return `origin is on ${host}, but the API is at ${api}: set ${APIS[skill].variable} to the API of ${host}`;
 }
 
 const ALLOWED = /^(?:https:\/\/|ssh:\/\/|file:\/\/|\/|[\w.-]+@[\w.-]+:)/;
@@ -39,7 +62,7 @@ export function findTarget(folder: string, env: Environment): Target {
       : host === "gitlab.com" || named("GITLAB_URL")
         ? "gitlab"
         : undefined;
-  return { checkout, url, skill, repository };
+  return { checkout, url, skill, host, repository };
 }
 
 /** Finds the repository that contains a folder, and its common git directory, without running git in it. */

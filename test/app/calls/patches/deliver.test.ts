@@ -3,14 +3,14 @@ import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { afterEach, beforeEach, describe, expect } from "vitest";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { deliver } from "../../../../src/app/calls/patches/deliver.ts";
 import type { Forge } from "../../../../src/app/calls/patches/forge.ts";
 import { withOwnFolder } from "../../../../src/app/calls/patches/git.ts";
 import { openGitHub } from "../../../../src/app/calls/patches/github.ts";
 import { openGitLab } from "../../../../src/app/calls/patches/gitlab.ts";
 import { openRemote } from "../../../../src/app/calls/patches/remote.ts";
-import { findTarget } from "../../../../src/app/calls/patches/target.ts";
+import { apiProblem, findTarget } from "../../../../src/app/calls/patches/target.ts";
 import { createRedactor } from "../../../../src/core/base/redact/redact.ts";
 import type { Patch } from "../../../../src/core/engine/event/patch.ts";
 import { oneOf, turnOf } from "../../../harness/long.ts";
@@ -264,6 +264,30 @@ describe("git push", () => {
     }
     origin(remote());
     expect(findTarget(join(work(), "deep"), {})).toMatchObject({ url: remote(), skill: undefined });
+  });
+
+  it.each([
+    ["github.com", {}, {}, undefined],
+    ["github.com", { GITHUB_API_URL: "http://127.0.0.1:4801" }, {}, undefined],
+    ["github.com", { GITHUB_API_URL: "https://ghe.test/api/v3" }, {}, "set GITHUB_API_URL to the API of github.com"],
+    [
+      "ghe.test",
+      {},
+      { GITHUB_SERVER_URL: "https://ghe.test" },
+      "origin is on ghe.test, but the API is at api.github.com",
+    ],
+    ["ghe.test", { GITHUB_API_URL: "https://ghe.test/api/v3" }, {}, undefined],
+    ["o.ghe.com", { GITHUB_API_URL: "https://api.o.ghe.com" }, { GITHUB_SERVER_URL: "https://o.ghe.com" }, undefined],
+    ["gitlab.com", { GITLAB_URL: "https://gitlab.test" }, {}, "set GITLAB_URL to the API of gitlab.com"],
+    ["gitlab.test", { GITLAB_URL: "https://gitlab.test/lab" }, {}, undefined],
+    ["elsewhere.test", {}, { GITHUB_SERVER_URL: "https://ghe.test" }, undefined],
+  ])("delivers to %s only through its own API (%j, %j)", (host, config: Record<string, string>, more, problem) => {
+    for (const url of [`https://${host}/o/r.git`, `git@${host}:o/r.git`]) {
+      git(work(), "remote", "set-url", "origin", url);
+      const found = apiProblem(findTarget(work(), { ...config, ...more }), config);
+      if (problem === undefined) expect(found).toBeUndefined();
+      else expect(found).toContain(problem);
+    }
   });
 
   test("reports a change that upstream has already", async () => {
