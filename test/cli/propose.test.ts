@@ -22,6 +22,10 @@ const SCRIPT = {
       calls: [call("edit_file", { path: "add.js", old: "a - b", new: "a + b /* as db.internal */" })],
     },
     { node: "fix", calls: [call("propose_change", { title: "Fixes #7: add", body: "Thanks @octocat, fixes #7" })] },
+    {
+      node: "fix",
+      calls: [call("propose_change", { title: "After ${op-1.branch}", body: "See $${x}, closes ${op-1.branch}" })],
+    },
     { node: "fix", text: "done" },
   ],
 };
@@ -83,6 +87,9 @@ it("is planned with its diff, and applied as one branch", async () => {
   const applied = await runHere(["apply", id, "--yes", "--json"], { cwd });
   expect([applied.code, applied.stdout]).toEqual([0, expect.stringContaining(operation.branch)]);
   expect(git(remote, "show", `${operation.branch}:add.js`)).toContain("a + b");
+  const [, second] = result.plan;
+  expect([second.refers, second.body]).toEqual([["op-1"], expect.not.stringContaining("closes")]);
+  expect(git(remote, "log", "-1", "--format=%s", second.branch)).toBe(`After \u2060${operation.branch}\u2060`);
   expect(readFileSync(join(cwd, "add.js"), "utf8")).toContain("a - b");
   expect(existsSync(join(cwd, ".git", "FETCH_HEAD"))).toBe(false);
   expect(readdirSync(cwd)).toContain("add.js");

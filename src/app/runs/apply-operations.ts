@@ -1,11 +1,11 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { SkillflowError, usageError } from "../../core/base/errors.ts";
 import { plural } from "../../core/base/preview.ts";
-import { defined, isObject, type Json } from "../../core/base/values.ts";
+import { checkedAs, defined, isObject, type Json } from "../../core/base/values.ts";
 import { admitOperation } from "../../core/engine/decide/admit.ts";
 import type { EventBody } from "../../core/engine/event/event.ts";
 import type { Operation } from "../../core/engine/event/operation.ts";
-import { patchOf } from "../../core/engine/event/patch.ts";
+import { type Patch, patchOf } from "../../core/engine/event/patch.ts";
 import type { PlannedOperation } from "../../core/engine/fold/state.ts";
 import { standAfter } from "../../core/engine/plan/standing.ts";
 import type { Journal, StoredRun } from "../../core/engine/ports.ts";
@@ -200,8 +200,9 @@ function callerOf(
   const paced = (options: CallOptions) => pace?.callTool(createCall(options)) ?? createCall(options);
   return async ({ tool, input, name, operation, planned }) => {
     if (isStatePut(tool)) return attempted(tool, () => applyPut(workspace, record, { operation, input, planned }));
-    const patch = patchOf(operation);
-    if (patch) {
+    const proposed = patchOf(operation);
+    if (proposed) {
+      const patch = { ...proposed, ...checkedAs<Pick<Patch, "title" | "body" | "draft" | "labels">>(input) };
       const delivered = await attempted(tool, () => deliverPatch(workspace, prepared, { patch, signal }));
       return "error" in delivered ? { ...delivered, error: redactor.text(delivered.error) } : delivered;
     }

@@ -11,6 +11,7 @@ import {
 import type { ToolSet } from "../fold/program.ts";
 import type { PlannedOperation } from "../fold/state.ts";
 import type { PendingCall } from "../fold/visit.ts";
+import { inertResult } from "../plan/proposal.ts";
 import { publicResult } from "../plan/public-text.ts";
 import { admitReferences, fillReferences, referencesIn } from "../plan/reference.ts";
 import { readingProblem } from "../tools/disclosure.ts";
@@ -154,15 +155,17 @@ export function admitOperation(
   { planned, tool, redactor }: Applying,
 ): OperationAdmission {
   const refused = (error: string) => ({ kind: "refused", error }) as const;
-  const { refers, skill, input, held } = operation;
+  const { refers, skill, input, held, kind } = operation;
   const applied = new Map(planned.filter(isApplied).map((one) => [one.operation.id, one.application.output] as const));
   const waiting = refers.find((id) => !applied.has(id));
   if (waiting !== undefined) return { kind: "skipped", error: `it refers to ${waiting}, which was not applied` };
   if (!tool) return refused(`${skill} no longer has the tool ${operation.tool}`);
   if (tool.effect !== "write" && tool.skill !== EXECUTOR)
     return refused(`${operation.tool} of ${skill} no longer writes`);
-  const shown = (output: Json = null) => (held === undefined ? output : publicResult(output, tool.host));
-  const filled = fillReferences(input, (id) => shown(applied.get(id)));
+  const isShown = held === undefined && kind !== "patch";
+  const shown = (output: Json = null) => (isShown ? output : publicResult(output, tool.host));
+  const insert = kind === "patch" ? inertResult : undefined;
+  const filled = fillReferences(input, (id) => shown(applied.get(id)), insert);
   if ("missing" in filled) return refused(`${filled.missing.join(", ")}: the result has no such value`);
   const misfit = misfitOf(tool, filled.input);
   if (misfit !== undefined) return refused(misfit);

@@ -93,7 +93,7 @@ export function inertTitle(title: string): string {
 /** A word joiner. It is invisible, and keeps a service from reading the text around it as one word. */
 const BREAK = "\u2060";
 const CLOSING =
-  /\b(?:clos(?:e|es|ed|ing)|fix(?:es|ed|ing)?|resolv(?:e|es|ed|ing)|implement(?:s|ed|ing)?)(?=:?[ \t]{1,5}(?:[\w./-]{0,140}[#!]\d|[a-z]{1,20}-\d|https?:))/gi;
+  /\b(?:clos(?:e|es|ed|ing)|fix(?:es|ed|ing)?|resolv(?:e|es|ed|ing)|implement(?:s|ed|ing)?)(?=:?[ \t]{1,5}(?:[\w./-]{0,140}[#!]\d|[a-z]{1,20}-\d|https?:|\$\{op-))/gi;
 
 /** Words in a commit's message that keep CI systems from checking it: `[skip ci]`, `***NO_CI***`, `skip-checks: true`. */
 const SKIPPING =
@@ -114,4 +114,9 @@ export function inertText(text: string): string {
     .replace(/\](?=[([:])/g, "\\]")
     .replace(/:\/\//g, `:${BREAK}//`)
     .replace(/\bwww\./gi, (start) => `${start.slice(0, 3)}${BREAK}.`);
+}
+
+/** Makes the result of an operation inert in a text that refers to it. A link stays: a person approved that reference. */
+export function inertResult(text: string): string {
+  return /^https?:\/\/[\w./?&=#%~:+-]+$/.test(text) ? text : `${BREAK}${inertText(text)}${BREAK}`;
 }

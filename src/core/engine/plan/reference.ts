@@ -16,10 +16,11 @@ export function referencesIn(input: Json): string[] {
 
 type Lookup = (operation: string) => Json | undefined;
 
-/** Replaces the references in an input. Inserted values are not searched for references. */
+/** Replaces the references in an input. `insert` changes the inserted text, which is not searched for references. */
 export function fillReferences(
   input: Json,
   resultOf: Lookup,
+  insert = (text: string) => text,
 ): { readonly input: Json } | { readonly missing: readonly string[] } {
   const missing: string[] = [];
   const resolve = (written: string, id: string, path: string): Json => {
@@ -27,7 +28,7 @@ export function fillReferences(
     if (value === undefined) missing.push(written);
     return value ?? null;
   };
-  const filled = mapStrings(input, (text) => fillText(text, resolve));
+  const filled = mapStrings(input, (text) => fillText(text, resolve, insert));
   return missing.length === 0 ? { input: filled } : { missing: [...new Set(missing)] };
 }
 
@@ -49,13 +50,20 @@ export function describeReferences(text: string, resultOf?: Lookup): string {
 const MOST_SHOWN = 200;
 
 /** Replaces references in a string. A reference on its own keeps its type, and `$${` escapes `${`. */
-function fillText(text: string, resolve: (written: string, id: string, path: string) => Json): Json {
+function fillText(
+  text: string,
+  resolve: (written: string, id: string, path: string) => Json,
+  insert: (text: string) => string,
+): Json {
   const [lone] = isLone.test(text) ? text.matchAll(REFERENCE) : [];
-  if (lone) return resolve(text, lone[2] ?? "", lone[3] ?? "");
+  if (lone) {
+    const value = resolve(text, lone[2] ?? "", lone[3] ?? "");
+    return typeof value === "string" ? insert(value) : value;
+  }
   return text.replace(REFERENCE, (written, escaped: string | undefined, id = "", path = "") => {
     if (escaped) return "${";
     const value = resolve(written, id, path);
-    return typeof value === "string" ? value : JSON.stringify(value);
+    return insert(typeof value === "string" ? value : JSON.stringify(value));
   });
 }
 

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { createRedactor } from "../../../../src/core/base/redact/redact.ts";
-import { changeProblem, inertText, inertTitle } from "../../../../src/core/engine/plan/proposal.ts";
+import { changeProblem, inertResult, inertText, inertTitle } from "../../../../src/core/engine/plan/proposal.ts";
 
 /** Texts and diffs of proposed changes. */
 
@@ -67,6 +67,19 @@ test.each([
 ])("makes %s inert", (text) => {
   expect(inertText(text).replaceAll("\\/", "")).not.toContain(text);
   expect(inertTitle(`${text}\nmore`)).not.toContain("\n");
+});
+
+test.each([
+  ["https://github.test/o/r/pull/1", "https://github.test/o/r/pull/1"],
+  ["12", "\u206012\u2060"],
+  ["@kim", "\u2060@\u2060kim\u2060"],
+  ["https://x.test/)[a](https://y.test", expect.not.stringContaining("://y")],
+])("inserts the result %j without an effect of its own", (result, inserted) => {
+  expect(inertResult(result)).toEqual(inserted);
+});
+
+test.each(["Fixes ${op-1.url}", "closes: ${op-1.url}"])("breaks the closing word of %j", (text) => {
+  expect(inertText(text)).not.toContain(text);
 });
 
 test.each(["Do not skip ci", "[skipped] ci", "a [list] of [no] items"])("leaves %j as it is", (text) => {

@@ -36,6 +36,15 @@ describe("a reference", () => {
     ["loses its escape within a text", "$${a} ${op-1.number}", "${a} 7"],
   ])("%s", (_, input, filled) => expect(fill(input)).toEqual({ input: filled }));
 
+  test("inserts text as the caller changes it, alone and within a text", () => {
+    const filled = fillReferences(
+      ["${op-1.url}", "#${op-1.number}"],
+      (id) => RESULTS[id],
+      (text) => `<${text}>`,
+    );
+    expect(filled).toEqual({ input: ["<https://tracker/7>", "#<7>"] });
+  });
+
   test.each<[string, Json]>([
     ["a field that is not there", "${op-1.nope}"],
     ["what every object has", "${op-1.constructor}"],
