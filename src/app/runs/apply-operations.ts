@@ -203,7 +203,7 @@ function callerOf(
     const proposed = patchOf(operation);
     if (proposed) {
       const patch = { ...proposed, ...checkedAs<Pick<Patch, "title" | "body" | "draft" | "labels">>(input) };
-      const delivered = await attempted(tool, () => deliverPatch(workspace, prepared, { patch, signal }));
+      const delivered = await attempted(tool, () => deliverPatch(workspace, prepared, { patch, signal, timeoutMs }));
       return "error" in delivered ? { ...delivered, error: redactor.text(delivered.error) } : delivered;
     }
     const { id } = operation;

@@ -1,6 +1,6 @@
 import { SkillflowError } from "../../../core/base/errors.ts";
 import { withoutEnd } from "../../../core/base/preview.ts";
-import { isObject, type Json, type JsonObject, memberAt } from "../../../core/base/values.ts";
+import { isObject, type Json, type JsonObject, LONGEST_TIMER_MS, memberAt } from "../../../core/base/values.ts";
 
 /** Requests to the API of a forge. */
 
@@ -10,6 +10,8 @@ export interface Api {
   readonly headers: Readonly<Record<string, string>>;
   readonly fetch: typeof fetch;
   readonly signal: AbortSignal;
+  /** Time limit of each request. */
+  readonly timeoutMs: number;
 }
 
 /** Returns functions for the requests below a path, and for their responses. */
@@ -17,20 +19,27 @@ export function openApi(api: Api, root: string) {
   const send = async (method: "GET" | "POST", path: string, body?: Json): Promise<Json | undefined> => {
     const place = path === "" ? root : `${root}/${path}`;
     const headers = { ...api.headers, "user-agent": "skillflow" };
-    const response = await api.fetch(`${withoutEnd(api.address, "/")}/${place}`, {
-      method,
-      ...(body === undefined
-        ? { headers }
-        : { headers: { ...headers, "content-type": "application/json" }, body: JSON.stringify(body) }),
-      // A redirect would get the token.
-      redirect: "manual",
-      signal: api.signal,
+    const what = `${api.name}: ${method} ${place.split("?")[0]}`;
+    const late = AbortSignal.timeout(Math.min(api.timeoutMs, LONGEST_TIMER_MS));
+    const request = async () => {
+      const response = await api.fetch(`${withoutEnd(api.address, "/")}/${place}`, {
+        method,
+        ...(body === undefined
+          ? { headers }
+          : { headers: { ...headers, "content-type": "application/json" }, body: JSON.stringify(body) }),
+        // A redirect would get the token.
+        redirect: "manual",
+        signal: AbortSignal.any([api.signal, late]),
+      });
+      return { status: response.status, isOk: response.ok, text: await response.text() };
+    };
+    const { status, isOk, text } = await request().catch((error: unknown) => {
+      if (api.signal.aborted || !late.aborted) throw error;
+      throw new SkillflowError("tool.timeout", `${what} took longer than ${api.timeoutMs / 1000} s`);
     });
-    const text = await response.text();
-    if (response.status === 404 && method === "GET") return undefined;
-    if (response.ok) return JSON.parse(text) as Json;
-    const what = `${method} ${place.split("?")[0]} failed with ${response.status}: ${text.slice(0, 300)}`;
-    throw new SkillflowError("tool.failed", `${api.name}: ${what}`);
+    if (status === 404 && method === "GET") return undefined;
+    if (isOk) return JSON.parse(text) as Json;
+    throw new SkillflowError("tool.failed", `${what} failed with ${status}: ${text.slice(0, 300)}`);
   };
   return {
     /** Returns undefined for 404. */

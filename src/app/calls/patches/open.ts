@@ -19,12 +19,12 @@ import { apiOf, type Target } from "./target.ts";
 export async function deliverPatch(
   { host }: Workspace,
   { entries, target, redactor, reviewed }: PreparedApply,
-  { patch, signal }: { readonly patch: Patch; readonly signal: AbortSignal },
+  { patch, signal, timeoutMs }: { readonly patch: Patch } & Pick<Api, "signal" | "timeoutMs">,
 ): Promise<Json> {
   if (!target) throw new SkillflowError("call.refused", "the patch has no target", { acted: "no" });
   const { env } = host;
   const entry = target.skill === undefined ? undefined : entries.get(target.skill);
-  const means = { config: entry ? handlerConfig(entry) : {}, fetch: openFetch(env, false), signal };
+  const means = { config: entry ? handlerConfig(entry) : {}, fetch: openFetch(env, false), signal, timeoutMs };
   return withOwnFolder({ env, signal }, (folder) => {
     const forge = openForge(target, folder, means);
     return deliver({ run: reviewed.stored.record.run, patch, folder, checkout: target.checkout, forge, redactor });
@@ -34,7 +34,10 @@ export async function deliverPatch(
 function openForge(
   target: Target,
   folder: OwnFolder,
-  { config, ...means }: Pick<Api, "fetch" | "signal"> & { readonly config: Readonly<Record<string, string>> },
+  {
+    config,
+    ...means
+  }: Pick<Api, "fetch" | "signal" | "timeoutMs"> & { readonly config: Readonly<Record<string, string>> },
 ): Forge {
   if (target.skill === "github") {
     const headers = { authorization: `Bearer ${config.GITHUB_TOKEN}`, accept: "application/vnd.github+json" };

@@ -321,9 +321,27 @@ describe.each([
         headers: { authorization: "Bearer key" },
         fetch,
         signal: AbortSignal.timeout(60_000),
+        timeoutMs: 60_000,
       },
       "o/r",
     );
+
+  it("fails if the service does not answer in time, and stops when the caller stops", async () => {
+    const signal = new AbortController();
+    const never: typeof fetch = (_, init) =>
+      new Promise((_resolve, reject) => {
+        init?.signal?.addEventListener("abort", () => reject(init.signal?.reason), { once: true });
+      });
+    const api = { name: vendor, address: "http://127.0.0.1:1", headers: {}, fetch: never, signal: signal.signal };
+    const late = open({ ...api, timeoutMs: 20 }, "o/r").head();
+    await expect(late).rejects.toMatchObject({
+      code: "tool.timeout",
+      message: expect.stringMatching(/GET .* 0\.02 s/),
+    });
+    const stopped = open({ ...api, timeoutMs: 60_000 }, "o/r").head();
+    signal.abort(new Error("stopped"));
+    await expect(stopped).rejects.toThrow("stopped");
+  });
 
   test("makes a branch and a draft request, once", async () => {
     const service = await serveForge(vendor, remote());
