@@ -58,11 +58,14 @@ function kill(pid: number, signal: "SIGTERM" | "SIGKILL"): void {
   }
 }
 
-/** Returns a process's start time in clock ticks, if the system reports it. Ids alone are reused. */
+/** Returns a running process's start time in clock ticks, if the system reports it. Ids alone are reused. */
 function startOf(pid: number): string | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
-    return stat.slice(stat.lastIndexOf(")") + 2).split(" ")[19];
+    const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+    // A zombie has ended, and waits for its parent. While it has other threads, one of them may still be writing.
+    const isOver = /^[ZX]$/.test(fields[0] ?? "") && Number(fields[17]) <= 1;
+    return isOver ? undefined : fields[19];
   } catch {
     return undefined;
   }
