@@ -83,6 +83,7 @@ const gitHub =
       const [tree = "", parents = ""] = git(remote, "log", "-1", "--format=%T%n%P", of.slice(12)).split("\n");
       return {
         tree: { sha: tree },
+        message: git(remote, "log", "-1", "--format=%B", of.slice(12)),
         parents: parents
           .split(" ")
           .filter(Boolean)
@@ -158,7 +159,13 @@ const gitLab =
     if (method === "GET" && of === "") return { default_branch: "main" };
     if (method === "GET" && of.startsWith("repository/branches/")) {
       const id = idOf(remote, `refs/heads/${of.slice(20)}`);
-      return id && { commit: { id, parent_ids: git(remote, "log", "-1", "--format=%P", id).split(" ") } };
+      return id && { commit: { id } };
+    }
+    if (method === "GET" && of.startsWith("repository/commits/")) {
+      const [message, parents] = ["%B", "%P"].map((format) =>
+        git(remote, "log", "-1", `--format=${format}`, of.slice(19)),
+      );
+      return { message, parent_ids: parents?.split(" ").filter(Boolean) };
     }
     if (method === "GET" && of.startsWith("repository/files/")) {
       const content = tryGit(remote, "cat-file", "blob", `${query.get("ref")}:${of.slice(17)}`);

@@ -22,14 +22,14 @@ export async function deliver({ run, patch, folder, checkout, forge, redactor }:
   const problem = changeProblem(patch, redactor);
   if (problem !== undefined) throw refusal(problem);
   const { branch } = patch;
-  const found = await forge.find(branch);
+  const found = await findOwn(forge, patch);
   const head = await forge.head();
   if (branch === head.branch) throw refusal("a change is never written to the default branch");
   const start = found?.parent ?? head.commit;
   const fileAt = (path: string) => forge.file(start, path);
   const files = await mergePatch({ folder, checkout, patch, fileAt, list: (path) => forge.list(start, path) });
   if (files.length === 0) return { ...(found ? { branch } : {}), existing: true, superseded: start };
-  if (!found) await forge.create(branch, { head: start, files, message: `${patch.title}\n\nskillflow run ${run}` });
+  if (!found) await forge.create(branch, { head: start, files, message: `${patch.title}\n\n${SIGNED}${run}` });
   else if (!(await isSame(forge, { from: start, to: found.commit, files }))) {
     throw refusal(`the branch ${branch} exists with another content`);
   }
@@ -38,6 +38,24 @@ export async function deliver({ run, patch, folder, checkout, forge, redactor }:
   const isThere = found !== undefined && request?.existing !== false;
   return { branch, ...(request ? { url: request.url } : {}), ...(isThere ? { existing: true } : {}) };
 }
+
+const MOST_COMMITS = 50;
+
+/** Finds the commit of a patch in its branch, to which people may have added others, and its parent. */
+async function findOwn(forge: Forge, { branch, title }: Patch) {
+  const head = await forge.find(branch);
+  if (head === undefined) return undefined;
+  const last = { commit: head, ...(await forge.commit(head)) };
+  if (last.parent === "") throw refusal(`the branch ${branch} exists with another content`);
+  let one = last;
+  for (let count = 0; count < MOST_COMMITS && one.parent !== ""; count++) {
+    if (one.message.startsWith(`${title}\n\n${SIGNED}`)) return one;
+    one = { commit: one.parent, ...(await forge.commit(one.parent)) };
+  }
+  return last;
+}
+
+const SIGNED = "skillflow run ";
 
 async function isSame(
   forge: Forge,

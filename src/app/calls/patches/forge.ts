@@ -5,8 +5,10 @@ import type { MergedFile } from "./merge.ts";
 /** A place that takes branches and requests: GitHub, GitLab, or any other Git remote. */
 export interface Forge {
   head(): Promise<{ readonly branch: string; readonly commit: string }>;
-  /** Commit of a branch and its first parent. Undefined if there is no such branch. */
-  find(branch: string): Promise<{ readonly commit: string; readonly parent: string } | undefined>;
+  /** Commit of a branch. Undefined if there is no such branch. */
+  find(branch: string): Promise<string | undefined>;
+  /** Message of a commit and its first parent, which is empty if it has none. */
+  commit(commit: string): Promise<{ readonly message: string; readonly parent: string }>;
   file(commit: string, path: string): Promise<FileState | undefined>;
   /** Lists a folder. Empty if there is none. */
   list(commit: string, folder: string): Promise<readonly Entry[]>;

@@ -30,9 +30,12 @@ export function openGitHub(api: Api, repository: string): Forge {
     },
     async find(branch) {
       const ref = await get(`git/ref/heads/${pathOf(branch)}`);
-      if (ref === undefined) return undefined;
-      const commit = textAt(ref, "object", "sha");
-      return { commit, parent: textAt(await get(`git/commits/${commit}`), "parents", 0, "sha") };
+      return ref === undefined ? undefined : textAt(ref, "object", "sha");
+    },
+    async commit(commit) {
+      const found = await once(`git/commits/${commit}`);
+      const isFirst = listOf(memberAt(found, "parents")).length === 0;
+      return { message: textAt(found, "message"), parent: isFirst ? "" : textAt(found, "parents", 0, "sha") };
     },
     async file(commit, path) {
       const at = path.lastIndexOf("/") + 1;

@@ -18,8 +18,12 @@ export function openGitLab(api: Api, project: string): Forge {
     },
     async find(branch) {
       const found = await get(`repository/branches/${encodeURIComponent(branch)}`);
-      if (found === undefined) return undefined;
-      return { commit: textAt(found, "commit", "id"), parent: textAt(found, "commit", "parent_ids", 0) };
+      return found === undefined ? undefined : textAt(found, "commit", "id");
+    },
+    async commit(commit) {
+      const found = await get(`repository/commits/${commit}`);
+      const [parent = ""] = [memberAt(found, "parent_ids")].flat();
+      return { message: textAt(found, "message"), parent: String(parent) };
     },
     async file(commit, path) {
       const found = await get(`repository/files/${encodeURIComponent(path)}?ref=${commit}`);

@@ -1,7 +1,6 @@
 import { SkillflowError } from "../../../core/base/errors.ts";
 import type { Forge } from "./forge.ts";
 import { changedPaths, entriesIn, type OwnFolder, stateIn } from "./git.ts";
-import { refusal } from "./merge.ts";
 
 /** Any other Git remote, with the user's own credentials. It has branches, but no requests. */
 export function openRemote(folder: OwnFolder, url: string): Forge {
@@ -18,10 +17,11 @@ export function openRemote(folder: OwnFolder, url: string): Forge {
     },
     async find(branch) {
       if ((await folder.text(["ls-remote", "--", url, `refs/heads/${branch}`])) === "") return undefined;
-      const commit = await fetched(`refs/heads/${branch}`);
-      const parent = await folder.text(["rev-parse", "--verify", "--quiet", `${commit}^`], { may: [0, 1] });
-      if (parent === "") throw refusal(`the branch ${branch} exists with another content`);
-      return { commit, parent };
+      return fetched(`refs/heads/${branch}`);
+    },
+    async commit(commit) {
+      const [parents = "", ...lines] = (await folder.text(["log", "-1", "--format=of %P%n%B", commit])).split("\n");
+      return { message: lines.join("\n"), parent: parents.split(" ")[1] ?? "" };
     },
     file: (commit, path) => stateIn(folder, { tree: commit, path }),
     list: (commit, path) => entriesIn(folder, commit, path),

@@ -10,7 +10,6 @@ import { withOwnFolder } from "../../../../src/app/calls/patches/git.ts";
 import { openGitHub } from "../../../../src/app/calls/patches/github.ts";
 import { openGitLab } from "../../../../src/app/calls/patches/gitlab.ts";
 import { openRemote } from "../../../../src/app/calls/patches/remote.ts";
-import { apiProblem, findTarget } from "../../../../src/app/calls/patches/target.ts";
 import { createRedactor } from "../../../../src/core/base/redact/redact.ts";
 import type { Patch } from "../../../../src/core/engine/event/patch.ts";
 import { oneOf, turnOf } from "../../../harness/long.ts";
@@ -242,54 +241,6 @@ describe("git push", () => {
     expect(existsSync(marker)).toBe(false);
   });
 
-  test("refuses a remote in the checkout itself, whose hooks would run", () => {
-    const origin = (url: string) => git(work(), "remote", "set-url", "origin", url);
-    git(work(), "init", "-q", "--bare", "evil.git");
-    mkdirSync(join(work(), "deep"));
-    symlinkSync(join(work(), "evil.git"), join(root, "link.git"));
-    // By its text, the path leads to a folder outside. Through the link, it leads into the checkout.
-    mkdirSync(join(work(), "deep/down"));
-    symlinkSync("deep/down", join(work(), "up"));
-    git(work(), "init", "-q", "--bare", "around.git");
-    mkdirSync(join(root, "around.git"));
-    const around = `${work()}/up/../../around.git`;
-    const inside = [
-      ...[around, `file://${around}`, `file://${around.replaceAll("..", "%2e%2e")}`],
-      ...[join(work(), "evil.git"), `file://${join(work(), "evil.git")}`, join(root, "link.git"), work()],
-      ...[join(root, "link"), `/proc/self/root${join(work(), "evil")}`, `file://${join(work(), "%zz")}`],
-    ];
-    for (const url of inside) {
-      origin(url);
-      expect(() => findTarget(join(work(), "deep"), {})).toThrow("in the checkout itself");
-    }
-    origin(remote());
-    expect(findTarget(join(work(), "deep"), {})).toMatchObject({ url: remote(), skill: undefined });
-  });
-
-  it.each([
-    ["github.com", {}, {}, undefined],
-    ["github.com", { GITHUB_API_URL: "http://127.0.0.1:4801" }, {}, undefined],
-    ["github.com", { GITHUB_API_URL: "https://ghe.test/api/v3" }, {}, "set GITHUB_API_URL to the API of github.com"],
-    [
-      "ghe.test",
-      {},
-      { GITHUB_SERVER_URL: "https://ghe.test" },
-      "origin is on ghe.test, but the API is at api.github.com",
-    ],
-    ["ghe.test", { GITHUB_API_URL: "https://ghe.test/api/v3" }, {}, undefined],
-    ["o.ghe.com", { GITHUB_API_URL: "https://api.o.ghe.com" }, { GITHUB_SERVER_URL: "https://o.ghe.com" }, undefined],
-    ["gitlab.com", { GITLAB_URL: "https://gitlab.test" }, {}, "set GITLAB_URL to the API of gitlab.com"],
-    ["gitlab.test", { GITLAB_URL: "https://gitlab.test/lab" }, {}, undefined],
-    ["elsewhere.test", {}, { GITHUB_SERVER_URL: "https://ghe.test" }, undefined],
-  ])("delivers to %s only through its own API (%j, %j)", (host, config: Record<string, string>, more, problem) => {
-    for (const url of [`https://${host}/o/r.git`, `git@${host}:o/r.git`]) {
-      git(work(), "remote", "set-url", "origin", url);
-      const found = apiProblem(findTarget(work(), { ...config, ...more }), config);
-      if (problem === undefined) expect(found).toBeUndefined();
-      else expect(found).toContain(problem);
-    }
-  });
-
   test("reports a change that upstream has already", async () => {
     const patch = patchOf();
     put("b.txt", "new\n");
@@ -352,6 +303,32 @@ describe.each([
     expect(service.requests).toHaveLength(1);
     expect(await send(patch, opening(service))).toMatchObject({ branch: patch.branch, existing: true });
     expect(service.writes).toHaveLength(writes);
+  });
+
+  it("finds its branch again after people have added commits, and makes the request that is missing", async () => {
+    const service = await serveForge(vendor, remote());
+    const patch = patchOf();
+    service.failAt = writes - (vendor === "github" ? 2 : 1);
+    await send(patch, opening(service)).catch(() => undefined);
+    service.failAt = 0;
+    git(work(), "fetch", "-q", "origin", patch.branch);
+    git(work(), "checkout", "-q", "FETCH_HEAD");
+    for (const text of ["again", LINES]) {
+      put("a.txt", text);
+      git(work(), "commit", "-qam", "review");
+    }
+    git(work(), "push", "-q", "origin", `HEAD:${patch.branch}`);
+    const url = expect.stringContaining("/1");
+    expect(await send(patch, opening(service))).toEqual({ branch: patch.branch, url });
+    expect(await send(patch, opening(service))).toEqual({ branch: patch.branch, url, existing: true });
+  });
+
+  it("refuses a branch of that name that is the first commit of another history", async () => {
+    const service = await serveForge(vendor, remote());
+    const patch = patchOf();
+    const other = git(work(), "commit-tree", "HEAD^{tree}", "-m", "other");
+    git(work(), "push", "-q", "origin", `${other}:refs/heads/${patch.branch}`);
+    await expect(send(patch, opening(service))).rejects.toMatchObject({ code: "call.refused" });
   });
 
   test.each(turnOf(IN_THE_WAY, 2))("refuses a new file if upstream has %s", async (_what, added, upstream, named) => {
