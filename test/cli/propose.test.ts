@@ -26,6 +26,7 @@ const SCRIPT = {
       node: "fix",
       calls: [call("propose_change", { title: "After ${op-1.branch}", body: "See $${x}, closes ${op-1.branch}" })],
     },
+    { node: "fix", calls: [call("propose_change", { title: "Long", body: "@a ".repeat(20_000) })] },
     { node: "fix", text: "done" },
   ],
 };
@@ -61,6 +62,9 @@ it("is planned with its diff, and applied as one branch", async () => {
     in_diff: [{ kind: "host", count: 1 }],
     branch: `skillflow/fixes-7-add-${operation.digest.slice(0, 12)}`,
   });
+  expect(result.plan).toHaveLength(2);
+  const record = readFileSync(join(cwd, ".skillflow/runs/one.jsonl"), "utf8");
+  expect(record).toContain("takes space: invalid input: body must NOT have more than 60000 characters");
   expect(operation.diff).toContain("+const add = (a, b) => a + b /* as db.internal */;");
   expect(operation.body).not.toMatch(/@octocat|#7/);
   const id = "one";

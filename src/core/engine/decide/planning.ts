@@ -40,9 +40,12 @@ export function planCall(
     return { type: "tool:result", ...named, ...outcome, ...("error" in outcome ? {} : { planned: true }) };
   };
   const { operation, aliases } = operationOf(scene, call, tool);
-  const misfit =
-    operation.filtered && !operation.kind && misfitOf(withReferences(tool, operation.input), operation.input);
-  if (misfit) return [answer(refusedCall(`private text was removed for the public: ${misfit}`, "input.invalid"))];
+  const { input, kind, filtered } = operation;
+  const misfit = (filtered || kind) && misfitOf(withReferences(tool, input), input);
+  const altered = kind
+    ? "mentions, links and HTML are made inert, which takes space"
+    : "private text was removed for the public";
+  if (misfit) return [answer(refusedCall(`${altered}: ${misfit}`, "input.invalid"))];
   const held: JsonObject = call.step !== undefined && operation.held ? { held: operation.held } : {};
   const same = state.run.operations.find((planned) => !planned.withdrawn && isOf(planned, operation));
   if (same) return [answer({ output: { planned: true, id: same.operation.id, ...held, same: true } })];
