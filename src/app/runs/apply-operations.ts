@@ -120,7 +120,7 @@ async function carryOut(applying: Applying, one: PlannedOperation): Promise<Told
   const withdrawal = withdrawalOf(lines, { run: prepared.reviewed.stored.record.run, id, digest });
   if (withdrawal) return { status: "refused", error: `it was denied by ${withdrawal.by} at ${withdrawal.at}` };
   const { denied, standing } = application;
-  if (denied && standing === "denied")
+  if (denied && (standing === "denied" || patchOf(operation)))
     return { status: "refused", error: `it was denied by ${denied.by} at ${denied.at}` };
   const tool = patchOf(operation) ? PROPOSAL : toolOf(prepared.entries, operation);
   const admission = admitOperation(one, { planned, tool, redactor: prepared.redactor });

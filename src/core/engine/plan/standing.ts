@@ -28,8 +28,10 @@ export const UNTOUCHED: Application = { standing: "planned" };
 export function applicationsOf(events: readonly RunEvent[]): ReadonlyMap<string, Application> {
   const applications = new Map<string, Application>();
   const planned: string[] = [];
+  const patches: string[] = [];
   for (const event of events) {
     if (event.type === "operation:planned") planned.push(event.operation.id);
+    if (event.type === "operation:planned" && event.operation.kind === "patch") patches.push(event.operation.id);
     if (event.type === "approval:given") {
       for (const id of planned) applications.set(id, standDecided(applications.get(id) ?? UNTOUCHED, event));
     }
@@ -37,7 +39,17 @@ export function applicationsOf(events: readonly RunEvent[]): ReadonlyMap<string,
     const { operation } = event;
     applications.set(operation, standAfter(applications.get(operation) ?? UNTOUCHED, event));
   }
+  for (const id of patches) {
+    const now = applications.get(id);
+    if (now?.standing === "in_doubt") applications.set(id, standInterrupted(now));
+  }
   return applications;
+}
+
+/** Returns the status of a change of files that was started. It is not in doubt, because apply finds its branch and request. */
+function standInterrupted(now: Application): Application {
+  if (now.denied) return { ...now, standing: "denied", ...now.denied };
+  return { ...now, standing: "failed", error: now.error ?? "it has not ended: apply it again" };
 }
 
 /** Updates the status of an operation that was planned before a decision about the plan. A later decision replaces it. */

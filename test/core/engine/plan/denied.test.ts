@@ -4,6 +4,7 @@ import { applicationsOf } from "../../../../src/core/engine/plan/standing.ts";
 
 const TIME = "2026-01-31T09:00:00.000Z";
 const planned = { type: "operation:planned", operation: { id: "op-1" } };
+const patch = { type: "operation:planned", operation: { id: "op-1", kind: "patch" } };
 const begun = { type: "operation:begun", operation: "op-1", by: "kim", call: "c" };
 const failed = { type: "operation:ended", operation: "op-1", error: "400", acted: "no" };
 const applied = { type: "operation:ended", operation: "op-1", output: {} };
@@ -28,6 +29,9 @@ it.each([
   ["planned", [planned, decided(false), decided(true)]],
   ["planned", [planned, begun, decided(false), decided(true), resolved(false)]],
   ["planned", [decided(false), planned]],
+  ["failed", [patch, begun]],
+  ["applied", [patch, begun, applied]],
+  ["denied", [patch, begun, decided(false)]],
   ["planned", [planned, decided(false, { late: true })]],
   ["planned", [planned, decided(false, { digest: undefined })]],
 ])("an operation is %s after %j", (standing, events) => {
