@@ -110,7 +110,7 @@ export function inertText(text: string): string {
     .replace(/([#!])(?=\d)/g, `$1${BREAK}`)
     .replace(/^([ \t]*)\/(?=[A-Za-z])/gm, "$1\\/")
     .replace(/&(?=#?[A-Za-z0-9]{1,40};)/g, `&${BREAK}`)
-    .replace(/<(?=[A-Za-z/!?])/g, "&lt;")
+    .replace(/<(?=[A-Za-z/!?])/g, `<${BREAK}`)
     .replace(/\](?=[([:])/g, "\\]")
     .replace(/:\/\//g, `:${BREAK}//`)
     .replace(/\bwww\./gi, (start) => `${start.slice(0, 3)}${BREAK}.`);

@@ -82,6 +82,16 @@ test.each(["Fixes ${op-1.url}", "closes: ${op-1.url}"])("breaks the closing word
   expect(inertText(text)).not.toContain(text);
 });
 
+test.each(["Fix `Array<String>`", "Handle <!-- x -->", "Drop </script> and <?php"])(
+  "shows %j as it is written",
+  (text) => {
+    for (const inert of [inertTitle(text), inertText(text)]) {
+      expect(inert).not.toMatch(/<[A-Za-z/!?]/);
+      expect(inert.replaceAll("\u2060", "")).toBe(text);
+    }
+  },
+);
+
 test.each(["Do not skip ci", "[skipped] ci", "a [list] of [no] items"])("leaves %j as it is", (text) => {
   expect(inertText(text)).toBe(text);
 });
