@@ -7,7 +7,7 @@ import { answerRecheck, type RecheckedClaim } from "../core/engine/recheck/answe
 import { stateOf } from "./model/account.ts";
 import { itemWord } from "./model/items.ts";
 import type { Report } from "./model/report.ts";
-import { complaintOf, durationOf, type InnerRun, statusOf, type Visit } from "./model/visit.ts";
+import { complaintOf, durationOf, type InnerRun, statusOf, switchesIn, type Visit } from "./model/visit.ts";
 import { isCurrent, visitsOf } from "./model/visits.ts";
 
 /** Creates JUnit XML with one suite, a case for each visit that counts and rechecked claim, and one for an error outside of the nodes. */
@@ -84,12 +84,21 @@ function itemCase(workflow: string, item: Item): string {
   const { name, status, complaint, visits } = item;
   const time = seconds(visits.length === 0 ? 0 : durationOf(item));
   const open = `    <testcase${attributes({ name, classname: workflow, time })}>`;
-  const outcome = isLeftOut(item)
-    ? `      <skipped${attributes({ message: complaint || "waiting for approval" })}/>`
-    : status === "success"
-      ? ""
-      : `      <system-out>${xmlText(cutText(`degraded: ${itemWord(item)}: ${complaint}`, LONGEST))}</system-out>`;
-  return [open, outcome, "    </testcase>"].filter((part) => part !== "").join("\n");
+  const isOut = isLeftOut(item);
+  const skipped = isOut ? `      <skipped${attributes({ message: complaint || "waiting for approval" })}/>` : "";
+  const lines = [
+    ...(isOut || status === "success" ? [] : [`degraded: ${itemWord(item)}: ${complaint}`]),
+    ...switchesIn(visits.flatMap(withInner)).map((text) => `model switch: ${text}`),
+  ];
+  return [open, skipped, systemOut(lines), "    </testcase>"].filter((part) => part !== "").join("\n");
+}
+
+function withInner(visit: Visit): Visit[] {
+  return [visit, ...visit.inner.flatMap((run) => run.visits.flatMap(withInner))];
+}
+
+function systemOut(lines: readonly string[]): string {
+  return lines.length === 0 ? "" : `      <system-out>${xmlText(cutText(lines.join("\n"), LONGEST))}</system-out>`;
 }
 
 type Claim = Pick<RecheckedClaim, "claim" | "answer" | "reason">;
@@ -156,13 +165,12 @@ function outcome(visit: Visit): string {
 function output(visit: Visit): string {
   const { retries, remarks, degraded } = visit;
   const isHandled = statusOf(visit) === "failed" && !isFailure(visit) && degraded.length === 0;
-  const lines = [
+  return systemOut([
     ...degraded.map((reason) => `degraded: ${reason}`),
     ...(isHandled ? [`failed, and was visited again: ${complaintOf(visit.result)}`] : []),
     ...retries.map(({ attempt, reason }) => `retry ${attempt}: ${reason}`),
     ...remarks.map(({ kind, text }) => `${kind}: ${text}`),
-  ];
-  return lines.length === 0 ? "" : `      <system-out>${xmlText(cutText(lines.join("\n"), LONGEST))}</system-out>`;
+  ]);
 }
 
 /** Reports an error outside of the visits: a route, a limit, an interruption, or a run that did no work. */

@@ -35,7 +35,7 @@ import {
   type Words,
   words,
 } from "./model/tree/tree.ts";
-import { complaintOf, durationOf, statusOf, statusWord, type Visit } from "./model/visit.ts";
+import { complaintOf, durationOf, statusOf, statusWord, switchesIn, type Visit } from "./model/visit.ts";
 import { conclusionsOf } from "./model/visits.ts";
 import { answerText } from "./model/waiting.ts";
 import { planSection } from "./plan-markdown.ts";
@@ -251,8 +251,6 @@ function next(account: Account): Item[] {
   ];
 }
 
-const MOST_SWITCHES = 5;
-
 function spent({ result, record, answeredBy, recordingCost, every }: Account): string {
   const { usage, run, exitCode } = result;
   const cost = answeredBy === undefined ? `cost ${formatCost(usage.costUsd)}` : paidWords(answeredBy, recordingCost);
@@ -265,8 +263,6 @@ function spent({ result, record, answeredBy, recordingCost, every }: Account): s
     words`${formatDuration(usage.durationMs)}`,
     words`${shortText(modelText(record.settings.model), 120)}`,
   ]);
-  const switched = every.flatMap(({ remarks }) => remarks.filter(({ kind }) => kind === "model switch"));
-  const switches = [...new Set(switched.map((each) => each.text))].slice(0, MOST_SWITCHES);
-  const rows = switches.map((each) => ({ words: words`${shortText(each, 240)}` }));
+  const rows = switchesIn(every).map((each) => ({ words: words`${each}` }));
   return `---\n\n${markdownOf([text(footer), ...list(rows)])}`;
 }

@@ -142,6 +142,21 @@ describe("an outage of the first model at any call", async () => {
   });
 });
 
+it("shows the switches of a map's items in the summary and at each item", async () => {
+  const { run, project } = await setUp({ fails: () => true });
+  const { result, events } = await run();
+  const items = switches(events).filter(({ at }) => at !== undefined);
+  expect(items).toHaveLength(2);
+  const text = `${FIRST} could not answer, so ${SECOND} is asked until the end of the visit: no answer: model.quota`;
+  const summary = (await project.report(result.run, "md")).replace(/[\\`]/g, "");
+  expect(summary).toContain(`${text} (in ${switches(events).length} visits)`);
+  const cases = (await project.report(result.run, "junit"))
+    .split("<testcase")
+    .filter((each) => /^ name="\w+\[/.test(each));
+  expect(cases).toHaveLength(2);
+  for (const each of cases) expect(each).toContain(`model switch: ${text}`);
+});
+
 describe("a resumed run", () => {
   it("asks the second model for the rest of the visit, and the first one at the next", async () => {
     const isTool = (call: ModelCall) => call.key === "1:look/0/0";

@@ -30,7 +30,7 @@ import {
   text,
   words,
 } from "../../reports/model/tree/tree.ts";
-import { statusWord, type Visit } from "../../reports/model/visit.ts";
+import { statusWord, switchesIn, type Visit } from "../../reports/model/visit.ts";
 import { isCurrent } from "../../reports/model/visits.ts";
 import { describeStandings } from "./plan-view.ts";
 import { describeBlocks, type Screen } from "./sections.ts";
@@ -63,6 +63,7 @@ export function describeVerdict(finished: Omit<FinishedRun, "blobs">, options: V
     "",
     ...describeNodes(account, finished.state, options),
     describeSpent(account, finished.state, paint),
+    ...switchesIn(account.every).map((line) => `  ${paint("yellow", "!")} ${plainLine(line)}`),
     ...(account.record.kind === "dry-run" ? [`  ${plainLine(finished.state.end?.reason ?? "")}`] : []),
     ...describeSkipped(result),
     ...describeBlocks(findings(account, isWhole), options),

@@ -1,4 +1,5 @@
 import type { BlobInfo } from "../../core/base/blobs.ts";
+import { shortText } from "../../core/base/preview.ts";
 import type { Json, JsonObject } from "../../core/base/values.ts";
 import type { EventOf, RunEvent } from "../../core/engine/event/event.ts";
 import type { FailureCause, NodeResult } from "../../core/engine/event/node-result.ts";
@@ -64,6 +65,20 @@ export interface InnerRun {
 }
 export function switchText({ from, to, reason }: EventOf<"model:switch">): string {
   return `${from} could not answer, so ${to} is asked until the end of the visit: ${reason}`;
+}
+
+const MOST_SWITCHES = 5;
+
+/** Describes the model switches in visits. Switches for the same reason are counted. */
+export function switchesIn(visits: readonly Visit[]): string[] {
+  const counts = new Map<string, number>();
+  for (const { kind, text } of visits.flatMap(({ remarks }) => remarks)) {
+    if (kind === "model switch") counts.set(text, (counts.get(text) ?? 0) + 1);
+  }
+  const lines = [...counts].map(
+    ([text, count]) => `${shortText(text, 240)}${count === 1 ? "" : ` (in ${count} visits)`}`,
+  );
+  return lines.slice(0, MOST_SWITCHES);
 }
 
 /** Model call with its tool calls, or a message between two model calls. */
