@@ -1,4 +1,4 @@
-import { type ErrorCode, messageOf, SkillflowError } from "../core/base/errors.ts";
+import { type ErrorCode, reasonOf, SkillflowError } from "../core/base/errors.ts";
 import { isObject } from "../core/base/values.ts";
 
 /** Part of `fetch` that models use. Node's classes of headers and responses take long to load. */
@@ -134,11 +134,6 @@ export function unreachable(service: Service, error: unknown): SkillflowError {
 export function unsigned({ name, keyName }: Service, error: unknown): SkillflowError {
   const message = `${name} cannot be asked without credentials: ${reasonOf(error)}`;
   return new SkillflowError("model.auth", message, { hint: `Check ${keyName}.`, cause: error });
-}
-
-function reasonOf(error: unknown): string {
-  if (error instanceof AggregateError && error.errors.length > 0) return reasonOf(error.errors[0]);
-  return error instanceof Error && error.cause !== undefined ? reasonOf(error.cause) : messageOf(error);
 }
 
 export function silence(service: Service): SkillflowError {

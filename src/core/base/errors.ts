@@ -284,3 +284,9 @@ export function messageOf(error: unknown): string {
     return "an unprintable value was thrown";
   }
 }
+
+/** Returns the message of the first cause of an error. */
+export function reasonOf(error: unknown): string {
+  if (error instanceof AggregateError && error.errors.length > 0) return reasonOf(error.errors[0]);
+  return error instanceof Error && error.cause !== undefined ? reasonOf(error.cause) : messageOf(error);
+}

@@ -6,7 +6,7 @@ import { refusal } from "./merge.ts";
 
 /** GitHub through its Git data API. `repository` is owner/name. */
 export function openGitHub(api: Api, repository: string): Forge {
-  const { get, post, textAt } = openApi(api, `repos/${pathOf(repository)}`);
+  const { repository: read, get, post, textAt } = openApi(api, `repos/${pathOf(repository)}`);
   const once = memo(get);
   const commitTree = async (commit: string) => textAt(await once(`git/commits/${commit}`), "tree", "sha");
   const entriesOf = async (commit: string, folder: string) => {
@@ -24,7 +24,7 @@ export function openGitHub(api: Api, repository: string): Forge {
   };
   return {
     async head() {
-      const branch = textAt(await get(""), "default_branch");
+      const branch = textAt(await read(), "default_branch");
       const commit = textAt(await get(`git/ref/heads/${pathOf(branch)}`), "object", "sha");
       return { branch, commit };
     },

@@ -9,10 +9,10 @@ const MOST_PAGES = 100;
 
 /** GitLab through its commits API. `project` is the full path. */
 export function openGitLab(api: Api, project: string): Forge {
-  const { get, post, textAt } = openApi(api, `api/v4/projects/${encodeURIComponent(project)}`);
+  const { repository: read, get, post, textAt } = openApi(api, `api/v4/projects/${encodeURIComponent(project)}`);
   return {
     async head() {
-      const branch = textAt(await get(""), "default_branch");
+      const branch = textAt(await read(), "default_branch");
       const found = await get(`repository/branches/${encodeURIComponent(branch)}`);
       return { branch, commit: textAt(found, "commit", "id") };
     },

@@ -1,4 +1,4 @@
-import { SkillflowError } from "../../../core/base/errors.ts";
+import { attempt, reasonOf, SkillflowError } from "../../../core/base/errors.ts";
 import { withoutEnd } from "../../../core/base/preview.ts";
 import { isObject, type Json, type JsonObject, LONGEST_TIMER_MS, memberAt } from "../../../core/base/values.ts";
 
@@ -34,14 +34,24 @@ export function openApi(api: Api, root: string) {
       return { status: response.status, isOk: response.ok, text: await response.text() };
     };
     const { status, isOk, text } = await request().catch((error: unknown) => {
-      if (api.signal.aborted || !late.aborted) throw error;
-      throw new SkillflowError("tool.timeout", `${what} took longer than ${api.timeoutMs / 1000} s`);
+      if (api.signal.aborted) throw error;
+      if (late.aborted) throw new SkillflowError("tool.timeout", `${what} took longer than ${api.timeoutMs / 1000} s`);
+      const message = `${what} got no response from ${api.address}: ${reasonOf(error)}`;
+      throw new SkillflowError("tool.failed", message, { cause: error });
     });
     if (status === 404 && method === "GET") return undefined;
-    if (isOk) return JSON.parse(text) as Json;
-    throw new SkillflowError("tool.failed", `${what} failed with ${status}: ${text.slice(0, 300)}`);
+    const parsed = isOk ? attempt(() => JSON.parse(text) as Json) : undefined;
+    if (parsed !== undefined) return parsed;
+    const how = isOk ? `got a response from ${api.address} that is not JSON` : `failed with ${status}`;
+    throw new SkillflowError("tool.failed", `${what} ${how}: ${text.slice(0, 300)}`);
   };
   return {
+    async repository(): Promise<Json> {
+      const found = await send("GET", "");
+      if (found !== undefined) return found;
+      const message = `${api.name}: GET ${root} failed with 404: it does not exist, or the token cannot read it`;
+      throw new SkillflowError("tool.failed", message);
+    },
     /** Returns undefined for 404. */
     get: (path: string) => send("GET", path),
     post: (path: string, body: Json) => send("POST", path, body),

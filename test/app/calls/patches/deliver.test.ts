@@ -277,6 +277,16 @@ describe.each([
       "o/r",
     );
 
+  it("names the service and the reason if it cannot be used", async () => {
+    const signal = AbortSignal.timeout(60_000);
+    const api = { name: vendor, address: "http://127.0.0.1:1", headers: {}, signal, timeoutMs: 60_000 };
+    const head = (answer: typeof fetch) => open({ ...api, fetch: answer }, "o/r").head();
+    await expect(head(fetch)).rejects.toThrow(/got no response from http:\/\/127.0.0.1:1: (?!fetch failed)/);
+    await expect(head(async () => new Response("<html>oops"))).rejects.toThrow("not JSON: <html>oops");
+    const missing = head(async () => new Response("{}", { status: 404 }));
+    await expect(missing).rejects.toThrow("404: it does not exist, or the token cannot read it");
+  });
+
   it("fails if the service does not answer in time, and stops when the caller stops", async () => {
     const signal = new AbortController();
     const never: typeof fetch = (_, init) =>
