@@ -62,7 +62,15 @@ export function findTarget(folder: string, env: Environment): Target {
       : host === "gitlab.com" || named("GITLAB_URL")
         ? "gitlab"
         : undefined;
-  return { checkout, url, skill, host, repository };
+  const below = skill === "gitlab" && /^https?:/.test(url) ? pathOf(env.GITLAB_URL) : "";
+  return { checkout, url, skill, host, repository: repository.slice(repository.startsWith(below) ? below.length : 0) };
+}
+
+/** Returns the path below which a service is installed, such as `gitlab/`. Empty for the root. */
+function pathOf(address: string | undefined): string {
+  const path = address !== undefined && URL.canParse(address) ? new URL(address).pathname : "";
+  const inner = path.replace(/^\/+|\/+$/g, "");
+  return inner === "" ? "" : `${inner}/`;
 }
 
 /** Finds the repository that contains a folder, and its common git directory, without running git in it. */

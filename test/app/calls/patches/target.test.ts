@@ -47,6 +47,17 @@ it("refuses a remote in the checkout itself, whose hooks would run", () => {
 });
 
 it.each([
+  ["https://lab.test/gitlab", "https://lab.test/gitlab/o/r.git", "o/r"],
+  ["https://lab.test/gitlab/", "https://lab.test/gitlab/o/r", "o/r"],
+  ["https://lab.test/gitlab", "git@lab.test:gitlab/r.git", "gitlab/r"],
+  ["https://lab.test", "https://lab.test/gitlab/r.git", "gitlab/r"],
+  ["https://lab.test/", "https://lab.test/gitlab/r.git", "gitlab/r"],
+])("with GITLAB_URL %s, %s is the project %s", (GITLAB_URL, url, repository) => {
+  git(work(), "remote", "set-url", "origin", url);
+  expect(findTarget(work(), { GITLAB_URL })).toMatchObject({ skill: "gitlab", repository });
+});
+
+it.each([
   ["github.com", {}, {}, undefined],
   ["github.com", { GITHUB_API_URL: "http://127.0.0.1:4801" }, {}, undefined],
   ["github.com", { GITHUB_API_URL: "https://ghe.test/api/v3" }, {}, "set GITHUB_API_URL to the API of github.com"],
