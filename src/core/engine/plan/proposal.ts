@@ -23,6 +23,7 @@ export function changeProblem({ diff, files, ...texts }: Proposal, redactor: Red
   const isSecret = (text: string) => TOKEN.test(text) || redactor.text(text) !== text;
   const { title = "", body = "", labels = [] } = texts;
   if ([title, body, ...labels].some(isSecret)) return "the title, the body or a label contains a secret: remove it";
+  if (labels.some((label) => label.includes(","))) return "a label contains a comma, which GitLab reads as two labels";
   const isHidden = redactor.text(diff) !== diff || files.some(({ path }) => isSecret(path));
   return isHidden
     ? "the change contains a secret of this run that spans lines, or a secret in a file's name"

@@ -39,6 +39,11 @@ test("refuses secrets in names, in the heading of a hunk, and in the texts of th
   expect(changeProblem({ ...change, title: "Fix", body: "b", labels: ["l"] }, own)).toBeUndefined();
 });
 
+test("refuses a label with a comma", () => {
+  const change = { diff: diffOf("one"), files: [file], title: "Fix", body: "b" };
+  expect(changeProblem({ ...change, labels: ["a", "b,c"] }, createRedactor([]))).toContain("a label contains a comma");
+});
+
 test("accepts plain text, and limits files and size", () => {
   expect(problemOf(diffOf("++ b/x", "sk-learn is fine"))).toBeUndefined();
   expect(problemOf(diffOf("x".repeat(400 * 1024)))).toContain("the limit is");
