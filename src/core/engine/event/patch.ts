@@ -60,7 +60,7 @@ export function patchOf(operation: { readonly kind?: string | undefined }): Patc
 export function branchOf(title: string, digest: string): string {
   const words = title
     .normalize("NFKD")
-    .replace(/\p{Cf}/gu, "")
+    .replace(/[\p{Cf}\p{M}]/gu, "")
     .toLowerCase()
     .match(/[a-z0-9]+/g);
   const slug = withoutEnd((words ?? []).join("-").slice(0, 40), "-");

@@ -34,6 +34,10 @@ test.each([
   expect(() => review({ ...whole, ...altered })).toThrow("the run's record was altered");
 });
 
+test("a branch is named by the letters of the title without their marks", () => {
+  expect(branchOf("Füge Menü hinzu", digest)).toBe(`skillflow/fuge-menu-hinzu-${digest.slice(0, 12)}`);
+});
+
 test("a command's time limit includes that of its set-up", () => {
   expect(commandMs({ command: "x" }, {})).toBeGreaterThan(300_000);
   expect(commandMs({ command: "x", timeout: 900 }, { setup: "npm ci" })).toBeGreaterThan(900_000 + 30 * 60_000);
