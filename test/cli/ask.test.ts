@@ -206,6 +206,7 @@ describe("a question about a run", () => {
   it.each([
     ["unknown", ["none", "Why?"], 2, "run.unknown"],
     ["blank", ["one", "  "], 2, "usage.invalid"],
+    ["blank to the eye", ["one", " \u200b"], 2, "usage.invalid"],
     ["interrupted", ["cut", "Why?"], 2, "usage.invalid"],
     ["altered", ["altered", "Why?"], 4, "run.altered"],
     ["without a key", ["one", "Why?", "--model", "anthropic:claude-sonnet-4-5"], 3, "config.missing"],

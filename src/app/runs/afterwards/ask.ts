@@ -11,6 +11,7 @@ import type { About, RunRecord } from "../../../core/engine/event/record.ts";
 import { stateOf } from "../../../core/engine/fold/fold.ts";
 import type { Program } from "../../../core/engine/fold/program.ts";
 import type { State } from "../../../core/engine/fold/state.ts";
+import { isBlank } from "../../../core/engine/plan/proposal.ts";
 import { ASK, type Ask, askOf, type EarlierQuestion } from "../../../core/engine/record/ask.ts";
 import { describeResult, type RunResult } from "../../../core/engine/result/result.ts";
 import type { RunChoices } from "../../../core/engine/settings/settings.ts";
@@ -65,7 +66,7 @@ export async function prepareAsk(
   { given, question }: { readonly given: string; readonly question: string },
   { choices, live = false, connect }: AskRequest,
 ): Promise<PreparedRun> {
-  if (question.trim() === "") throw usageError("the question is empty");
+  if (isBlank(question)) throw usageError("the question is empty");
   if (question.length > LONGEST_QUESTION) {
     throw usageError(`the question has ${question.length} characters; at most ${LONGEST_QUESTION} are allowed`);
   }

@@ -30,7 +30,8 @@ export function changeProblem({ diff, files, ...texts }: Proposal, redactor: Red
     : undefined;
 }
 
-function isBlank(text: string): boolean {
+/** Checks whether a text shows nothing. */
+export function isBlank(text: string): boolean {
   return /^[\s\p{Cc}\p{Z}\p{Default_Ignorable_Code_Point}]*$/u.test(text);
 }
 
