@@ -174,6 +174,14 @@ describe("feedback", () => {
     expect(() => linesIn(cwd)).toThrow();
   });
 
+  it("exits with 4 if the end of the record is missing", async () => {
+    const cwd = await project();
+    writeFileSync(runFile(cwd, "r1"), readFileSync(runFile(cwd, "r1"), "utf8").slice(0, -40));
+    const { code, stderr } = await feedback(cwd, "r1", "right");
+    expect([code, stderr]).toEqual([4, expect.stringContaining("run r1 cannot be used")]);
+    expect(() => linesIn(cwd)).toThrow();
+  });
+
   it("loses no line if two processes write, and none after a truncated line", async () => {
     const cwd = await project();
     expect((await feedback(cwd, "r1", "right")).code).toBe(0);

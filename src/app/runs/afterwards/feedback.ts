@@ -13,7 +13,7 @@ import {
 import { findRun } from "../../adapters/stores.ts";
 import type { Workspace } from "../../host.ts";
 import { environmentRedactor } from "../../secrets.ts";
-import { hasEnded, notEnded } from "./verify.ts";
+import { hasEnded, readEnded } from "./verify.ts";
 
 interface Given {
   readonly judgement: string;
@@ -36,8 +36,8 @@ export async function recordFeedback(workspace: Workspace, given: string, said: 
   if (said.cause?.trim() === "") throw usageError("--cause is empty", "state the true cause, or omit the option");
   if (said.by.trim() === "") throw usageError("--by is empty", "name the person who judges, or omit the option");
   const run = await findRun(workspace.store, given);
-  const stored = await workspace.store.read(run);
-  if (!hasEnded(stored)) throw notEnded(run, stored);
+  const found = await workspace.store.read(run);
+  const stored = hasEnded(found) ? found : await readEnded(workspace, run);
   const { kind, about, input } = stored.record;
   if (kind === "ask" || kind === "recheck") {
     const hint = `judge the run that it is about: skillflow feedback ${about?.run ?? input.of} ${judgement}`;

@@ -142,7 +142,7 @@ export function hasEnded({ events }: Pick<StoredRun, "events">): boolean {
   return end !== undefined && end.status !== "waiting" && end.status !== "interrupted";
 }
 
-export function notEnded(id: string, { events }: Pick<StoredRun, "events">): SkillflowError {
+function notEnded(id: string, { events }: Pick<StoredRun, "events">): SkillflowError {
   const [wait] = waitsIn(events);
   const next = wait ? `skillflow signal ${id} ${shellWord(wait.node)} --approve, or --deny` : `skillflow resume ${id}`;
   return usageError(`run ${id} has not ended`, `if no process runs it, continue it first: ${next}`);
