@@ -90,7 +90,7 @@ function sayFault(service: Service, model: string, code: ErrorCode, fault: Fault
     case "model.unknown":
       return `${service.name} has no model "${model}"${reason}`;
     case "model.quota":
-      return `The quota or credit at ${service.name} is used up${reason}`;
+      return `The quota or credit at ${withinSentence(service)} is used up${reason}`;
     case "model.overloaded":
       return `${service.name} cannot answer now${status}${reason}`;
     default:
@@ -123,9 +123,13 @@ export function faultOfBody(body: unknown): Fault | undefined {
   };
 }
 
+function withinSentence({ name }: Service): string {
+  return name.replace(/^The /, "the ");
+}
+
 export function unreachable(service: Service, error: unknown): SkillflowError {
   const { host } = new URL(service.baseURL);
-  const message = `Cannot reach ${service.name.replace(/^The /, "the ")} at ${host}: ${reasonOf(error)}`;
+  const message = `Cannot reach ${withinSentence(service)} at ${host}: ${reasonOf(error)}`;
   const hint = "Check the network and the service's base URL.";
   return new SkillflowError("model.unreachable", message, { hint, cause: error, repeatable: {} });
 }

@@ -81,7 +81,13 @@ const TROUBLES: readonly Trouble[] = [
     error: "model.unknown",
     says: /has no model "test"/,
   },
-  { when: "wants to be paid", answer: { fault: "quota" }, code: 4, error: "model.quota", says: /quota or credit/ },
+  {
+    when: "wants to be paid",
+    answer: { fault: "quota" },
+    code: 4,
+    error: "model.quota",
+    says: /quota or credit at (?!The)/,
+  },
   {
     when: "is too busy for ever",
     answer: { fault: "rate", headers: fast },
