@@ -25,6 +25,7 @@ describe("apply", () => {
     const again = await apply("--yes");
     expect([again.code, statusesOf(again.told)]).toEqual([0, ["already_applied", "already_applied"]]);
     expect(again.told.operations[0]?.result).toEqual({ url: "https://sink/one", number: 7 });
+    expect((await runHere(["runs", "show", "r"], { cwd, env: ENV })).stdout).toContain("https://sink/one");
     expect(written()).toHaveLength(2);
     expect(readFileSync(runFile(cwd, "r"), "utf8")).toContain('"by":"kim@');
   });
@@ -98,6 +99,7 @@ describe("apply", () => {
     const first = await apply("--yes");
     expect(first.code).toBe(1);
     expect(statusesOf(first.told)).toEqual(["failed", "skipped", "applied"]);
+    expect(first.stderr).toContain("try again: skillflow apply r");
     expect(statusesOf((await apply("--yes")).told)).toEqual(["failed", "skipped", "already_applied"]);
     expect(written()).toHaveLength(1);
   });

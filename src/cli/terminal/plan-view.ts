@@ -42,9 +42,11 @@ export function describeStandings(plan: PlanView, paint: Paint, room: Room = {})
     const [sign, format] = SIGNS[now.standing];
     const how = now.standing === "planned" ? "" : `  ${paint(format, plainLine(standingText(now)))}`;
     const why = held && now.standing === "planned" ? [`      ${paint("yellow", HELD)}`] : [];
+    const link = now.standing === "applied" ? linkOf(now.output) : undefined;
     return [
       `  ${paint(format, sign)} ${paint("bold", plainLine(id))}  ${oneLine(summary, width - id.length - 6)}${how}`,
       ...why,
+      ...(link === undefined ? [] : [`      ${plainLine(link)}`]),
     ];
   });
   const left = operations.length - most;

@@ -304,7 +304,9 @@ function concluding(
       : [
           `check whether the service has ${doubted.join(", ")}, then answer: ${command} --resolve ${doubted[0]}=applied, or ${doubted[0]}=not-applied`,
         ]),
-    ...(outcomes.some(({ status }) => AGAIN.has(status)) ? [`try the others again: ${command}`] : []),
+    ...(outcomes.some(({ status }) => AGAIN.has(status))
+      ? [`try ${doubted.length === 0 ? "" : "the others "}again: ${command}`]
+      : []),
   ];
   const hints = next.map((line) => `\n  ${paint("dim", line)}`).join("");
   return `${isInterrupted ? paint("yellow", "■ interrupted:") : mark} ${countOutcomes(outcomes)}${hints}\n`;
