@@ -79,6 +79,8 @@ it("is planned with its diff, and applied as one branch", async () => {
   const barred = await runHere(["apply", id, "--yes"], { cwd, env: { SKILLFLOW_POLICY } });
   expect([barred.code, barred.stderr]).toEqual([3, expect.stringContaining("the skill workspace: policy:")]);
   expect(git(remote, "branch", "--list", "skillflow/*")).toBe("");
+  const asked = await runHere(["apply", id], { cwd, isTerminal: true, answers: ["no"] });
+  expect(asked.stderr).toContain(`changes of files go to ${remote}`);
   // The token of a GitHub Enterprise Server must not go to api.github.com.
   git(cwd, "remote", "set-url", "origin", "https://ghe.test/o/r.git");
   const ghe = { GITHUB_SERVER_URL: "https://ghe.test", GITHUB_TOKEN: "key", HTTPS_PROXY: "http://127.0.0.1:1" };

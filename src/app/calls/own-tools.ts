@@ -27,7 +27,7 @@ import { BLOB_READERS } from "../../run/results/blob-tools.ts";
 import { readResult } from "../../run/results/read-result.ts";
 import type { Workspace } from "../host.ts";
 import type { SkillEntries } from "../skills/entries.ts";
-import { apiProblem, findTarget } from "./patches/target.ts";
+import { apiProblem, findTarget, repositoryOf } from "./patches/target.ts";
 
 /** Handlers of the executor's own tools, which core describes, and of the tools that a run defined itself. */
 
@@ -114,16 +114,13 @@ function proposalHandler({ tool }: Call, { entries, workspace }: OwnWorld): Hand
   const { cwd, env } = workspace.host;
   const audience = async (_: Json, context: ToolContext): Promise<Audience> => {
     const target = findTarget(cwd, env);
-    const { skill, repository } = target;
+    const { skill } = target;
     const entry = skill === undefined ? undefined : entries.get(skill);
     const usable = entry?.unavailable === undefined ? entry?.skill.tools : undefined;
     const asked = usable?.find((each) => each.effect === "write" && typeof each.audience === "function");
     const config = entry ? handlerConfig(entry) : {};
     if (!asked || !(config.GITHUB_TOKEN ?? config.GITLAB_TOKEN) || apiProblem(target, config)) return "public";
-    const input: JsonObject =
-      skill === "github"
-        ? { repository: config.GITHUB_REPOSITORY ?? repository }
-        : { project: config.GITLAB_PROJECT ?? repository };
+    const input: JsonObject = { [skill === "github" ? "repository" : "project"]: repositoryOf(target, config) };
     const asking: ToolContext = Object.create(context, { config: { value: config, enumerable: true } });
     return audienceOf(asked, input, asking);
   };

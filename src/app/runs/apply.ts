@@ -20,7 +20,7 @@ import { handlerConfig } from "../../loaders/registry/entry.ts";
 import type { SkillEntry } from "../../loaders/registry/skill-set.ts";
 import { connectServers, type Person } from "../adapters/mcp-connections.ts";
 import { refuseDriven } from "../adapters/stores.ts";
-import { apiProblem, findTarget, type Target } from "../calls/patches/target.ts";
+import { apiProblem, describeTarget, findTarget, type Target } from "../calls/patches/target.ts";
 import { recordedSkills } from "../documents.ts";
 import { type Host, hintText, type Workspace } from "../host.ts";
 import { runRedactor, secretsOf } from "../secrets.ts";
@@ -200,11 +200,17 @@ function checkResolved(planned: readonly PlannedOperation[], resolved: ApplyRequ
   }
 }
 
-/** Throws if open operations need something that is missing, before the user is asked to approve them. */
-export async function checkOpen(workspace: Workspace, { stored, planned }: ReviewedPlan): Promise<void> {
+/**
+ * Throws if open operations need something that is missing, before the user is asked to approve them. Describes the place
+ * where their changes of files go.
+ */
+export async function checkOpen(workspace: Workspace, { stored, planned }: ReviewedPlan): Promise<string | undefined> {
   const open = planned.filter(isOpen);
   const target = targetOf(workspace, open);
-  refuseMissing(workspace, { entries: await skillsFor(workspace, { stored, target }, open), target }, open);
+  const entries = await skillsFor(workspace, { stored, target }, open);
+  refuseMissing(workspace, { entries, target }, open);
+  const entry = target?.skill && entries.get(target.skill);
+  return target && describeTarget(target, entry ? handlerConfig(entry) : {});
 }
 
 function refuseMissing(

@@ -12,7 +12,7 @@ import { openGitHub } from "./github.ts";
 import { openGitLab } from "./gitlab.ts";
 import type { Api } from "./http.ts";
 import { openRemote } from "./remote.ts";
-import { apiOf, type Target } from "./target.ts";
+import { apiOf, repositoryOf, type Target } from "./target.ts";
 
 /** Delivers a patch to the place that the checkout's origin names, with the config of that place's skill. */
 
@@ -43,14 +43,14 @@ function openForge(
     const headers = { authorization: `Bearer ${config.GITHUB_TOKEN}`, accept: "application/vnd.github+json" };
     return openGitHub(
       { name: "GitHub", address: apiOf("github", config), headers, ...means },
-      config.GITHUB_REPOSITORY ?? target.repository,
+      repositoryOf(target, config),
     );
   }
   if (target.skill === "gitlab") {
     const headers = { authorization: `Bearer ${config.GITLAB_TOKEN}` };
     return openGitLab(
       { name: "GitLab", address: apiOf("gitlab", config), headers, ...means },
-      config.GITLAB_PROJECT ?? target.repository,
+      repositoryOf(target, config),
     );
   }
   return openRemote(folder, target.url);

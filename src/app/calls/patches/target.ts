@@ -28,6 +28,19 @@ export function apiOf(vendor: Vendor, config: Readonly<Record<string, string>>):
   return config[APIS[vendor].variable] ?? APIS[vendor].usual;
 }
 
+/** Returns the repository, which the config may name instead of origin. */
+export function repositoryOf({ skill, repository }: Target, config: Readonly<Record<string, string>>): string {
+  const named = skill === "github" ? config.GITHUB_REPOSITORY : skill === "gitlab" ? config.GITLAB_PROJECT : undefined;
+  return named ?? repository;
+}
+
+/** Describes the place where changes go, without the credentials in an address. */
+export function describeTarget(target: Target, config: Readonly<Record<string, string>>): string {
+  const { skill, url } = target;
+  if (skill === undefined) return url.replace(/^(\w+:\/\/)[^/]*@/, "$1");
+  return `${repositoryOf(target, config)} at ${apiOf(skill, config)}`;
+}
+
 /** Explains why the API is not that of origin's host. Another service must not get the token or the change. */
 export function apiProblem({ skill, host }: Target, config: Readonly<Record<string, string>>): string | undefined {
   if (skill === undefined) return undefined;
@@ -41,7 +54,7 @@ const ALLOWED = /^(?:https:\/\/|ssh:\/\/|file:\/\/|\/|[\w.-]+@[\w.-]+:)/;
 
 /** Finds the target. Throws if the folder has no repository, or its remote has a protocol that is not allowed. */
 export function findTarget(folder: string, env: Environment): Target {
-  const found = repositoryOf(folder);
+  const found = checkoutOf(folder);
   const url = found && originOf(found.checkout);
   if (!found || url === undefined) {
     throw usageError("the plan has a change of files, and this folder has no remote origin", "apply it in a clone");
@@ -74,9 +87,9 @@ function pathOf(address: string | undefined): string {
 }
 
 /** Finds the repository that contains a folder, and its common git directory, without running git in it. */
-function repositoryOf(folder: string): { readonly top: string; readonly checkout: string } | undefined {
+function checkoutOf(folder: string): { readonly top: string; readonly checkout: string } | undefined {
   const path = join(folder, ".git");
-  if (!existsSync(path)) return dirname(folder) === folder ? undefined : repositoryOf(dirname(folder));
+  if (!existsSync(path)) return dirname(folder) === folder ? undefined : checkoutOf(dirname(folder));
   if (statSync(path).isDirectory()) return { top: folder, checkout: path };
   const linked = /^gitdir: (.+)$/m.exec(readFileSync(path, "utf8"))?.[1]?.trim();
   if (linked === undefined) return undefined;

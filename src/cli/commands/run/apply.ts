@@ -257,11 +257,12 @@ function approvalOf(flags: Flags, isWhole: boolean): Approved | undefined {
 /** Asks the user what to apply. Returns undefined in CI or without a terminal. */
 async function askFor(
   io: Io,
-  { open, check }: { readonly open: readonly Operation[]; readonly check: () => Promise<void> },
+  { open, check }: { readonly open: readonly Operation[]; readonly check: () => Promise<string | undefined> },
   paint: Paint,
 ): Promise<Approved | undefined> {
   if (!io.ask || isCi(io.host.env)) return undefined;
-  await check();
+  const place = await check();
+  if (place !== undefined) await io.err(`${paint("dim", `changes of files go to ${plainLine(place)}`)}\n`);
   const ids = open.length > 8 ? "op-1,op-2,…" : open.map(({ id }) => id).join(",");
   const question = `${paint("yellow", "?")} Apply ${amount(open.length, "write")}? [y/N, or ${ids}] `;
   const answer = (await io.ask(question)).trim();

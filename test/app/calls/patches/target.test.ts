@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { apiProblem, findTarget } from "../../../../src/app/calls/patches/target.ts";
+import { apiProblem, describeTarget, findTarget } from "../../../../src/app/calls/patches/target.ts";
 
 /** The place where the patches of a checkout go, by its remote `origin`. */
 
@@ -55,6 +55,16 @@ it.each([
 ])("with GITLAB_URL %s, %s is the project %s", (GITLAB_URL, url, repository) => {
   git(work(), "remote", "set-url", "origin", url);
   expect(findTarget(work(), { GITLAB_URL })).toMatchObject({ skill: "gitlab", repository });
+});
+
+it.each([
+  ["https://github.com/o/r.git", {}, "o/r at https://api.github.com"],
+  ["git@github.com:o/r.git", { GITHUB_REPOSITORY: "p/s" }, "p/s at https://api.github.com"],
+  ["https://gitlab.com/o/r.git", { GITLAB_PROJECT: "g/p/s" }, "g/p/s at https://gitlab.com"],
+  ["https://kim:hunter2@git.test/o/r.git", {}, "https://git.test/o/r.git"],
+])("describes %s with %j", (url, config: Record<string, string>, shown) => {
+  git(work(), "remote", "set-url", "origin", url);
+  expect(describeTarget(findTarget(work(), {}), config)).toBe(shown);
 });
 
 it.each([
