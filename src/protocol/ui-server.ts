@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import type { ListView, RunList, Site, SiteRun, Stats } from "../app/views/site.ts";
-import { exitCodeOf, SkillflowError } from "../core/base/errors.ts";
+import { exitCodeOf, SkillflowError, usageError } from "../core/base/errors.ts";
 import { percentDecoded } from "../core/base/values.ts";
 import { bearerOf, isSame, openHttpServer, page, pagePolicy, SAFE_HEADERS } from "./http-server.ts";
 
@@ -87,6 +87,7 @@ async function answer(url: URL, request: Request, { site, pages }: Door): Promis
     const stats = await site.stats(days);
     return pathname === "/stats" ? page(200, pages.stats(stats, days)) : json(200, stats);
   }
+  if (id === undefined && pathname.startsWith("/api/")) throw usageError(`there is no ${pathname}`);
   if (id === undefined || (rest && !pathname.startsWith("/api/")))
     return page(404, pages.problem("Page not found", pathname));
   const run = percentDecoded(id);

@@ -237,6 +237,8 @@ describe("the documents", () => {
     const { status, body } = await ask("/api/runs/none", { headers });
     expect([status, JSON.parse(body)]).toEqual([404, { error: { code: "run.unknown", message: expect.any(String) } }]);
     expect((await ask(`/api/runs?token=${token()}`)).status).toBe(200);
+    const odd = await ask("/api/nothing", { headers });
+    expect([odd.status, JSON.parse(odd.body)]).toMatchObject([404, { error: { message: "there is no /api/nothing" } }]);
   });
 });
 
