@@ -3,9 +3,14 @@ import { PATH_PATTERN } from "../base/path.ts";
 import { DURATION_PATTERN, type Json, type JsonObject, type JsonSchema, lazy } from "../base/values.ts";
 import { AUDIENCES, CLOCKS, ORIGINS, SOURCES } from "./skill.ts";
 
-/** Makes a documented field optional. */
-export function optional<Schema extends z.ZodType>(schema: Schema, description: string): z.ZodOptional<Schema> {
-  return schema.optional().describe(description);
+/** Makes a documented field optional. A schema given as a function is built on first use. */
+export function optional<Schema extends z.ZodType>(schema: Schema | (() => Schema), description: string) {
+  const inner: z.ZodType = typeof schema === "function" ? z.lazy(schema) : schema;
+  // Otherwise zod builds the schema of an absent field, to find out whether it has a default.
+  if (typeof schema === "function") inner._zod.optin = undefined;
+  const field = inner.optional();
+  z.globalRegistry.add(field, { description }); // unlike `describe`, it copies no schema
+  return field as z.ZodOptional<Schema>;
 }
 
 /** Schema of an object, created on first use from its fields. */

@@ -7,7 +7,7 @@ export const workflowLimitsSchema = lazy(() =>
     max_cost_usd: optional(z.number().positive(), "Maximum cost of model calls, in US dollars"),
     max_tokens: optional(positive(), "Maximum input and output tokens"),
     max_steps: optional(positive(), "Maximum node visits (default 200)"),
-    timeout: optional(durationSchema(), "Time limit of the whole run: seconds, or 500ms, 90s, 10m, 2h, 14d"),
+    timeout: optional(durationSchema, "Time limit of the whole run: seconds, or 500ms, 90s, 10m, 2h, 14d"),
     per_day: optional(
       z.strictObject({
         max_cost_usd: optional(z.number().positive(), "Maximum cost of the model calls of all runs, in US dollars"),

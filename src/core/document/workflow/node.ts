@@ -52,7 +52,7 @@ export type Edge = Fitting<typeof edge>;
 const unseenSchema = lazy(() =>
   z.strictObject({
     state: text().describe("Declared state that stores which items were judged"),
-    within: optional(durationSchema(), "How long a judgment is valid (default: as long as its entry is kept)"),
+    within: optional(durationSchema, "How long a judgment is valid (default: as long as its entry is kept)"),
     unless_changed: optional(
       z.array(pathSchema()).min(1),
       "Paths in the item, such as issue.level. If one of these values changes, the item is judged again.",
@@ -78,7 +78,7 @@ const mapSchema = lazy(() =>
         z.enum(["fail", "collect", "skip"]),
         "If an item fails: start no further items (fail), keep it as failed (collect, default), or count it as skipped (skip)",
       ),
-      unseen: optional(unseenSchema(), "Leaves out items that were judged before and have not changed"),
+      unseen: optional(unseenSchema, "Leaves out items that were judged before and have not changed"),
     })
     .refine((map) => map.unseen === undefined || map.key !== undefined, "unseen needs key")
     .meta({ dependentRequired: { unseen: ["key"] } }),
@@ -89,7 +89,7 @@ const approvalSchema = lazy(() =>
   z.strictObject({
     ask: sourceSchema().describe("Question for the person"),
     of: optional(z.literal("plan"), "Limits the approval to the writes planned so far"),
-    timeout: optional(durationSchema(), "How long the run waits (default: forever)"),
+    timeout: optional(durationSchema, "How long the run waits (default: forever)"),
     on_timeout: optional(z.enum(["fail", "deny"]), "Result if there is no answer in time (default fail)"),
   }),
 );
@@ -110,8 +110,8 @@ const workspaceField = lazy(() =>
   z.strictObject({
     paths: optional(
       z.strictObject({
-        allow: optional(globs(), "Globs of the files that this node may change"),
-        deny: optional(globs(), "Globs of the files that it may not change, even if they are in allow"),
+        allow: optional(globs, "Globs of the files that this node may change"),
+        deny: optional(globs, "Globs of the files that it may not change, even if they are in allow"),
       }),
       "Which files of the working copy the node may change",
     ),
@@ -122,58 +122,58 @@ const workspaceField = lazy(() =>
 const plainNode = lazy(() =>
   z.strictObject({
     name: text().describe("Display name"),
-    instruction: optional(sourceSchema(), "Task for the model"),
-    map: optional(mapSchema(), "Runs a workflow for each item of a list"),
+    instruction: optional(sourceSchema, "Task for the model"),
+    map: optional(mapSchema, "Runs a workflow for each item of a list"),
     call: optional(text(), "Runs another workflow: its file, relative to the document's folder, inside the project"),
-    approval: optional(approvalSchema(), "Waits for a person's decision, given with skillflow signal"),
-    steps: optional(stepsSchema(), "Tool calls made in order, without a model"),
+    approval: optional(approvalSchema, "Waits for a person's decision, given with skillflow signal"),
+    steps: optional(stepsSchema, "Tool calls made in order, without a model"),
     show: optional(
       z.int().min(0),
       "For steps: characters of their results that later prompts show, shared fairly. 0 hides them. Default: 12000.",
     ),
     workflow: optional(text(), "For a map: file of the workflow to run for each item"),
     entry: optional(text(), "For a map with nodes: first node of each item"),
-    edges: optional(z.array(edge()), "For a map with nodes: transitions between them"),
+    edges: optional(() => z.array(edge()), "For a map with nodes: transitions between them"),
     with: optional(
-      z.record(z.string(), z.json()),
+      () => z.record(z.string(), z.json()),
       "For a map or call: input of the inner run. {{path}} inserts a value. A string that is only {{path}} keeps the value's type.",
     ),
     limits: optional(
-      innerLimits(),
+      innerLimits,
       "Limits of a map's item or of a call. Reaching one fails the item or call, and the run continues.",
     ),
     skills: optional(
       strings(),
       "Ids of the skills whose tools and instructions the model gets. id@range selects a version.",
     ),
-    output: optional(schemaObject(), "JSON Schema of the result data"),
+    output: optional(schemaObject, "JSON Schema of the result data"),
     max_turns: optional(positive(), "Maximum number of turns of one attempt"),
-    model: optional(modelChoice(), "Model for this node, or a list of models. Defaults to the workflow's model."),
-    judge_model: optional(modelChoice(), "Model for this node's judges. Defaults to the workflow's judge_model."),
-    disallowed_tools: optional(z.array(text()), "Built-in tools of the executor that this node does not offer"),
-    workspace: optional(workspaceField(), "Limits of the skill workspace at this node"),
-    tools: optional(toolFilter(), "Filter for the tools of the node's skills (default: all tools)"),
+    model: optional(modelChoice, "Model for this node, or a list of models. Defaults to the workflow's model."),
+    judge_model: optional(modelChoice, "Model for this node's judges. Defaults to the workflow's judge_model."),
+    disallowed_tools: optional(() => z.array(text()), "Built-in tools of the executor that this node does not offer"),
+    workspace: optional(workspaceField, "Limits of the skill workspace at this node"),
+    tools: optional(toolFilter, "Filter for the tools of the node's skills (default: all tools)"),
     fail_soft: optional(
       flag(),
       "true: reaching max_turns or a failure of the model or tools counts as success, with fail_soft and error in the data",
     ),
-    rules: optional(nodeSources(), "Rules, in addition to the workflow's"),
-    context: optional(nodeSources(), "Background knowledge, in addition to the workflow's"),
-    requires: optional(requires(), "Checks on the input and earlier results before the node starts"),
-    eval: optional(z.array(evaluator()).min(1), "Checks of the node's answer. All must pass."),
+    rules: optional(nodeSources, "Rules, in addition to the workflow's"),
+    context: optional(nodeSources, "Background knowledge, in addition to the workflow's"),
+    requires: optional(requires, "Checks on the input and earlier results before the node starts"),
+    eval: optional(() => z.array(evaluator()).min(1), "Checks of the node's answer. All must pass."),
     eval_policy: evalPolicy(),
-    retry: optional(retry(), "Retries after a failed evaluation"),
+    retry: optional(retry, "Retries after a failed evaluation"),
     effects: optional(z.enum(["read", "write"]), "read: offer no tool that writes"),
     state: optional(
-      z.array(text()).min(1),
+      () => z.array(text()).min(1),
       "Declared states that the model can read and write at this node, with state_get, state_search and state_put",
     ),
     once: optional(
-      z.union([pathSchema(), z.array(text()).min(1)]),
+      () => z.union([pathSchema(), z.array(text()).min(1)]),
       "Path of the finding's key, or paths and templates of which the first that resolves counts. {{path:day}} gives the UTC day. Writes with the same key are applied once, even if the wording differs.",
     ),
     timeout: optional(
-      durationSchema(),
+      durationSchema,
       "Time limit of one attempt, including tools: seconds, or 500ms, 90s, 10m, 2h, 14d",
     ),
   }),

@@ -9,7 +9,7 @@ const outputMatch = lazy(() =>
     .strictObject({
       path: pathSchema().describe("Path of the value to compare"),
       equals: optional(z.json(), "Expected value, compared deeply"),
-      in: optional(z.union([z.array(z.json()), pathSchema()]), "List of accepted values, or a path to them"),
+      in: optional(() => z.union([z.array(z.json()), pathSchema()]), "List of accepted values, or a path to them"),
       matches: optional(z.string(), "Regular expression (ECMAScript), with a time limit of one second"),
       at_least: optional(z.number(), "Minimum number"),
       at_most: optional(z.number(), "Maximum number"),
@@ -24,8 +24,8 @@ const outputMatch = lazy(() =>
 export type OutputMatch = Fitting<typeof outputMatch>;
 
 const checks = lazy(() => ({
-  output_required: optional(z.array(pathSchema()).min(1), "Paths that must resolve to a value other than null"),
-  output_matches: optional(z.array(outputMatch()).min(1), "Comparisons that must all hold"),
+  output_required: optional(() => z.array(pathSchema()).min(1), "Paths that must resolve to a value other than null"),
+  output_matches: optional(() => z.array(outputMatch()).min(1), "Comparisons that must all hold"),
 }));
 
 const checkNames = ["output_required", "output_matches"];

@@ -14,7 +14,7 @@ const inlineSkill = lazy(() =>
       name: optional(z.string(), "Display name (default: the id)"),
       description: optional(z.string(), "Purpose"),
       instruction: optional(z.string(), "Instruction for the model"),
-      mcp: optional(mcpServerSchema(), "MCP server that provides the tools"),
+      mcp: optional(mcpServerSchema, "MCP server that provides the tools"),
     })
     .meta({
       anyOf: [{ properties: { instruction: { pattern: "\\S" } }, required: ["instruction"] }, { required: ["mcp"] }],
@@ -84,41 +84,38 @@ export const workflowSchema = lazy(() =>
         .record(z.string(), node())
         .meta({ propertyNames: { not: { const: "input" } }, description: "Nodes, by id" }),
       edges: z.array(edge()).describe("Transitions between nodes. A node without an applicable edge ends the run."),
-      skills: optional(z.record(z.string(), inlineSkill()), "Skills defined in the workflow, by id"),
-      rules: optional(sources(), "Rules for every node"),
-      context: optional(sources(), "Background knowledge for every node"),
+      skills: optional(() => z.record(z.string(), inlineSkill()), "Skills defined in the workflow, by id"),
+      rules: optional(sources, "Rules for every node"),
+      context: optional(sources, "Background knowledge for every node"),
       workflow_type: optional(z.enum(WORKFLOW_TYPES), "Workflow category for catalogs (default generic)"),
       model: optional(
-        modelChoice(),
+        modelChoice,
         "Model for the nodes, or a list in order of preference. Default: --model, the config, or a model of the provider whose key is set.",
       ),
       judge_model: optional(
-        modelChoice(),
+        modelChoice,
         "Model for judges, or a list. Defaults to claude-haiku-4-5, or to the run's model if its provider has no such model.",
       ),
       judge_budget: optional(
         z.int().min(0),
         "Expected maximum of judge calls, above which validate warns (default 50)",
       ),
-      inputs: optional(z.record(z.string(), inputField()), "Input fields, by name"),
+      inputs: optional(() => z.record(z.string(), inputField()), "Input fields, by name"),
       verdict: optional(
-        z.union([pathSchema(), z.array(pathSchema()).min(1)]),
+        () => z.union([pathSchema(), z.array(pathSchema()).min(1)]),
         "Path of the run's verdict, such as assess.verdict. Of a list, the first path that resolves counts.",
       ),
-      report: optional(
-        reportSchema(),
-        "Paths of the findings that reports show. Paths that do not resolve are omitted.",
-      ),
+      report: optional(reportSchema, "Paths of the findings that reports show. Paths that do not resolve are omitted."),
       writes: optional(
         z.enum(["allow", "plan", "deny"]),
         "Whether tools that write are executed (allow, default), planned for review (plan), or not offered (deny)",
       ),
-      limits: optional(workflowLimitsSchema(), "Limits of a run"),
+      limits: optional(workflowLimitsSchema, "Limits of a run"),
       state: optional(
-        z.record(z.string().regex(STATE_NAME), stateSchema()),
+        () => z.record(z.string().regex(STATE_NAME), stateSchema()),
         "States kept across runs, by name. Each holds entries by key.",
       ),
-      cool_down: optional(coolDown(), "Skips a run if an earlier run with the same key ended within this time"),
+      cool_down: optional(coolDown, "Skips a run if an earlier run with the same key ended within this time"),
     })
     .meta({ not: { required: ["verify"] } }),
 );
