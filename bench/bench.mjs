@@ -14,7 +14,7 @@ await build({
   splitting: true,
   format: "esm",
   platform: "node",
-  target: "node20",
+  target: "node20.19",
   packages: "external",
   define: { __PARTS__: '"../../dist"' },
   alias: { "skillflow/internal": "./src/kit/internal.ts", skillflow: "./src/index.ts" },

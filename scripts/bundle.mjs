@@ -10,7 +10,7 @@ export const skills = existsSync("skills")
 export const shape = {
   bundle: true,
   platform: "node",
-  target: "node20",
+  target: "node20.19",
   format: "cjs",
   minifySyntax: true,
   minifyWhitespace: true,

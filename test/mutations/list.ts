@@ -344,7 +344,7 @@ export const MUTATIONS: readonly Mutation[] = [
     rule: 13,
     harm: "hides text from the reviewer",
     file: "src/core/base/inert.ts",
-    before: "    .replace(UNSEEN, (mark)",
+    before: "    .replace(unseen(), (mark)",
     after: "    .replace(/\\0/g, (mark)",
     tests: ["test/reports", "test/adversary/apply.test.ts"],
     built: true,

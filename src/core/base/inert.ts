@@ -21,7 +21,7 @@ export function revealText(text: string): string {
   if (PLAIN.test(text)) return text;
   return text
     .replace(/\r\n/g, "\n")
-    .replace(UNSEEN, (mark) => `⟨U+${mark.codePointAt(0)?.toString(16).toUpperCase().padStart(4, "0")}⟩`);
+    .replace(unseen(), (mark) => `⟨U+${mark.codePointAt(0)?.toString(16).toUpperCase().padStart(4, "0")}⟩`);
 }
 
 /** Fast path: most strings are printable ASCII. */
@@ -190,23 +190,18 @@ const HIDDEN = /[\u061c\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff\
 /** Blank letters, and characters without width, except those that form emoji. Code can hide in them. */
 const BLANK = String.raw`[\u00ad\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\uffa0\ufe00-\ufe0e]|(?<![\p{ExtPict}\d#*])\ufe0f|(?<!\p{Script=Arabic})\u200c|(?<![\p{ExtPict}\p{EMod}\ufe0f])\u200d`;
 
-const UNSEEN = new RegExp(
-  `(?![\\n\\t])\\p{Cc}|[\\u2028\\u2029]|${HIDDEN.source}|${BLANK}|\\p{Cs}|\\p{Noncharacter_Code_Point}`,
-  "gu",
-);
+/** Built on each use, because it takes long and few texts need it. */
+const unseen = () =>
+  new RegExp(
+    `(?![\\n\\t])\\p{Cc}|[\\u2028\\u2029]|${HIDDEN.source}|${BLANK}|\\p{Cs}|\\p{Noncharacter_Code_Point}`,
+    "gu",
+  );
 
 /** Text that renderers turn into links, mentions or formulas, and identifiers, which read well as code. */
-const CODE_WORD = new RegExp(
-  [
-    String.raw`[@#$~^_{}\[\]]`,
-    String.raw`:\/\/|\/\/|^::|^:\w+:`,
-    String.raw`www\.|(?:mailto|xmpp|javascript):`,
-    String.raw`[\p{L}\p{N}-]\.\p{L}{2,}`,
-    String.raw`gh-\d|[!&%]\w`,
-    String.raw`\b[0-9a-f]{7,40}\b`,
-  ].join("|"),
-  "iu",
-);
+const isCodeWord = (piece: string) =>
+  /[@#$~^_{}[\]]|:\/\/|\/\/|^::|^:\w+:|www\.|(?:mailto|xmpp|javascript):|[\p{L}\p{N}-]\.\p{L}{2,}|gh-\d|[!&%]\w|\b[0-9a-f]{7,40}\b/iu.test(
+    piece,
+  );
 
 /** Breaks up `##[error]` and the like, which are commands anywhere in a log line. Summaries are printed to logs too. */
 function withoutOldCommands(text: string): string {
@@ -218,13 +213,11 @@ const LOG_COMMAND = /##(?=(?:vso|teamcity)?\[)/gi;
 
 function markdownPiece(piece: string): string {
   if (/^[`|]/.test(piece)) return entities(piece);
-  if (!CODE_WORD.test(piece)) return escapeMarks(piece);
+  if (!isCodeWord(piece)) return escapeMarks(piece);
   const [start, end] = innerOf(piece, OPENING + BRACKETS, CLOSING + BRACKETS);
   const around = (from: number, to?: number) => piece.slice(from, to).replace(/[[\]{}]/g, "");
   const bare = around(0, start) + piece.slice(start, end) + around(end);
-  return CODE_WORD.test(bare) || piece.includes("](")
-    ? codeWord(piece)
-    : escapeMarks(piece).replace(/[[\]{}]/g, "\\$&");
+  return isCodeWord(bare) || piece.includes("](") ? codeWord(piece) : escapeMarks(piece).replace(/[[\]{}]/g, "\\$&");
 }
 
 function escapeMarks(text: string): string {

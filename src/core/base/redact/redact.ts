@@ -94,7 +94,7 @@ export function isUnmistakable(value: string): boolean {
 export function wordsOf(document: object): ReadonlySet<string> {
   const words = new Set<string>();
   const read = (text: string) => {
-    for (const [word] of text.matchAll(WORD)) words.add(word).add(word.replace(EDGES, ""));
+    for (const [word] of text.matchAll(/[\p{L}\p{N}\p{M}\-_./:]+/gu)) words.add(word).add(word.replace(EDGES, ""));
   };
   const { leaves, containers } = walk(document as Container);
   for (const { text } of leaves) read(text);
@@ -103,7 +103,6 @@ export function wordsOf(document: object): ReadonlySet<string> {
   return words;
 }
 
-const WORD = /[\p{L}\p{N}\p{M}\-_./:]+/gu;
 const EDGES = /^[-_./:]+|(?<![-_./:])[-_./:]+$/g;
 
 /** A range of text covered by one form, or by several that overlap. */

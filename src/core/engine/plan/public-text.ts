@@ -1,4 +1,4 @@
-import { type Json, mapStrings } from "../../base/values.ts";
+import { type Json, lazy, mapStrings } from "../../base/values.ts";
 
 const KINDS = ["email", "ip", "token", "host"] as const;
 type Kind = (typeof KINDS)[number];
@@ -54,7 +54,6 @@ function createNaming(aliases: Map<string, string>) {
   };
 }
 
-const EMAIL = /[\p{L}\p{N}._%+-]{1,64}@(?:[\p{L}\p{N}-]{1,63}\.)+\p{L}{2,24}/gu;
 const OCTET = String.raw`(?:25[0-5]|2[0-4]\d|1?\d?\d)`;
 const IPV4 = new RegExp(String.raw`(?<![\d.]|\bv(?!(?:10|127|172|192)\.))(?:${OCTET}\.){3}${OCTET}(?![\d]|\.\d)`, "g");
 const IPV6 =
@@ -65,18 +64,21 @@ const NAMED_TOKEN =
 const WORD = /(?<![\w/+=.-])[\w/+=-]{20,}(?![\w/+=-])/g;
 const LABEL = String.raw`[\p{L}\p{N}](?:[\p{L}\p{N}-]{0,61}[\p{L}\p{N}])?`;
 /** Host names. Does not match a reference to an operation's result, such as `${op-1.team}`. */
-const HOST = new RegExp(
-  String.raw`(?<!\$\{(?=op-\d+\.))(?<![\p{L}\p{N}@._-])((?:[a-z][a-z\d+.-]{0,30}:)?\/\/)?((?:${LABEL}\.)+${LABEL})(:\d{2,5})?(?![\p{L}\p{N}_-])`,
-  "giu",
+const host = lazy(
+  () =>
+    new RegExp(
+      String.raw`(?<!\$\{(?=op-\d+\.))(?<![\p{L}\p{N}@._-])((?:[a-z][a-z\d+.-]{0,30}:)?\/\/)?((?:${LABEL}\.)+${LABEL})(:\d{2,5})?(?![\p{L}\p{N}_-])`,
+      "giu",
+    ),
 );
 
 function cleanText(text: string, own: string | undefined, remove: (kind: Kind, text: string) => string): string {
   const spared = text
-    .replace(EMAIL, (address) => remove("email", address))
+    .replace(/[\p{L}\p{N}._%+-]{1,64}@(?:[\p{L}\p{N}-]{1,63}\.)+\p{L}{2,24}/gu, (address) => remove("email", address))
     .replace(NAMED_TOKEN, (token) => remove("token", token))
     .replace(WORD, (word) => (isToken(word) ? remove("token", word) : word));
   const unaddressed = replaceAddresses(spared, (address) => remove("ip", address));
-  return unaddressed.replace(HOST, (whole, scheme: string | undefined, name: string, port: string | undefined) => {
+  return unaddressed.replace(host(), (whole, scheme: string | undefined, name: string, port: string | undefined) => {
     const isAddressed = scheme !== undefined || (port !== undefined && !isPlaceInFile(name, port));
     return isForeignHost(name, own, isAddressed) ? `${scheme ?? ""}${remove("host", name)}${port ?? ""}` : whole;
   });
