@@ -82,7 +82,7 @@ for (const entry of ["index", "internal", "testing"])
   writeFileSync(join("dist", `${entry}.js`), exportsOf(entry, entries[entry]));
 for (const id of skills) {
   // The skill finder expects the id in plain text.
-  const source = `module.exports={...require("../../load.js").loadProgram().skill("${id}"),id:"${id}"};\n`;
+  const source = `module.exports=Object.assign(require("../../load.js").loadProgram().skill("${id}"),{id:"${id}"});\n`;
   writeFileSync(join("dist/skills", id, "skill.js"), source);
   writeFileSync(join("dist/skills", id, "skill.json"), await builtin.tellBuiltinSkill(join("dist/skills", id)));
 }

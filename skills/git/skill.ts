@@ -1,5 +1,5 @@
 import { defineSkill, defineTool } from "skillflow";
-import { resultSchema, setting, variables } from "skillflow/internal";
+import { lazy, resultSchema, setting, variables } from "skillflow/internal";
 import { readFileAt, showBlame } from "./contents.ts";
 import { changedInput, diffInput, linesInput, logInput, refsInput, showInput, surveyInput } from "./inputs.ts";
 import { lacksRepository } from "./repository.ts";
@@ -25,7 +25,14 @@ export default defineSkill({
     PATH: setting("text", "Where the git program is looked for."),
   }),
   lacks: lacksRepository,
-  tools: [
+  get tools() {
+    return tools();
+  },
+});
+
+/** Built on first use: before a run, only `lacks` is asked. */
+const tools = lazy(() =>
+  [
     defineTool({
       name: "survey",
       description:
@@ -33,7 +40,7 @@ export default defineSkill({
       ...HISTORY,
       range: { to: "around" },
       selects: ["paths"],
-      input_schema: surveyInput,
+      input_schema: surveyInput(),
       output_schema: resultSchema(
         "commits tags truncated",
         `commits:[{ id date author subject added:number deleted:number files:[text] files_changed:number deployed:flag
@@ -47,7 +54,7 @@ export default defineSkill({
       ...HISTORY,
       range: { from: "since", to: "until" },
       selects: ["from", "to", "path", "author", "grep", "changes_text"],
-      input_schema: logInput,
+      input_schema: logInput(),
       output_schema: resultSchema(
         "commits truncated",
         `returned:number commits:[{ id date author subject body merge:flag ${changed} diff diff_truncated:flag }]
@@ -59,7 +66,7 @@ export default defineSkill({
       name: "show",
       description: "Shows commits: message, changed files, diff. Several share the room of one",
       ...HISTORY,
-      input_schema: showInput,
+      input_schema: showInput(),
       output_schema: resultSchema(
         "commits",
         `commits:[{ id parents:[text] author date message ${changed} diff ${cutShort} }]`,
@@ -71,7 +78,7 @@ export default defineSkill({
       description: "Shows the difference between two commits",
       ...HISTORY,
       selects: ["path"],
-      input_schema: diffInput,
+      input_schema: diffInput(),
       output_schema: resultSchema("diff truncated", `from to range diff ${changed} ${cutShort}`),
       handler: showDiff,
     }),
@@ -80,7 +87,7 @@ export default defineSkill({
       description: "Lists files changed between two commits, with line counts, and the commits between them",
       ...HISTORY,
       selects: ["path"],
-      input_schema: changedInput,
+      input_schema: changedInput(),
       output_schema: resultSchema("files commits", `from to range ${changed} commits:[text] ${cutShort}`),
       handler: showChangedFiles,
     }),
@@ -109,9 +116,9 @@ export default defineSkill({
       name: "refs",
       description: "Lists branches and tags, newest first, with their commits",
       ...HISTORY,
-      input_schema: refsInput,
+      input_schema: refsInput(),
       output_schema: resultSchema("refs", `head refs:[{ name kind id date }] ${cutShort}`),
       handler: showRefs,
     }),
   ].map((tool) => ({ ...tool, settled_by: { repository: "GIT_REPOSITORY" } })),
-});
+);

@@ -25,7 +25,7 @@ const HISTORY_READ = 20_000;
 const README = 1024;
 
 /** Shows what changed before an instant: commits, tags, the diff of what was deployed or last released, and the README. */
-export function surveyHistory(input: z.infer<typeof surveyInput>, context: ToolContext) {
+export function surveyHistory(input: z.infer<ReturnType<typeof surveyInput>>, context: ToolContext) {
   return withRepository(input.repository, context, async ({ git, shallow }) => {
     const until = instantOf(input.around);
     const paths = (input.paths ?? []).map(checkPath);

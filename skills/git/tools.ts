@@ -11,7 +11,7 @@ const PATCH_SHOWN = 12 * 1024;
 const LOG_PATCH_SHOWN = 3 * 1024;
 const FILES_SHOWN = 50;
 
-type LogInput = z.infer<typeof logInput>;
+type LogInput = z.infer<ReturnType<typeof logInput>>;
 
 export function showLog(input: LogInput, context: ToolContext) {
   return withRepository(input.repository, context, async ({ git, shallow }) => {
@@ -43,7 +43,7 @@ export function showLog(input: LogInput, context: ToolContext) {
 }
 
 /** Shows commits. Several commits share the size limit of one. */
-export function showCommits(input: z.infer<typeof showInput>, context: ToolContext) {
+export function showCommits(input: z.infer<ReturnType<typeof showInput>>, context: ToolContext) {
   return withRepository(input.repository, context, async ({ git }) => {
     const ids = await Promise.all(input.commits.map((name) => resolveCommit(git, name)));
     const wanted = [...new Set(ids)];
@@ -54,7 +54,7 @@ export function showCommits(input: z.infer<typeof showInput>, context: ToolConte
   });
 }
 
-async function showCommit(git: Git, id: string, input: z.infer<typeof showInput>, sharing: number) {
+async function showCommit(git: Git, id: string, input: z.infer<ReturnType<typeof showInput>>, sharing: number) {
   const commit = await readCommit(git, id);
   const files = await readChangedFiles(git, changeOf(commit), pathOf(input));
   const most = Math.floor(PATCH_SHOWN / sharing);
@@ -75,7 +75,7 @@ async function showCommit(git: Git, id: string, input: z.infer<typeof showInput>
   };
 }
 
-export function showDiff(input: z.infer<typeof diffInput>, context: ToolContext) {
+export function showDiff(input: z.infer<ReturnType<typeof diffInput>>, context: ToolContext) {
   return withRepository(input.repository, context, async ({ git }) => {
     const change = [await resolveCommit(git, input.from), await resolveCommit(git, input.to ?? "HEAD")] as const;
     const path = pathOf(input);
@@ -93,7 +93,7 @@ export function showDiff(input: z.infer<typeof diffInput>, context: ToolContext)
   });
 }
 
-export function showChangedFiles(input: z.infer<typeof changedInput>, context: ToolContext) {
+export function showChangedFiles(input: z.infer<ReturnType<typeof changedInput>>, context: ToolContext) {
   return withRepository(input.repository, context, async ({ git, shallow }) => {
     const change = [await resolveCommit(git, input.from), await resolveCommit(git, input.to ?? "HEAD")] as const;
     const { limit = 100 } = input;
@@ -120,7 +120,7 @@ export function showChangedFiles(input: z.infer<typeof changedInput>, context: T
   });
 }
 
-export function showRefs(input: z.infer<typeof refsInput>, context: ToolContext) {
+export function showRefs(input: z.infer<ReturnType<typeof refsInput>>, context: ToolContext) {
   return withRepository(input.repository, context, async ({ git, shallow }) => {
     const { limit = 40 } = input;
     const head = await git(["rev-parse", "--abbrev-ref", "HEAD"], { mayFail: true });
