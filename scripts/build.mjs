@@ -197,7 +197,8 @@ function usedParts() {
       onLoad(
         { filter: /(?:openai|@anthropic-ai[/\\]sdk)[/\\](?:client|internal[/\\](?:headers|utils[/\\]log))\.mjs$/ },
         ({ path }) => ({
-          contents: `import { FormData, Headers } from ${JSON.stringify(resolve("scripts/headers.mjs"))};${readFileSync(path, "utf8")}`,
+          // Bodies of model requests are strings, and the first use of this class loads all of Node's web streams.
+          contents: `import { FormData, Headers } from ${JSON.stringify(resolve("scripts/headers.mjs"))};${readFileSync(path, "utf8").replaceAll("globalThis.ReadableStream", "undefined")}`,
         }),
       );
       // The other half of the package measures the process and its cluster.
