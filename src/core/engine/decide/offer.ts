@@ -1,4 +1,5 @@
 import { schemaAsTold } from "../../base/schema/told-schema.ts";
+import { lazy } from "../../base/values.ts";
 import type { WorkflowNode } from "../../document/workflow/node.ts";
 import { callsOf } from "../../document/workflow/step.ts";
 import { EXECUTOR, type ToolDescriptor } from "../../skill/skill.ts";
@@ -125,11 +126,13 @@ function toolSet(all: readonly ToolDescriptor[], offered: readonly ToolDescripto
   return {
     all,
     offered,
-    told: offered.map(({ exposed, description, input_schema, settled }) => ({
-      name: exposed,
-      description,
-      input_schema: schemaAsTold(input_schema, settled),
-    })),
+    told: lazy(() =>
+      offered.map(({ exposed, description, input_schema, settled }) => ({
+        name: exposed,
+        description,
+        input_schema: schemaAsTold(input_schema, settled),
+      })),
+    ),
     find,
     same(written, called) {
       const tool = all.find((candidate) => candidate.exposed === called);

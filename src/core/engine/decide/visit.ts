@@ -58,7 +58,7 @@ function workPrompt(scene: Scene): Prompt {
   const tools = toolsHere(scene);
   const { text, sections } = openingHere(scene, tools);
   const turns = isLast ? closingTurns(visit.turns, most) : [...visit.turns];
-  const told = isLast ? [] : tools.told;
+  const told = isLast ? [] : tools.told();
   return { text, sections, context: state.context, turns, tools: told, ...defined("output", node.output) };
 }
 

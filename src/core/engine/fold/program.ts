@@ -59,7 +59,7 @@ export interface ToolSet {
   readonly all: readonly ToolDescriptor[];
   readonly offered: readonly ToolDescriptor[];
   /** Offered tools, as described to the model. */
-  readonly told: Prompt["tools"];
+  readonly told: () => Prompt["tools"];
   /** Returns an offered tool by name. With `input`, returns it as a call with this input uses it. */
   find(name: string, input?: Json): ToolDescriptor | undefined;
   /** Checks whether a name in a filter or evaluator means the called tool. */
