@@ -78,12 +78,14 @@ export function deepEqual(a: unknown, b: unknown): boolean {
 
 /** Deepest nesting that JSON writers can handle. */
 const MOST_DEPTH = 500;
+/** Matches JSON that may be nested more deeply. */
+const MANY_BRACKETS = new RegExp(`^(?:[^[{]*[[{]){${MOST_DEPTH}}`);
 
 /** Parses untrusted JSON. Returns undefined if it is invalid or nested too deeply to be written again. */
 export function parseJson(text: string): Json | undefined {
   try {
     const value = JSON.parse(text) as Json;
-    return text.length > MOST_DEPTH && isNestedBeyond(MOST_DEPTH, value) ? undefined : value;
+    return MANY_BRACKETS.test(text) && isNestedBeyond(MOST_DEPTH, value) ? undefined : value;
   } catch {
     return undefined;
   }
