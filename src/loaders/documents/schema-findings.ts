@@ -162,7 +162,8 @@ function membersOf(option: z.ZodType, key: string | number): z.ZodType[] {
 }
 
 function optionsOf(schema: z.ZodType): z.ZodType[] {
-  if (schema instanceof z.ZodOptional || schema instanceof z.ZodDefault) return optionsOf(schema.unwrap() as z.ZodType);
+  const isAround = schema instanceof z.ZodOptional || schema instanceof z.ZodDefault || schema instanceof z.ZodLazy;
+  if (isAround) return optionsOf(schema.unwrap() as z.ZodType);
   if (schema instanceof z.ZodUnion) return (schema.options as z.ZodType[]).flatMap(optionsOf);
   return [schema];
 }
