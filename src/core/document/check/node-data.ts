@@ -78,11 +78,16 @@ function shapeOfNode(node: WorkflowNode, inner: Inner | undefined): JsonSchema |
     return { ...output, ...(output.properties ? closed({ ...withMembers(output), ...ADDED, summary: {} }) : {}) };
   }
   const data = inner ? innerData(inner) : {};
-  if (!node.map) return inner ? closed({ ...withMembers(data), ...ADDED }) : node.output;
+  if (!node.map) return inner || node.output ? closed({ ...calledMembers(node, data), ...ADDED }) : undefined;
   const status = { enum: ["success", "failed", "skipped", "stopped"] };
   const item = closed({ key: TEXT, status, data, skipped_reason: TEXT });
   const count = { type: "integer" };
   return closed({ items: { type: "array", items: item }, left: count, failed: count, ...ADDED });
+}
+
+/** Returns the members of a call's data. `output` only narrows the verdict, because the data also has the results. */
+function calledMembers({ output = {} }: WorkflowNode, data: JsonSchema): Properties {
+  return data.properties ? withMembers(data) : { verdict: withMembers(output).verdict ?? {}, results: {} };
 }
 
 /** Adds the fields that evidence evaluators write into the claims that they check. */

@@ -16,6 +16,12 @@ const asks = (path: string) => ({ a: { output }, b: { requires: { output_require
 const evaluates = (path: string): Row[1][0] => ({
   a: { output, eval: [{ name: "x", kind: "value", rule: { output_required: [path] } }] },
 });
+const calls = (condition: string): Parameters<typeof workflowOf> => {
+  const ofCall = { type: "object", properties: { verdict: { enum: ["yes", "no"] }, cause: {} } };
+  const rule = { output_required: ["results.v.kind"] };
+  const c = { call: "./in.yml", output: ofCall, eval: [{ name: "x", kind: "value" as const, rule }] };
+  return [{ c, z: {} }, [{ from: "c", to: "z", if: condition }]];
+};
 const checked = (path: string): Row[1][0] => ({
   a: { output, eval: [{ name: "x", kind: "evidence", rule: { claims: "claims[*]" } }] },
   b: { requires: { output_required: [path] } },
@@ -53,6 +59,10 @@ const paths: Row[] = [
   ],
   ["an evidence evaluator marks the claims that it checks", [checked("any:a.claims[*].unbound[*]"), ["a -> b"]], []],
   ["and nothing else", [checked("any:a.claims[*].unfound"), ["a -> b"]], ["UNKNOWN_PATH"]],
+  ["a call with an output has results", calls("c.results.v.kind = yes"), []],
+  ["and the results of its evaluators", calls("c.evals.x.pass = true"), []],
+  ["and nothing else", calls("c.cause = x"), ["UNKNOWN_PATH"]],
+  ["the output describes its verdict", calls("c.verdict = maybe"), ["EDGE_NEVER"]],
   ["an evaluator's paths begin in the node's own data", [evaluates("claims[*].text")], []],
   ["and are read too", [evaluates("claim")], ["UNKNOWN_PATH"]],
 ];
