@@ -3,6 +3,7 @@ import { valueAtPath } from "../../base/path.ts";
 import { defined, type Json, type JsonObject } from "../../base/values.ts";
 import { showCondition } from "../../document/condition.ts";
 import { valuesOf } from "../../document/inner/items.ts";
+import { documentOf, nodePath } from "../../document/inner/place.ts";
 import { isDryRun } from "../../document/inputs.ts";
 import type { Degraded, RunError, RunStatus, Unrouted } from "../event/end.ts";
 import type { EventBody, EventOf } from "../event/event.ts";
@@ -124,8 +125,8 @@ function idleness({ workflow, skills, inner }: RunRecord, state: State): RunErro
   const { changed, changedFrom } = state.run;
   const isLess = changed.length > 0;
   const visited = state.path.slice(isLess ? changedFrom : 0).filter(({ node }) => !workflow.nodes[node]?.approval);
-  const isSkipped = ({ result }: PathStep) => result?.status === "skipped";
   const run = { workflow, skills, inner };
+  const isSkipped = ({ result, node }: PathStep) => result?.status === "skipped" || isIdleInside(run, state, node);
   const hasLost = (step: PathStep) => {
     return workflow.nodes[step.node]?.steps ? hasLostSteps(step) : hasLostAll(run, state, step.node);
   };
@@ -133,6 +134,17 @@ function idleness({ workflow, skills, inner }: RunRecord, state: State): RunErro
   const first = visited.find((step) => !isSkipped(step));
   if (first) return nothingLeft(state, isLess ? first.node : undefined);
   return isLess ? undefined : { code: "run.no_work", message: "no work was done: every visited node was skipped" };
+}
+
+/** Checks whether every visited node of a node's inner runs was skipped, apart from approvals. */
+function isIdleInside({ inner = {} }: Skilled, { run: { traces } }: State, node: string): boolean {
+  const inside = [...traces].filter(([place]) => `${documentOf(place)}/`.startsWith(`${node}/`));
+  const parents = new Set(inside.map(([place]) => place.replace(/\[[^\]]*\]$/, "")));
+  const done = inside.flatMap(([place, { steps }]) => {
+    const { nodes } = inner[documentOf(place)]?.workflow ?? {};
+    return steps.filter((step) => !nodes?.[step.node]?.approval && !parents.has(nodePath(place, step.node)));
+  });
+  return done.length > 0 && done.every(({ status }) => status === "skipped");
 }
 
 /** Checks whether a `steps` node made no call because its skills are missing. */
