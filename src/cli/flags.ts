@@ -111,7 +111,10 @@ async function whyNoJson(text: string): Promise<string> {
 
 /** Converts a value to the type of its field. A value that does not fit stays text, and the input check reports it. */
 function fieldValue(value: string, field: InputField | undefined, former: unknown): unknown {
-  if (field?.type === "string[]") return [...(Array.isArray(former) ? former : []), ...value.split(",")];
+  if (field?.type === "string[]") {
+    const read = value.trimStart().startsWith("[") ? parseJson(value) : undefined;
+    return [...(Array.isArray(former) ? former : []), ...(Array.isArray(read) ? read : value.split(","))];
+  }
   if (field?.type === "number") return value.trim() === "" || Number.isNaN(Number(value)) ? value : Number(value);
   if (field?.type === "boolean" && (value === "true" || value === "false")) return value === "true";
   return value;

@@ -139,7 +139,9 @@ function idleness({ workflow, skills, inner }: RunRecord, state: State): RunErro
 /** Checks whether every visited node of a node's inner runs was skipped, apart from approvals. */
 function isIdleInside({ inner = {} }: Skilled, { run: { traces } }: State, node: string): boolean {
   const inside = [...traces].filter(([place]) => `${documentOf(place)}/`.startsWith(`${node}/`));
-  const parents = new Set(inside.map(([place]) => place.replace(/\[[^\]]*\]$/, "")));
+  const parents = new Set(
+    inside.map(([place]) => (place.endsWith("]") ? place.slice(0, place.lastIndexOf("[")) : place)),
+  );
   const done = inside.flatMap(([place, { steps }]) => {
     const { nodes } = inner[documentOf(place)]?.workflow ?? {};
     return steps.filter((step) => !nodes?.[step.node]?.approval && !parents.has(nodePath(place, step.node)));
@@ -223,10 +225,7 @@ interface Ending {
 
 export function end(program: Program, state: State, { status, reason, error, unrouted }: Ending): SingleStep {
   if (state.inside) return endInside(program, state, state.inside, error);
-  const found = verdictOf(program, state);
-  const verdict = asVerdict(found);
-  const message = `the verdict, ${[program.workflow.verdict].flat().join(" or ")}, is not a string: the run has none`;
-  const warnings: EventBody[] = found === verdict ? [] : [{ type: "warning", message }];
+  const { verdict, warnings } = toldVerdict(program, state);
   const body: EventBody = {
     type: "workflow:end",
     results: Object.fromEntries(state.results),
@@ -251,12 +250,12 @@ function endKey(state: State): string {
 /** Ends an inner run. Its node handles the result. An inner run that reached its own limit has failed. */
 function endInside(program: Program, state: State, inside: Inside, failure: RunError | undefined): SingleStep {
   const { node, at: inner, key, parent } = inside;
-  const verdict = asVerdict(verdictOf(program, state));
+  const { verdict, warnings } = toldVerdict(program, state);
   const results = Object.fromEntries([...state.results].map(([id, { data }]) => [id, data]));
   const data: JsonObject = { ...defined("verdict", verdict), results };
   const step = (outcome: InnerOutcome): SingleStep => {
     const body = { type: "inner:end", node, inner, ...defined("item", key), ...outcome } as const;
-    return { kind: "decide", key: endKey(state), at: parent.inside?.at, bodies: [body] };
+    return { kind: "decide", key: endKey(state), at: parent.inside?.at, bodies: [...warnings, body] };
   };
   if (!failure) return step({ status: "success", data, ...judgedIn(program, state, inside) });
   const limit = state.halt?.status === "stopped" ? state.halt.limit : undefined;
@@ -310,6 +309,19 @@ function degradedWith(program: Program, state: State): Degraded[] {
   const node = unshownCause(state, program);
   const isKnown = node === undefined || degraded.some((each) => each.node === node && each.skill === undefined);
   return isKnown ? degraded : [...degraded, { node, reason: "no claim shows its cause" }];
+}
+
+/** Returns the verdict of a run that ends. A value that is not a string is none, with a warning. */
+function toldVerdict(program: Program, state: State): { verdict: string | undefined; warnings: EventBody[] } {
+  const found = verdictOf(program, state);
+  const verdict = asVerdict(found);
+  if (found === verdict) return { verdict, warnings: [] };
+  const path = [program.workflow.verdict].flat().join(" or ");
+  const [whose, who] = state.inside ? [`verdict of ${state.inside.at}`, "it"] : ["verdict", "the run"];
+  return {
+    verdict,
+    warnings: [{ type: "warning", message: `the ${whose}, ${path}, is not a string: ${who} has none` }],
+  };
 }
 
 function asVerdict(found: Json | undefined): string | undefined {

@@ -3,6 +3,7 @@ import { exitCodeOf } from "../../base/errors.ts";
 import { asFlag, type OptionWriter, renderHint } from "../../base/options.ts";
 import { defined, type Fitting, lazy } from "../../base/values.ts";
 import { lazyObject, optional } from "../../skill/field.ts";
+import { waitsOf } from "../decide/inner/approval.ts";
 import { planOf } from "../decide/planning.ts";
 import {
   degradedSchema,
@@ -82,6 +83,9 @@ export function describeResult(record: RunRecord, state: State, write: OptionWri
   const { status, exitCode, error } = statusOf(record.kind, state.end);
   const checked = [...state.results].flatMap(([node, { evidence }]) => (evidence ? [[node, evidence] as const] : []));
   const inner = innerTraces(state);
+  const open = new Set(waitsOf(state).map(({ node }) => node));
+  // An answer can be recorded before a process continues the run.
+  const waiting = (state.end?.waiting ?? []).filter(({ node }) => open.has(node));
   const all = lastVisitsOf(state).flatMap(({ path: node, result }) => {
     if (!result?.evidence) return [];
     const { texts = [], ...counts } = result.evidence;
@@ -107,7 +111,7 @@ export function describeResult(record: RunRecord, state: State, write: OptionWri
       ...(checked.length === 0 ? {} : { evidence: Object.fromEntries(checked) }),
       ...(inner.size === 0 ? {} : { inner: Object.fromEntries([...inner].map(([at, trace]) => [at, traceOf(trace)])) }),
     },
-    ...(state.end?.waiting ? { waiting: [...state.end.waiting] } : {}),
+    ...(waiting.length > 0 ? { waiting } : {}),
     ...(all.length === 0 ? {} : { evidence: sumEvidence(all) }),
     usage: {
       modelCalls,

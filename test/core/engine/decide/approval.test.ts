@@ -195,6 +195,22 @@ describe("an approval", () => {
   });
 });
 
+test("a decision that does not continue the run leaves the list of what it waits for", () => {
+  const record = recordOf(workflowOf({ each: { map: { over: "input.list", as: "item", concurrency: 2 }, ...gated } }), {
+    input: { list: ["a", "b"] },
+  });
+  const first = play(record);
+  expect(waiting(record, first)).toEqual(["each[0]/ask", "each[1]/ask"]);
+  const said = {
+    ...word(true, { at: "each[0]", later: true }),
+    seq: 0,
+    time: "2026-01-01T00:00:00Z",
+    epoch: 0,
+    key: "s",
+  };
+  expect(waiting(record, { ...first, state: fold(first.state, said) })).toEqual(["each[1]/ask"]);
+});
+
 describe("an approval of the plan", () => {
   const acting = (step: AskStep) =>
     step.node === "fix" && step.prompt.turns.length === 0 ? calls(["ops_act", { at: step.at ?? "" }]) : "done";

@@ -400,6 +400,14 @@ describe("a call", () => {
     expect(Object.keys(describeResult(callOf(), state).trace.sources)).toEqual(told);
   });
 
+  test("has no verdict if it is not a string, with a warning", () => {
+    const { events, state } = play(callOf(), { answers: [gives({ v: 5 })] });
+    expect(state.results.get("ask")?.data).not.toHaveProperty("verdict");
+    expect(eventsOf(events, "warning").map(({ message }) => message)).toEqual([
+      "the verdict of ask, look.v, is not a string: it has none",
+    ]);
+  });
+
   test("has no verdict if its workflow has none", () => {
     const played = play(callOf(), { answers: [gives({ v: 1 })] });
     expect(resultAt(played, "ask").data).not.toHaveProperty("verdict");

@@ -1,4 +1,5 @@
 import { deepEqual } from "../../../base/values.ts";
+import { nodePath } from "../../../document/inner/place.ts";
 import type { NodeStep } from "../../../document/workflow/step.ts";
 import type { SingleStep } from "../../fold/step.ts";
 import { type PendingCall, stepsData } from "../../fold/visit.ts";
@@ -49,7 +50,7 @@ function nextStep(scene: Scene): SingleStep | undefined {
       if (!mayContinue(scene, turn.call)) break;
       continue;
     }
-    const message = `node ${visit.node}: the step ${step.id} was skipped, because writes are denied`;
+    const message = `node ${nodePath(state.inside?.at, visit.node)}: the step ${step.id} was skipped, because writes are denied`;
     if (turn.why !== "denied" || state.run.warned.has(message)) continue;
     if (group.length > 0) break;
     const key = `${visit.key}/${visit.attempt}/denied/${step.id}`;

@@ -1,4 +1,5 @@
 import { defined, isObject, type JsonObject } from "../../../base/values.ts";
+import { nodePath } from "../../../document/inner/place.ts";
 import type { Evaluator, EvidenceEvaluator } from "../../../document/workflow/evaluator.ts";
 import { EXECUTOR } from "../../../skill/skill.ts";
 import { alike } from "../../../skill/tool-names.ts";
@@ -263,7 +264,7 @@ export function leaveOrRetry(scene: Scene, shortfall: Shortfall): SingleStep {
   const opening = visit.reflection ?? (typeof guide === "string" ? guide : undefined);
   const preamble = defaultFeedback(failures, opening);
   const attempt = visit.attempt + 1;
-  const warning = `node ${visit.node}: the diagnosis of a failed attempt came back empty; the default feedback was used`;
+  const warning = `node ${nodePath(state.inside?.at, visit.node)}: the diagnosis of a failed attempt came back empty; the default feedback was used`;
   const bodies: EventBody[] = [{ type: "node:retry", node: visit.node, attempt, reason: error, preamble }];
   if (visit.reflection === null && !state.run.warned.has(warning))
     bodies.unshift({ type: "warning", message: warning });
