@@ -1,4 +1,5 @@
 import { TERMINAL_SEQUENCE } from "./redact/unseen.ts";
+import { lazy } from "./values.ts";
 
 /**
  * Escapes untrusted text for the format it is written to. Every function takes linear time and keeps the visible text.
@@ -190,12 +191,14 @@ const HIDDEN = /[\u061c\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff\
 /** Blank letters, and characters without width, except those that form emoji. Code can hide in them. */
 const BLANK = String.raw`[\u00ad\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\uffa0\ufe00-\ufe0e]|(?<![\p{ExtPict}\d#*])\ufe0f|(?<!\p{Script=Arabic})\u200c|(?<![\p{ExtPict}\p{EMod}\ufe0f])\u200d`;
 
-/** Built on each use, because it takes long and few texts need it. */
-const unseen = () =>
-  new RegExp(
-    `(?![\\n\\t])\\p{Cc}|[\\u2028\\u2029]|${HIDDEN.source}|${BLANK}|\\p{Cs}|\\p{Noncharacter_Code_Point}`,
-    "gu",
-  );
+/** Built on first use, because it takes long and few commands need it. */
+const unseen = lazy(
+  () =>
+    new RegExp(
+      `(?![\\n\\t])\\p{Cc}|[\\u2028\\u2029]|${HIDDEN.source}|${BLANK}|\\p{Cs}|\\p{Noncharacter_Code_Point}`,
+      "gu",
+    ),
+);
 
 /** Text that renderers turn into links, mentions or formulas, and identifiers, which read well as code. */
 const isCodeWord = (piece: string) =>

@@ -103,15 +103,15 @@ function review(scene: Scene, answer: { readonly text: string; readonly stop: st
     return leaveAtTurnLimit(scene);
   }
   if (problems.length > 0 || silent) {
-    const told = silent ? ["it is empty"] : misfits(node, answer.text, problems);
-    if (!visit.corrected && turnsLeft) return reject(visit, silent ? SILENT : misfit(problems), told);
+    const faults = silent ? ["it is empty"] : misfits(node, answer.text, problems);
+    if (!visit.corrected && turnsLeft) return reject(visit, silent ? SILENT : misfit(problems), faults);
     const first = evaluateFirst(scene);
     if (first) return first;
     if (silent) return noteSilence(scene);
     return leaveOrRetry(scene, {
       data,
-      error: `output invalid: ${told.join("; ")}`,
-      failures: [`output (schema): ${told.join("; ")}`],
+      error: `output invalid: ${faults.join("; ")}`,
+      failures: [`output (schema): ${faults.join("; ")}`],
     });
   }
   return evaluate(scene, data);

@@ -91,7 +91,6 @@ function takeUpCall({ run }: State, { key, items }: Visit): void {
     item.outcome = undefined;
     items.failed = 0;
     items.degraded.length = 0;
-    items.visits.length = 0;
     items.running.set(at, item);
     items.active.add(at);
     takeUp(inner);

@@ -19,7 +19,7 @@ export function citedInput({ program, state }: Pick<Scene, "program" | "state">)
   const isShown = (path: string) => {
     const [root = "", name = "", ...rest] = path.split(/[.[]/);
     if (root === "input") return rest.length + name.length === 0 ? shown === known : shown[name] === known[name];
-    return root === "run" || root === "skills" || isFromSteps(outer, plainPath(path).split("."));
+    return root === "run" || root === "skills" || isFromSteps(outer, path.split("."));
   };
   const kept = Object.entries(context.input).filter(([name]) => {
     const value = (given as JsonObject)[name] ?? (given as JsonObject)[`${name}?`] ?? null;
