@@ -5,7 +5,14 @@ import { githubJob, gitlabJob } from "../src/cli/commands/init/jobs.ts";
 import { DIAGNOSTIC_THEMES, type Explained, explainCode, explainedCodes } from "../src/core/base/codes/explained.ts";
 import { type OptionName, variableOf } from "../src/core/base/options.ts";
 import { publishedSchemas } from "../src/core/outward/published.ts";
-import { CATEGORIES, describeTools, type Skill, type Tool, wholeReach } from "../src/core/skill/skill.ts";
+import {
+  CATEGORIES,
+  type Category,
+  describeTools,
+  type Skill,
+  type Tool,
+  wholeReach,
+} from "../src/core/skill/skill.ts";
 import { exposedName } from "../src/core/skill/tool-names.ts";
 import { loadSkillModule } from "../src/loaders/formats/module/skill-module.ts";
 import { codeSkill } from "../src/loaders/own/code.ts";
@@ -121,17 +128,44 @@ function skillVariables(skills: readonly Skill[]): string {
   return `${JSON.stringify({ readable: named(true), secret: named(false) }, undefined, 2)}\n`;
 }
 
-const TABLE = /(?<=^\| Skill \| What it does \| Needs \|\n.*\n)[\s\S]*?(?=^\| `code` \|)/m;
+const TABLE = /(?<=^\| For \| Skills \|\n.*\n)[\s\S]*?(?=^\| What the program adds \|)/m;
 
-/** Returns the README with a row for each folder of skills/, those without requirements first. The rows of other skills are written by hand. */
+const PURPOSES: Readonly<Record<Category, string>> = {
+  git: "Code, changes, releases",
+  observability: "Logs, metrics, traces, alerts, on call",
+  tasks: "Issues",
+  notification: "Messages",
+  data: "Databases",
+  general: "Other",
+};
+
+/** Returns the README with a row for each category. The last row, of skills that are not in skills/, is written by hand. */
 function readme(skills: readonly Skill[]): string {
-  const sorted = CATEGORIES.flatMap((wanted) => skills.filter(({ category }) => category === wanted));
+  const rows = CATEGORIES.map((wanted) => {
+    const ids = skills.filter(({ category }) => category === wanted).map(({ id }) => `\`${id}\``);
+    return `| ${PURPOSES[wanted]} | ${ids.join(", ")} |\n`;
+  });
+  return readFileSync(join(ROOT, "README.md"), "utf8").replace(TABLE, () => rows.join(""));
+}
+
+/** Skills that are not in skills/. Their requirements are no config fields. */
+const OWN_ROWS = `| \`code\` | Runs Python that the model writes in a sandbox, also on results too large for a prompt | a Linux sandbox and Python |
+| \`skills.protocol.guide\` | Explains to a model how to use a Skills Protocol server | nothing |
+| \`tool-maker\` | Defines and removes tools during a run | \`--allow-define-tool\` |
+| \`workspace\` | Reads, changes and tests the repository's code in a [private copy](workspace.md) | a git repository; for commands a Linux sandbox and \`WORKSPACE_COMMANDS\` |
+`;
+
+/** Returns a table of all skills, those without requirements first. */
+function overview(skills: readonly Skill[]): string {
+  const others = skills.filter(({ id }) => !OWN_ROWS.includes(`| \`${id}\` |`));
+  const sorted = CATEGORIES.flatMap((wanted) => others.filter(({ category }) => category === wanted));
   const rows = sorted.map(({ id, description, config }) => {
     const needs = needsOf(Object.values(config));
     return { needs, row: `| \`${id}\` | ${cell(description.replace(/\.$/, ""))} | ${needs} |\n` };
   });
   rows.sort((a, b) => Number(b.needs === NOTHING) - Number(a.needs === NOTHING));
-  return readFileSync(join(ROOT, "README.md"), "utf8").replace(TABLE, () => rows.map(({ row }) => row).join(""));
+  const all = rows.map(({ row }) => row).join("");
+  return `## All skills\n\n| Skill | What it does | Needs |\n| --- | --- | --- |\n${all}${OWN_ROWS}`;
 }
 
 function needsOf(fields: readonly Skill["config"][string][]): string {
@@ -150,7 +184,7 @@ Generated from the skills by \`npm run generate\`. Tools have the names that the
 \`tools: { allow, deny }\` takes. Who wrote what a tool returns, who reads what it writes, and whether its source is private:
 [Origin, audience and source](skill-formats.md#origin-audience-and-source).
 `;
-  return [head, ...skills.map(skillSection)].join("\n");
+  return [head, overview(skills), ...skills.map(skillSection)].join("\n");
 }
 
 function skillSection(skill: Skill): string {

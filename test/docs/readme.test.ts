@@ -37,6 +37,13 @@ const commands = blocks("sh")
   .map((line) => line.replace("npx --no-install skillflow ", "").replace(/ +#.*/, ""))
   .map((line) => [...line.matchAll(/(?:[^\s"]|"[^"]*")+/g)].map(([word]) => word.replaceAll('"', "")));
 
+/** Without line breaks and the duration of the run. */
+const plain = (output: string): string =>
+  output
+    .replace(/succeeded .*? s, /, "succeeded ")
+    .replace(/\s+/g, " ")
+    .trim();
+
 /** Exit codes without a model's key, and without a terminal to approve. */
 const ENDS_WITH: Readonly<Record<string, number>> = { run: 3, apply: 2 };
 
@@ -56,6 +63,10 @@ describe("the README", () => {
     );
     // The end of `npm start` fits a screen of 80 columns and 40 rows.
     expect(rowsOf(start.slice(start.indexOf("\n✔ First look")), 80)).toBeLessThan(40);
+    const [shownEnd = ""] = blocks("text");
+    for (const line of shownEnd.split("\n").filter(Boolean)) {
+      expect(plain(start)).toContain(plain(line).replace(/ ?…$/, ""));
+    }
     for (const shown of commands) {
       // All tests of the shipped workflows run in a separate test.
       const command = LONG || shown.join(" ") !== "test workflows" ? shown : ["test", "workflows/fix"];
