@@ -229,8 +229,11 @@ function escapeMarks(text: string): string {
 
 /** Formats a word as code, without the punctuation of the sentence around it. */
 function codeWord(piece: string): string {
-  const [start, end] = innerOf(piece, OPENING, CLOSING);
-  if (start === end) return codeSpan(piece);
+  const [start, last] = innerOf(piece, OPENING, CLOSING);
+  if (start === last) return codeSpan(piece);
+  const inner = piece.slice(start, last);
+  // The parenthesis that ends a call, such as `pool.release(connection)`, belongs to the word.
+  const end = inner.lastIndexOf("(") > inner.lastIndexOf(")") && piece[last] === ")" ? last + 1 : last;
   return piece.slice(0, start) + codeSpan(piece.slice(start, end)) + escapeMarks(piece.slice(end));
 }
 

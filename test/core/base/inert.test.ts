@@ -78,7 +78,9 @@ describe("Markdown text", () => {
     ["src/pool.ts changed in 9eb6d5a6d52d", "`src/pool.ts` changed in `9eb6d5a6d52d`"],
     ["one of [linear, github]", "one of \\[linear, github\\]"],
     ["return { number", "return \\{ number"],
-    ["[a](b)", "`[a](b`)"],
+    ["[a](b)", "`[a](b)`"],
+    ["skips pool.release(connection), then", "skips `pool.release(connection)`, then"],
+    ["it ends (see src/pool.ts).", "it ends (see `src/pool.ts`)."],
   ])("writes %j as %j", (text, expected) => {
     expect(markdownLine(text)).toBe(expected);
   });
