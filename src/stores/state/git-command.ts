@@ -1,5 +1,6 @@
 import { spawn } from "node:child_process";
 import { SkillflowError } from "../../core/base/errors.ts";
+import { LONGEST_TIMER_MS } from "../../core/base/values.ts";
 
 /** Runs git commands so that nothing in the checkout can start programs or reach other places. */
 
@@ -71,11 +72,13 @@ interface Running {
 /** Runs one git command with exactly this environment. */
 export async function runGit(args: readonly string[], running: Running): Promise<GitOutput> {
   const { directory: cwd, env, input, signal, mostMs } = running;
-  const child = spawn("git", ["--no-pager", ...args], { cwd, env, signal, stdio: ["pipe", "pipe", "pipe"] });
+  const late = mostMs === undefined ? undefined : AbortSignal.timeout(Math.min(mostMs, LONGEST_TIMER_MS));
+  // SIGTERM, so that git ends its own processes.
+  const ends = AbortSignal.any([signal, late].filter((end) => end !== undefined));
+  const child = spawn("git", ["--no-pager", ...args], { cwd, env, signal: ends, stdio: ["pipe", "pipe", "pipe"] });
   const pieces: Buffer[] = [];
   let size = 0;
   let errors = "";
-  const timer = mostMs === undefined ? undefined : setTimeout(() => child.kill("SIGKILL"), mostMs);
   child.stdout.on("data", (piece: Buffer) => {
     size += piece.length;
     if (size > MOST_BYTES) child.kill("SIGKILL");
@@ -87,17 +90,16 @@ export async function runGit(args: readonly string[], running: Running): Promise
   // If git exits without reading its input, its error output says why.
   child.stdin.on("error", () => undefined);
   child.stdin.end(input ?? "");
-  try {
-    const status = await new Promise<number>((resolve, reject) => {
-      child.once("error", (error) =>
-        reject(new SkillflowError("store.failed", `git cannot be started: ${error.message}`, { cause: error })),
-      );
-      child.once("close", (code) => resolve(code ?? -1));
+  const status = await new Promise<number>((resolve, reject) => {
+    child.once("error", (error) => {
+      if (signal?.aborted) reject(signal.reason);
+      else if (late?.aborted) resolve(-1);
+      else reject(new SkillflowError("store.failed", `git cannot be started: ${error.message}`, { cause: error }));
     });
-    return { status, stdout: Buffer.concat(pieces), said: tell(errors) };
-  } finally {
-    clearTimeout(timer);
-  }
+    child.once("close", (code) => resolve(code ?? -1));
+  });
+  const said = late?.aborted ? `it took longer than ${(mostMs ?? 0) / 1000} s` : tell(errors);
+  return { status, stdout: Buffer.concat(pieces), said };
 }
 
 const MOST_ERRORS = 4096;

@@ -38,16 +38,16 @@ const AUTHOR = {
   GIT_COMMITTER_EMAIL: "skillflow@localhost",
 };
 
-/** Runs the work with an empty repository, which is removed afterwards. */
+/** Runs the work with an empty repository, which is removed afterwards. A git command may take `mostMs`. */
 export async function withOwnFolder<Value>(
-  { env, signal }: { readonly env: Environment; readonly signal: AbortSignal },
+  { env, signal, mostMs }: { readonly env: Environment; readonly signal: AbortSignal; readonly mostMs: number },
   work: (folder: OwnFolder) => Promise<Value>,
 ): Promise<Value> {
   const path = await mkdtemp(join(tmpdir(), "skillflow-apply-"));
   const clean = Object.fromEntries(Object.entries(env).filter(([name]) => !name.startsWith("GIT_")));
   const git: OwnFolder["git"] = async (args, { input, env: more = {}, may = [0] } = {}) => {
     const set = { ...clean, ...AUTHOR, GIT_DIR: path, GIT_TERMINAL_PROMPT: "0", LC_ALL: "C", ...more };
-    const output = await runGit([...OFF, ...args], { directory: path, env: set, signal, input });
+    const output = await runGit([...OFF, ...args], { directory: path, env: set, signal, input, mostMs });
     if (may.includes(output.status)) return output;
     throw new SkillflowError("tool.failed", `git ${args[0]} failed: ${output.said}`);
   };

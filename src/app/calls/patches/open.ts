@@ -14,6 +14,9 @@ import type { Api } from "./http.ts";
 import { openRemote } from "./remote.ts";
 import { apiOf, repositoryOf, type Target } from "./target.ts";
 
+/** Minimum time for a git command, because the fetch of a large repository takes longer than other calls. */
+const MOST_GIT_MS = 600_000;
+
 /** Delivers a patch to the place that the checkout's origin names, with the config of that place's skill. */
 
 export async function deliverPatch(
@@ -25,7 +28,8 @@ export async function deliverPatch(
   const { env } = host;
   const entry = target.skill === undefined ? undefined : entries.get(target.skill);
   const means = { config: entry ? handlerConfig(entry) : {}, fetch: openFetch(env, false), signal, timeoutMs };
-  return withOwnFolder({ env, signal }, (folder) => {
+  const mostMs = Math.max(timeoutMs, MOST_GIT_MS);
+  return withOwnFolder({ env, signal, mostMs }, (folder) => {
     const forge = openForge(target, folder, means);
     return deliver({ run: reviewed.stored.record.run, patch, folder, checkout: target.checkout, forge, redactor });
   });

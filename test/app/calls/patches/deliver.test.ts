@@ -85,7 +85,7 @@ function push(path: string, text: string | Buffer) {
 
 async function send(patch: Patch, open: (folder: Parameters<typeof openRemote>[0]) => Forge, secrets: string[] = []) {
   const redactor = createRedactor(secrets.map((value) => ({ name: "KEY", value })) as never);
-  return withOwnFolder({ env: process.env, signal: AbortSignal.timeout(60_000) }, (folder) =>
+  return withOwnFolder({ env: process.env, signal: AbortSignal.timeout(60_000), mostMs: 60_000 }, (folder) =>
     deliver({ run: "r-1", patch, folder, checkout: join(work(), ".git"), forge: open(folder), redactor }),
   );
 }
@@ -231,7 +231,7 @@ describe("git push", () => {
       GIT_CONFIG_VALUE_0: "/",
     };
     const env = { ...process.env, ...hostile, ...settings };
-    const sent = withOwnFolder({ env, signal: AbortSignal.timeout(60_000) }, (folder) =>
+    const sent = withOwnFolder({ env, signal: AbortSignal.timeout(60_000), mostMs: 60_000 }, (folder) =>
       deliver({
         ...{ run: "r-1", patch, folder, checkout: join(work(), ".git") },
         ...{ forge: byPush(folder), redactor: createRedactor([]) },
@@ -239,6 +239,13 @@ describe("git push", () => {
     );
     expect(await sent).toEqual({ branch: patch.branch });
     expect(existsSync(marker)).toBe(false);
+  });
+
+  test("ends a git command that takes too long", async () => {
+    const sent = withOwnFolder({ env: process.env, signal: new AbortController().signal, mostMs: 200 }, (folder) =>
+      folder.git(["-c", "alias.wait=!sleep 1000", "wait"]),
+    );
+    await expect(sent).rejects.toThrow("it took longer than 0.2 s");
   });
 
   test("reports a change that upstream has already", async () => {
