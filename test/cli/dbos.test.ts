@@ -196,6 +196,9 @@ describe.skipIf(missing !== undefined)(`the engine dbos${missing ? ` (skipped: $
     const told = await detach(asking, "left");
     expect(told).toMatchObject({ code: 0, stdout: "left\n" });
     expect(await detach(asking, "left")).toMatchObject({ code: 2 });
+    // A decision that comes too early does not take the run from the queue.
+    const early = await runHere(["signal", "left", "look", "--approve", "--engine", "dbos"], { cwd: asking, env });
+    expect(early).toMatchObject({ code: 2, stderr: expect.stringContaining("not waiting for a decision") });
     const model = await openModel(() => undefined);
     const worker = await startWorker(working, model);
     await until(() => says("left", [worker]));

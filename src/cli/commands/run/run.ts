@@ -23,7 +23,7 @@ import type { Workflow } from "../../../core/document/workflow/workflow.ts";
 import type { ChangedPrompt } from "../../../core/engine/event/prompt.ts";
 import type { Observer, RunQueue } from "../../../core/engine/ports.ts";
 import { describePlan, detailExitCode } from "../../../core/engine/result/plan.ts";
-import { endOf, type Said, wordOf } from "../../../core/engine/result/waiting.ts";
+import { type Said, wordOf } from "../../../core/engine/result/waiting.ts";
 import { githubActions, hideSecrets, maskSecrets } from "../../ci/ci.ts";
 import { list, openProject, readInput, text } from "../../flags.ts";
 import { continuedRun, type Flags, type Io, interruptSignal } from "../../io.ts";
@@ -138,8 +138,8 @@ export const signal = tellingRefusal(async (io, [, node = ""], flags) => {
   const { record, events } = continuedRun(io);
   io.beginning.workflow = record.workflow.id;
   const said = { node, approved: approvalIn(flags), by: personAtWork(io), note: text(flags, "note") };
-  // An unfinished run cannot be checked yet: another process may hold its lock.
-  if (endOf(events)) wordOf(events, said, { now: Date.now(), settings: {} });
+  // Before the run is opened, which would take it from the queue.
+  wordOf(events, said, { now: Date.now(), settings: {} });
   if (flags.run === false || flags.detach === true) return recordAlone(io, flags, { run: record.run, said });
   return continueRun(io, flags, { outputs, at: node, how: { said } });
 });
