@@ -155,7 +155,7 @@ export const OPTIONS = {
       ],
       effect: [
         "--effect <id.tool=effect>",
-        "Set whether this tool of an MCP server reads or writes",
+        "Set whether this tool reads or writes",
         { form: "pair", repeatable: true },
       ],
       "skill-order": [

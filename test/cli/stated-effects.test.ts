@@ -76,6 +76,15 @@ describe("an effect that a skill's files state", () => {
     });
   });
 
+  it("of a built-in skill can only be made stricter", async () => {
+    const said = ["--effect", "http.get=write", "--effect", "notification.send=read"];
+    const { stdout } = await runHere(["skills", "list", "--json", ...said], { cwd: makeProject() });
+    const { skills } = JSON.parse(stdout) as { skills: { id: string; tools: { name: string; effect: string }[] }[] };
+    const tools = skills.flatMap(({ id, tools }) => tools.map(({ name, effect }) => [`${id}.${name}`, effect]));
+    expect(tools).toContainEqual(["http.get", "write"]);
+    expect(tools).toContainEqual(["notification.send", "write"]);
+  });
+
   it("is not reported as an unknown key", async () => {
     const cwd = makeProject(FILES);
     const { stdout, stderr } = await runHere(["skills", "lint"], { cwd, env: { HOME: cwd } });

@@ -68,13 +68,16 @@ export async function joinLayers(id: string, layers: Layers): Promise<SkillEntry
   const areTrusted = top !== undefined && isTrusted(id, top, options.trust);
   const said: SkillEntry["said"] = areTrusted ? readReachMaps(top.loaded.frontmatter).reach : new Map();
   const stated = areTrusted ? top.loaded.effects : undefined;
+  const flagged = (tool: Tool) => options.effects?.get(`${id}.${tool.name}`);
+  // The effect of a built-in tool is known, so a flag can only make it stricter.
+  const hold = (tool: Tool): Tool => (flagged(tool) === "write" ? { ...tool, effect: "write" } : tool);
   const vouch = (tool: Tool): Tool => {
-    const effect = options.effects?.get(`${id}.${tool.name}`) ?? stated?.get(tool.name) ?? tool.effect;
+    const effect = flagged(tool) ?? stated?.get(tool.name) ?? tool.effect;
     return { ...(areTrusted ? { ...uncontained(tool), ...said.get(tool.name) } : unvouched(tool)), effect };
   };
   const joined = joinSkill(id, layers, {
     own: own && !areTrusted ? { ...own, config: allSecret(own.config) } : own,
-    tools: policy ? [] : (builtin?.tools ?? (own?.tools ?? []).map(vouch)),
+    tools: policy ? [] : (builtin?.tools.map(hold) ?? (own?.tools ?? []).map(vouch)),
     serves: named !== undefined,
     mcp,
     host: builtin?.host ?? (areTrusted ? own?.host : undefined),
