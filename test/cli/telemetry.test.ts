@@ -140,6 +140,22 @@ describe("a run that ends with SKILLFLOW_OTLP_URL set", () => {
     expect(plain(later.spans)).toEqual(plain(live.spans));
   });
 
+  it("exports what was applied after its end", async () => {
+    const collector = await collect();
+    const cwd = makeProject(files);
+    await runHere([...RUN, "r", "--writes", "plan"], { cwd });
+    expect(await runHere(["apply", "r", "--yes"], { cwd })).toMatchObject({ code: 0 });
+    expect((await runHere(["runs", "export", "r", "--otlp", collector.url], { cwd })).code).toBe(0);
+    expect(collector.faults).toEqual([]);
+    const applied = collector.spans.filter(({ attributes }) => attributes["skillflow.applied"] === true);
+    expect(applied).toEqual([
+      expect.objectContaining({
+        name: "execute_tool desk_post",
+        attributes: expect.objectContaining({ "skillflow.node": "post", "gen_ai.tool.name": "desk_post" }),
+      }),
+    ]);
+  });
+
   it("exports contents only if requested", async () => {
     const [quiet, telling] = [await collect(), await collect()];
     const cwd = makeProject(files);
