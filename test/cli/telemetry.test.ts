@@ -60,6 +60,9 @@ describe("a run that ends with SKILLFLOW_OTLP_URL set", () => {
         ["invoke_agent After", "chat s.json"],
       ],
     ]);
+    // The keys of items are content.
+    const places = collector.spans.flatMap(({ attributes }) => attributes["skillflow.at"] ?? []);
+    expect(places.sort()).toEqual(["each[0]", "each[0]", "each[1]", "each[1]"]);
   });
 
   it("is exported as nested spans that follow the GenAI conventions", async () => {

@@ -2,7 +2,7 @@ import { defined, isObject, type Json } from "../../core/base/values.ts";
 import type { EventOf, RunEvent } from "../../core/engine/event/event.ts";
 import type { RunRecord } from "../../core/engine/event/record.ts";
 import { READ_SKILL, RUN_SCRIPT } from "../../core/engine/tools/own-tools.ts";
-import { type Draft, errorOf, later, openSpan, placeAttributes, visitAt, type Walk } from "./walk.ts";
+import { type Draft, errorOf, later, openSpan, placeAttributes, visitAt, type Walk, withoutKeys } from "./walk.ts";
 
 type Called = Pick<EventOf<"tool:call">, "node" | "tool" | "id"> &
   Pick<RunEvent, "at" | "time"> & { readonly input?: Json };
@@ -25,7 +25,7 @@ export function openCall(walk: Walk, event: Called): Draft {
       "gen_ai.operation.name": "execute_tool",
       "gen_ai.tool.name": tool,
       "gen_ai.tool.type": "function",
-      "gen_ai.tool.call.id": id,
+      "gen_ai.tool.call.id": withoutKeys(walk, id),
       ...placeAttributes(walk, event),
       ...defined("skillflow.skill", skill),
       ...loaded,

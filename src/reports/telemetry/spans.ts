@@ -41,6 +41,7 @@ function startWalk({ record, events, content }: Telling): Walk {
     visits: new Map(),
     visitKeys: new Map(),
     open: new Map(),
+    items: new Map(),
     usage: new UsageTotals(),
     last: { time: record.at, epoch: events[0]?.epoch ?? 0 },
   };

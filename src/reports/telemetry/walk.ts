@@ -56,6 +56,8 @@ export interface Walk {
   /** Key of each node's last visit, by the node's path. */
   readonly visitKeys: Map<string, string>;
   readonly open: Map<string, Draft>;
+  /** Numbers of item keys, in the order of their first use. */
+  readonly items: Map<string, number>;
   usage: UsageTotals;
   last: { readonly time: string; readonly epoch: number };
 }
@@ -84,14 +86,25 @@ export function outerOf(at: string): string | undefined {
 }
 
 /** Attributes of every span at a node. */
-export function placeAttributes({ record }: Walk, { at, node }: Pick<Place, "at" | "node">): Attributes {
+export function placeAttributes(walk: Walk, { at, node }: Pick<Place, "at" | "node">): Attributes {
+  const { record } = walk;
   return {
     "gen_ai.conversation.id": record.run,
     "gen_ai.agent.name": nameOfNode(record, at, node),
     "skillflow.run": record.run,
     "skillflow.node": node,
-    ...defined("skillflow.at", at),
+    ...defined("skillflow.at", at === undefined ? undefined : withoutKeys(walk, at)),
   };
+}
+
+/** Replaces the keys of map items in a path or an id by numbers unless content is exported, because they are content. */
+export function withoutKeys({ content, items }: Walk, path: string): string {
+  if (content) return path;
+  return path.replace(/\[[^\]]*\]/g, (key) => {
+    const number = items.get(key) ?? items.size;
+    items.set(key, number);
+    return `[${number}]`;
+  });
 }
 
 export function openVisit(walk: Walk, place: Place, key: string, attributes: Attributes = {}): Draft {
