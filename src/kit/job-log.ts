@@ -87,8 +87,8 @@ export async function endOfStream(
 }
 
 function partOf(text: string, { search, offset, max_bytes: most = JOB_LOG_BYTES }: JobLogInput) {
-  if (offset !== undefined) return fromOffset(text, offset, most);
-  const lines = text.split("\n");
+  if (offset !== undefined && search === undefined) return fromOffset(text, offset, most);
+  const lines = (offset ? fromByte(Buffer.from(text), offset) : text).split("\n");
   if (search === undefined) {
     const kept = reducedLog(lines, most);
     return { log: joinLines(lines, kept), ...leftOut(lines, kept) };
@@ -111,8 +111,12 @@ function fromOffset(text: string, offset: number, most: number) {
   const end = Math.min(bytes.length, offset + most);
   const lineEnd = end < bytes.length ? bytes.lastIndexOf(10, end - 1) : end - 1;
   const stop = lineEnd > offset ? lineEnd + 1 : characterStart(bytes, end);
-  const log = bytes.toString("utf8", characterStart(bytes, Math.min(offset, bytes.length)), stop);
-  return { log, ...(stop < bytes.length ? { next_offset: stop } : {}) };
+  return { log: fromByte(bytes, offset, stop), ...(stop < bytes.length ? { next_offset: stop } : {}) };
+}
+
+/** Returns the text from the character at a byte on. */
+function fromByte(bytes: Buffer, offset: number, end = bytes.length): string {
+  return bytes.toString("utf8", characterStart(bytes, Math.min(offset, bytes.length)), end);
 }
 
 /** Returns the start of the character at a byte. */

@@ -26,11 +26,21 @@ const CHECKOUT = {
   ".github/workflows/ci.yml": "on: push\n",
   ".skillflow.yml": "writes: plan\n",
   ".skillflow-local": "local",
+  "skillflow.lock": "{}",
   "node_modules/a/index.js": "a",
   "src/main.js": "main",
   "notes.txt": "notes",
 };
-const THERE = [".git", ".github", ".skillflow.yml", ".skillflow-local", "node_modules", "skills", ".agents"];
+const THERE = [
+  ".git",
+  ".github",
+  ".skillflow.yml",
+  ".skillflow-local",
+  "skillflow.lock",
+  "node_modules",
+  "skills",
+  ".agents",
+];
 const MISSING = [".skillflow", ".sweny", ".claude", ".gemini", ".opencode", "team"];
 
 function attack(sandbox: Sandbox): void {

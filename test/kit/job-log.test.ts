@@ -82,6 +82,12 @@ test("every part of any log stays within its size, and offsets lead through the 
   );
 });
 
+test("a search with an offset finds the lines from there on", async () => {
+  const log = ["step one: error", ...Array(20).fill("fine"), "step two: error"].join("\n");
+  const matched = async (offset: number) => (await readJobLog(log, { search: "error", offset }, context)).matched;
+  expect([await matched(0), await matched(20), await matched(9999)]).toEqual([2, 1, 0]);
+});
+
 test("the longest part of a log is a result that the model sees in full", async () => {
   const log = 'said "x"\n'.repeat(10_000);
   const result = await readJobLog(log, { offset: 0, max_bytes: 64_000 }, context);

@@ -21,7 +21,7 @@ export function mountWorkDir(
   const kept = named.flatMap((path) => (existsSync(path) ? [path, realpathSync(path)] : [path]));
   if (kept.some((path) => isWithin(path, root))) return unwritable;
   const first = kept.filter((path) => isWithin(root, path)).map((path) => relative(root, path).split(sep)[0] ?? "");
-  const ours = readdirSync(root).filter((name) => name.startsWith(".skillflow") || name === MODULES);
+  const ours = readdirSync(root).filter((name) => name.startsWith(".skillflow") || OURS.includes(name));
   return { ...unwritable, writable: true, protect: [...new Set([...ALWAYS, ...ours, ...first])].sort() };
 }
 
@@ -29,6 +29,8 @@ export function mountWorkDir(
 const ALWAYS = [".git", ".github", ".skillflow", ".skillflow.yml", "node_modules"];
 
 const MODULES = ".gitmodules";
+/** More of them, which count only if they exist. */
+const OURS = [MODULES, "skillflow.lock"];
 const MOST_FOLDERS = 10_000;
 
 const searched = new WeakMap<object, readonly string[]>();

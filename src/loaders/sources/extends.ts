@@ -31,7 +31,7 @@ export function loadExtendedConfig(from: string, means: Means): LoadedConfig | u
 function baseOf(extension: Extension, { path, directory }: LoadedConfig, means: Means) {
   const named = extension.file ?? extension.git ?? "";
   const refuse: Refuse = (why, hint) => {
-    return new SkillflowError("config.invalid", `${path}: extends ${named}: ${why}`, { hint });
+    return new SkillflowError("config.invalid", `${path}: extends ${withoutUser(named)}: ${why}`, { hint });
   };
   const content =
     extension.file === undefined
@@ -43,6 +43,9 @@ function baseOf(extension: Extension, { path, directory }: LoadedConfig, means: 
   if (base.extends !== undefined) throw refuse("an extended file cannot extend another one");
   return base;
 }
+
+/** Removes the user part of an address, which may hold a password. */
+const withoutUser = (address: string) => address.replace(/\/\/[^@/\s]*@/, "//");
 
 /** Merges maps. Anything else, and a server as a whole, replaces the value of the base. */
 function merge(base: unknown, own: unknown, depth: number, isServer = false): unknown {
@@ -76,7 +79,8 @@ function readCommitted(named: string, sha256: string, means: Means & { readonly 
   if (known && digestOf(known) === sha256) return known;
   const [, url = "", commit = "", path = ""] = GIT_PLACE.exec(named) ?? [];
   const isNear = url.startsWith("/") || url.startsWith("file:///");
-  if (offline && !isNear) throw new SkillflowError("offline.refused", `extends ${named}: the run is offline`);
+  if (offline && !isNear)
+    throw new SkillflowError("offline.refused", `extends ${withoutUser(named)}: the run is offline`);
   if (!isNear && !mayContact(url, means)) {
     const host = hostOf(url) ?? "HOST";
     const hint = `if you trust this host, list it in your own config file: fetch: { hosts: ["${host}"] }`;

@@ -134,6 +134,12 @@ describe("a config file that extends others", () => {
     expect(() => load(far(`${url}@${commit}:a`, "contacted"), {}, { hosts }, origin)).toThrow(expected);
   });
 
+  it("leaves the user part of an address out of its errors", () => {
+    const own = far(`https://u:canary-word@host.invalid/x.git@${commit}:a`, "x");
+    expect(() => load(own)).toThrow("extends https://host.invalid/x.git@");
+    expect(() => load(own, {}, { offline: true })).toThrow("extends https://host.invalid/x.git@");
+  });
+
   it("contacts no other machine offline", () => {
     const own = far(`https://host.invalid/x.git@${commit}:a`, "x");
     expect(() => load(own, {}, { offline: true })).toThrow(/offline/);
