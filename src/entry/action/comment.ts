@@ -31,9 +31,11 @@ export function openComment(
   workflow: string,
   { env, github }: { readonly env: Environment; readonly github: GitHub },
 ): Comment {
-  const folder = mkdtempSync(join(env.RUNNER_TEMP || tmpdir(), "skillflow-comment-"));
+  // The runner removes its folder after the job, so that later steps can read what `result-file` names.
+  const kept = env.RUNNER_TEMP;
+  const folder = mkdtempSync(join(kept || tmpdir(), "skillflow-comment-"));
   const reports = [`--report=json=${join(folder, RESULT)}`, `--report=md=${join(folder, SUMMARY)}`];
-  const close = () => rmSync(folder, { recursive: true, force: true });
+  const close = () => (kept ? undefined : rmSync(folder, { recursive: true, force: true }));
   return { reports, place: placeOf(env), workflow, folder, address: actionsRun(env), github, close };
 }
 
@@ -114,7 +116,13 @@ async function authorOf(github: GitHub): Promise<string> {
 function placeOf(env: Environment): Place | undefined {
   const repository = repositoryPath(env);
   const event = readEvent(env);
-  const number = typeof event === "string" ? undefined : memberAt(event, "pull_request", "number");
+  const number = typeof event === "string" ? undefined : numberOf(event);
   if (repository === undefined || typeof number !== "number" || !Number.isSafeInteger(number)) return undefined;
   return { repository, number };
+}
+
+/** Returns the number of the event's pull request, also if the event is a comment on it. */
+function numberOf(event: unknown): unknown {
+  const isOnPull = memberAt(event, "issue", "pull_request") !== undefined;
+  return memberAt(event, "pull_request", "number") ?? (isOnPull ? memberAt(event, "issue", "number") : undefined);
 }

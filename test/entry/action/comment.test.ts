@@ -152,6 +152,19 @@ describe("the comment of a pull request", () => {
     expect(told.outputs).toMatchObject({ status: "succeeded", verdict: "incident" });
   });
 
+  it("is written for a comment on a pull request, and not for one on an issue", async () => {
+    github = await startGitHub({ roles: { maria: "write" } });
+    const inputs = { ...RUN, comment: "true", args: "--from-ref=HEAD" };
+    const at = (issue: object) => {
+      const payload = { issue, comment: { user: { login: "maria" } } };
+      return run("x", { inputs, event: { name: "issue_comment", payload } });
+    };
+    expect((await at({ number: 7, pull_request: {} })).code).toBe(0);
+    expect(github.comments).toHaveLength(1);
+    expect((await at({ number: 7 })).code).toBe(0);
+    expect(github.comments).toHaveLength(1);
+  });
+
   it("is not written for what did not run, nor without a pull request", async () => {
     github = await startGitHub({ roles: { maria: "write" } });
     expect((await run("x", { inputs: { ...RUN, workflow: "no.yml", comment: "true" } })).code).toBe(2);
