@@ -4,6 +4,7 @@ import { cpSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, it as always, beforeAll, describe, expect, vi } from "vitest";
 import type { RunSummary } from "../../src/core/engine/record/run-summary.ts";
+import { openDatabase } from "../../src/stores/dbos/database.ts";
 import { LONG, oneOf } from "../harness/long.ts";
 import { type ChatRequest, startChat } from "../services/chat.ts";
 import { type EngineDatabase, startEngineDatabase, whyNoEngine } from "../services/engine.ts";
@@ -127,6 +128,18 @@ describe.skipIf(missing !== undefined)(`the engine dbos${missing ? ` (skipped: $
     expect(again).toMatchObject({ code: 0 });
     expect(resultOf(again).results).toEqual(results);
     expect((await listed(cwd)).map(({ id, kind }) => [id, kind])).toContainEqual(["same", "run"]);
+  });
+
+  always("is opened by several processes at once when it is new", async () => {
+    const fresh = new URL(database.url);
+    fresh.pathname = "/fresh";
+    const admin = openDatabase(database.url);
+    await admin.rows("create database fresh");
+    await admin.close();
+    const cwd = makeProject(FILES);
+    const list = ["runs", "list", "--database-url", fresh.href, "--json"];
+    const ended = await Promise.all([1, 2, 3].map(() => runProgram(list, { cwd })));
+    expect(ended.map(({ code }) => code)).toEqual([0, 0, 0]);
   });
 
   it("applies the plan of a run in the database", async () => {

@@ -1,8 +1,8 @@
+import { setTimeout as pause } from "node:timers/promises";
 import { messageOf, SkillflowError } from "../../core/base/errors.ts";
 import type { Hint } from "../../core/base/options.ts";
 import type { EmbeddedPlace } from "./embedded.ts";
 import { type Client, loadDbos, loadPostgres, type Pool, type Session } from "./packages.ts";
-
 import { TABLES } from "./tables.ts";
 
 /** Database with our tables and the engine's tables, each in a separate schema. */
@@ -121,7 +121,7 @@ async function prepare(url: string, pool: Pool): Promise<void> {
         and to_regclass('${ENGINE_SCHEMA}.operation_outputs') is not null as made`,
     );
     if ((rows as readonly { readonly made: boolean }[])[0]?.made) return;
-    await session.query("select pg_advisory_lock($1)", [MAKING]);
+    await takeTurn(url, session);
     try {
       const told = { info: () => undefined, debug: () => undefined, warn: () => undefined, error: () => undefined };
       await loadDbos().makeTables(url, told, pool, ENGINE_SCHEMA, false);
@@ -135,6 +135,26 @@ async function prepare(url: string, pool: Pool): Promise<void> {
     session.release();
   }
 }
+
+/**
+ * Waits until no other process creates tables. A statement that waited for the lock would have a snapshot, for which the
+ * other process waits when it creates an index concurrently.
+ */
+async function takeTurn(url: string, session: Session): Promise<void> {
+  for (const since = Date.now(); Date.now() - since < LONGEST_MAKING_MS; await pause(100)) {
+    const { rows } = await session.query("select pg_try_advisory_lock($1) as taken", [MAKING]);
+    if ((rows as readonly { readonly taken: boolean }[])[0]?.taken) return;
+  }
+  throw new SkillflowError(
+    "store.failed",
+    `the database ${placeOf(url)}: another process is still creating its tables`,
+    {
+      hint: "try again later, or end the process that holds an advisory lock there",
+    },
+  );
+}
+
+const LONGEST_MAKING_MS = 120_000;
 
 /** Key of the advisory lock: an arbitrary number that is unique to us. */
 const MAKING = 7_311_202_611;
