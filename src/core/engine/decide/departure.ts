@@ -44,8 +44,8 @@ export function route(program: Program, state: State, leaving: Leaving): SingleS
   const warned = warnOnce(state, { key, node: leaving.node }, undecided);
   if (warned) return warned;
   const choice = chooseRoute(edges, leaving.failed);
-  if (isDryRun(program.record.input) && edges.some((edge) => edge.when !== undefined)) {
-    return finish(program, state, leaving, "a dry run stops at the first decision");
+  if (leaving.isCut || (isDryRun(program.record.input) && edges.some((edge) => edge.when !== undefined))) {
+    return finish(program, state, leaving, DRY_END);
   }
   if (choice.kind === "end") {
     const leading = program.edgesFrom(leaving.node).length;
@@ -110,13 +110,16 @@ function askRoute(
   return ask(program, state, { key, purpose: "route", node: leaving.node, models, prompt });
 }
 
+const DRY_END = "a dry run stops at the first decision";
+
 function finish(program: Program, state: State, leaving: Leaving, why: string): SingleStep {
   const { failed, node, error } = leaving;
   if (failed) return end(program, state, { status: "failed", reason: `node ${node} failed`, error });
   const idle = state.inside ? undefined : idleness(program.record, state);
   if (idle) return end(program, state, { status: "failed", reason: "no work was done", error: idle });
-  const unrouted = describeUnrouted(program, state, node);
-  return end(program, state, { status: "succeeded", reason: why || "the last node is done", unrouted });
+  const ending = { status: "succeeded", reason: why || "the last node is done" } as const;
+  if (why === DRY_END) return end(program, state, { ...ending, isCut: true });
+  return end(program, state, { ...ending, unrouted: describeUnrouted(program, state, node) });
 }
 
 /** Returns an error if no visit did any work. If the skills changed, checks only the visits since then. */
@@ -221,10 +224,13 @@ interface Ending {
   readonly reason: string;
   readonly error?: RunError | undefined;
   readonly unrouted?: Unrouted | undefined;
+  /** Whether a dry run ends early. */
+  readonly isCut?: true;
 }
 
-export function end(program: Program, state: State, { status, reason, error, unrouted }: Ending): SingleStep {
-  if (state.inside) return endInside(program, state, state.inside, error);
+export function end(program: Program, state: State, ending: Ending): SingleStep {
+  if (state.inside) return endInside(program, state, state.inside, ending);
+  const { status, reason, error, unrouted } = ending;
   const { verdict, warnings } = toldVerdict(program, state);
   const body: EventBody = {
     type: "workflow:end",
@@ -248,7 +254,7 @@ function endKey(state: State): string {
 }
 
 /** Ends an inner run. Its node handles the result. An inner run that reached its own limit has failed. */
-function endInside(program: Program, state: State, inside: Inside, failure: RunError | undefined): SingleStep {
+function endInside(program: Program, state: State, inside: Inside, { error: failure, isCut }: Ending): SingleStep {
   const { node, at: inner, key, parent } = inside;
   const { verdict, warnings } = toldVerdict(program, state);
   const results = Object.fromEntries([...state.results].map(([id, { data }]) => [id, data]));
@@ -257,6 +263,7 @@ function endInside(program: Program, state: State, inside: Inside, failure: RunE
     const body = { type: "inner:end", node, inner, ...defined("item", key), ...outcome } as const;
     return { kind: "decide", key: endKey(state), at: parent.inside?.at, bodies: [...warnings, body] };
   };
+  if (isCut) return step({ status: "success", data, cut: isCut });
   if (!failure) return step({ status: "success", data, ...judgedIn(program, state, inside) });
   const limit = state.halt?.status === "stopped" ? state.halt.limit : undefined;
   const message = limit === undefined ? failure.message : `${limit}: ${failure.message}`;

@@ -96,7 +96,8 @@ function enter(program: Program, state: State): SingleStep {
   const reached = stepsLeft(program, state, node);
   if (reached) return reached;
   const left = isDryRun(program.record.input) ? leftOut(program, node) : undefined;
-  if (left) return end(program, state, { status: "succeeded", reason: `a dry run ends before the ${left}` });
+  if (left)
+    return end(program, state, { status: "succeeded", reason: `a dry run ends before the ${left}`, isCut: true });
   const iteration = (state.iterations.get(node) ?? 0) + 1;
   const instruction = program.source(node, "instruction");
   const body: EventBody = { type: "node:enter", node, instruction, iteration };

@@ -130,6 +130,7 @@ const innerEvents = lazy(() => ({
     status: z.enum(ITEM_STATUSES),
     data: jsonObject(),
     skipped_reason: z.string().optional(),
+    cut: optional(z.literal(true), "A dry run stopped it at a decision"),
     judged: optional(
       z.object({
         state: z.string(),

@@ -39,7 +39,7 @@ type Listed = Pick<Items, "all" | "left" | "failed">;
 
 function itemsAt({ run, inside }: Pick<State, "run" | "inside">, { node }: Visit, listed: Listed): Items {
   const stopsAtFailure = run.stopsAtFailure.has(pathOfNode({ inside }, node));
-  const items = { ...listed, begun: 0, stopsAtFailure };
+  const items = { ...listed, begun: 0, stopsAtFailure, isCut: false };
   passSettled(items);
   return { ...items, degraded: [], visits: [], running: new Map(), active: new Set() };
 }
@@ -77,6 +77,7 @@ export function foldInnerEnd(state: State, event: EventOf<"inner:end"> & Pick<En
   if (!visit?.items || !item) return;
   item.outcome = { status, data, ...defined("skipped_reason", skipped_reason) };
   if (status === "failed") visit.items.failed += 1;
+  if (event.cut) visit.items.isCut = true;
   if (event.judged && key !== undefined) {
     const { state: name, values, tainted } = event.judged;
     const put = judgementData(values, event.time, data.verdict);

@@ -146,6 +146,7 @@ function foldExit(state: State, event: EventOf<"node:exit">): void {
     failed: result.status === "failed",
     key: visit.key,
     down: visit.down,
+    isCut: visit.items?.isCut === true,
     answers: [],
     error: exitError(visit, result),
     routeError: undefined,

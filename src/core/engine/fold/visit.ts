@@ -86,6 +86,8 @@ export interface Items {
   /** Position of the next item to begin: every item before it was begun or has an outcome already. */
   begun: number;
   failed: number;
+  /** Whether a dry run stopped one of them at a decision. */
+  isCut: boolean;
   /** Shortfalls of the items that have ended. */
   readonly degraded: Degraded[];
   /** Last visits in the items that have ended. */
@@ -177,6 +179,8 @@ export interface Leaving {
   /** Key of the visit, such as `3:assess`. */
   readonly key: string;
   readonly down: readonly string[];
+  /** Whether a dry run stopped inside. */
+  readonly isCut: boolean;
   /** Routing answers since the last resume. Undefined if a call failed. */
   answers: (string | undefined)[];
   readonly error: RunError | undefined;

@@ -309,4 +309,36 @@ describe("a dry run", () => {
     expect(played.asks.map(({ purpose, node }) => `${purpose} ${node}`)).toEqual(["work look"]);
     expect(resultAt(played, "each").status).toBe("success");
   });
+
+  test("ends after a map or call in which it stopped", () => {
+    const routed = inline({ look: {}, good: {} }, ["look -> good: it is good"]);
+    const asking = inline({ look: {}, ask: { approval: { ask: "Shall it?" } } }, ["look -> ask"]);
+    const nested = inline({ sub: { map: { over: "input.item", as: "each" }, ...routed }, last: {} }, ["sub -> last"]);
+    for (const inside of [routed, asking, nested]) {
+      const output = { type: "object", required: ["never"] };
+      const outer = workflowOf({ each: { map: { over: "input.list", as: "item" }, output, ...inside }, after: {} }, [
+        "each -> after",
+      ]);
+      const { state, asks } = play(recordOf(outer, { input: { list: [["a"], ["b"]], dryRun: true } }));
+      expect(asks.map(({ node }) => node)).toEqual(asks.map(() => "look"));
+      expect([...state.results.keys()]).toEqual(["each"]);
+      expect(state.end).toMatchObject({ status: "succeeded", reason: "a dry run stops at the first decision" });
+      expect(state.end?.unrouted).toBeUndefined();
+      const calling = workflowOf({ sub: { call: "inner", with: { item: "{{input.list}}" } }, after: {} }, [
+        "sub -> after",
+      ]);
+      const files = { inner: workflowOf(inside.nodes, inside.edges) };
+      const called = play(recordOf(calling, { input: { list: ["a"], dryRun: true }, files }));
+      expect([...called.state.results.keys(), called.state.end?.status]).toEqual(["sub", "succeeded"]);
+    }
+  });
+
+  test("goes on after a map in which no decision was due", () => {
+    const outer = workflowOf(
+      { each: { map: { over: "input.list", as: "item" }, ...inline({ look: {} }) }, after: {} },
+      ["each -> after"],
+    );
+    const { state } = play(recordOf(outer, { input: { list: ["a"], dryRun: true } }));
+    expect([...state.results.keys()]).toEqual(["each", "after"]);
+  });
 });

@@ -129,7 +129,7 @@ function contextOf({ state }: Scene, paths: readonly string[]): JsonObject {
   return contextFor({ output_required: [...paths] }, state);
 }
 
-/** Leaves a visit whose inner runs have ended. Its data is checked and evaluated like an answer. */
+/** Leaves a visit whose inner runs have ended. Its data is checked and evaluated like an answer, unless a dry run cut it. */
 function close(scene: Scene, items: Items): SingleStep {
   const { visit, node } = scene;
   const data = itemsData(visit, node);
@@ -137,6 +137,7 @@ function close(scene: Scene, items: Items): SingleStep {
     const broken = items.all.find(({ outcome }) => outcome?.status === "failed");
     return leaveFailed(scene, { message: `item ${broken?.key} failed: ${broken?.outcome?.data.error}` });
   }
+  if (items.isCut) return leave(scene, { status: "success", data, toolCalls: [] });
   const problems = node.output ? compileSchema(node.output)(data) : [];
   if (problems.length === 0) return evaluate(scene, data);
   const why = problems.join("; ");
