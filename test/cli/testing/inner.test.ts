@@ -14,7 +14,7 @@ it("a case passes an approval with its scripted decision, and can check inner no
       {
         name: "waits where nothing is said",
         input: ISSUES,
-        expect: { status: "waiting", path: ["each", "expert"] },
+        expect: { status: "waiting", path: ["each", "expert", "sure"] },
       },
       {
         name: "files what is approved",

@@ -193,6 +193,16 @@ describe("a recording", () => {
     expect(await runTest(cwd)).toMatchObject({ code: 0 });
   });
 
+  it("ends its path with the approval that its run waits for", async () => {
+    const flow = "id: w\nname: W\nentry: ok\nnodes: { ok: { name: OK, approval: { ask: Really? } } }\nedges: []\n";
+    const cwd = makeProject({ "flow.yml": flow });
+    expect(await runHere(["run", "flow.yml", "--run-id", "r"], { cwd })).toMatchObject({ code: 7 });
+    expect(await runTest(cwd, ["--from", "r"])).toMatchObject({ code: 0 });
+    const { cases } = parse(readFileSync(join(cwd, "flow.r.test.yml"), "utf8"));
+    expect(cases[0].expect).toMatchObject({ status: "waiting", path: ["ok"] });
+    expect(await runTest(cwd)).toMatchObject({ code: 0 });
+  });
+
   it("is not made from a run that was resumed from an earlier node", async () => {
     const cwd = await recorded();
     const resumed = ["resume", "first", "--from", "assess", "--model", "script:again.yml"];

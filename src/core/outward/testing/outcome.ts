@@ -24,13 +24,14 @@ export type CaseOutcome = ReturnType<typeof outcomeOf>;
 /** Returns the result of a test case's run, in the form that expectations check. */
 export function outcomeOf({ record, events, result, ...rest }: CaseRun) {
   const { status, verdict, results, plan, evidence, usage, error } = result;
+  const entered = events.filter((event) => event.type === "node:enter");
   return {
     status,
     verdict,
-    /** One entry per visit of a node. */
-    path: visitsIn(result),
-    /** Visits including those in inner runs, in the order of entry: `each[fp-81]/look`. */
-    everyPath: events.flatMap((event) => (event.type === "node:enter" ? [nodePath(event.at, event.node)] : [])),
+    /** One entry per visit of a node, in the order of entry. */
+    path: entered.flatMap(({ at, node }) => (at === undefined ? [node] : [])),
+    /** Visits including those in inner runs: `each[fp-81]/look`. */
+    everyPath: entered.map(({ at, node }) => nodePath(at, node)),
     /** The last data of each node of inner runs, by the inner run's path and then by node. */
     inside: dataInside(events),
     data: Object.fromEntries(Object.entries(results).map(([node, { data }]) => [node, data])),
@@ -91,16 +92,6 @@ export function splitPlace(path: string): { readonly place: string | undefined; 
   return place === undefined
     ? { place, within: path }
     : { place: place.slice(0, -1), within: path.slice(place.length) };
-}
-
-function visitsIn({ trace }: RunResult): string[] {
-  const seen = new Set<string>();
-  return trace.steps.flatMap(({ node, iteration }) => {
-    const visit = `${node} ${iteration}`;
-    if (seen.has(visit)) return [];
-    seen.add(visit);
-    return [node];
-  });
 }
 
 /** Returns the calls that were carried out. Calls of unknown tools and calls with invalid input do not count. */
