@@ -15,7 +15,7 @@ import {
 import { nodePath } from "../../core/document/inner/place.ts";
 import type { RunEvent } from "../../core/engine/event/event.ts";
 import { canonicalJson } from "../../core/engine/event/operation.ts";
-import type { RunRecord } from "../../core/engine/event/record.ts";
+import type { RunRecord, Settings } from "../../core/engine/event/record.ts";
 import { stateOf } from "../../core/engine/fold/fold.ts";
 import { describeResult } from "../../core/engine/result/result.ts";
 import { OWN_TOOLS } from "../../core/engine/tools/own-tools.ts";
@@ -73,6 +73,7 @@ function expectedOf(record: RunRecord, events: readonly RunEvent[]): Expected {
   const state = stateOf({ record, events });
   if (state.visits > state.path.length)
     throw usageError("a resume of the run repeated nodes: a test cannot repeat that", OTHERWISE);
+  checkLimits(state.run.settings, record, events);
   const result = describeResult(record, state);
   const outcome = outcomeOf({ record, events, result, changedPrompts: undefined });
   const called = outcome.called.filter((tool) => !OWN_TOOLS.includes(tool));
@@ -101,6 +102,15 @@ function repeatable({ run, report_url }: RunRecord, input: Json | undefined): Js
       (text) => text.split(/[^\w.-]+/).includes(run) || (report_url !== undefined && text.includes(report_url)),
     );
   return Object.fromEntries(Object.entries(input as JsonObject).filter(([, value]) => !isOfRun(value)));
+}
+
+/** Throws if a limit that depends on the time or the day was reached, or if a resume changed the one that was reached. */
+function checkLimits({ limits }: Settings, { settings }: RunRecord, events: readonly RunEvent[]): void {
+  const reached = events.filter((event) => event.type === "limit:reached");
+  const timed = reached.find(({ limit }) => /timeout$|_per_day$/.test(limit));
+  if (timed) throw usageError(`${timed.message}: a test cannot repeat that`, OTHERWISE);
+  if (reached.some(({ at }) => at === undefined) && !deepEqual(limits, settings.limits))
+    throw usageError("a resume of the run changed a limit that was reached: a test cannot repeat that", OTHERWISE);
 }
 
 const OTHERWISE = "write the test by hand, or make it from another run";

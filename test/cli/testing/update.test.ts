@@ -1,5 +1,8 @@
 import { execFileSync } from "node:child_process";
+import { once } from "node:events";
 import { existsSync, lstatSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
 import { parse } from "yaml";
@@ -213,6 +216,46 @@ describe("a recording", () => {
     expect([code, stdout]).toEqual([2, ""]);
     expect(stderr).toContain("a resume of the run repeated nodes: a test cannot repeat that");
     expect(existsSync(join(cwd, "triage.first.jsonl"))).toBe(false);
+  });
+
+  it("is not made from a run that a time-out cut off, or that was resumed with other limits", async () => {
+    const flow = {
+      id: "flow",
+      name: "Flow",
+      limits: { max_steps: 1 },
+      entry: "look",
+      nodes: {
+        look: { name: "Look", instruction: "Look.", timeout: 1, fail_soft: true, skills: ["http"] },
+        next: { name: "Next", instruction: "Next." },
+      },
+      edges: [{ from: "look", to: "next" }],
+    };
+    const silent = createServer(() => undefined).listen(0, "127.0.0.1");
+    await once(silent, "listening");
+    const host = `127.0.0.1:${(silent.address() as AddressInfo).port}`;
+    const hangs = { calls: [{ tool: "http_get", input: { url: `http://${host}/` } }] };
+    const cwd = makeProject({
+      "flow.yml": JSON.stringify(flow),
+      "slow.json": JSON.stringify({ replies: [hangs] }),
+      "s.json": JSON.stringify({ replies: [{ text: "a" }, { text: "b" }] }),
+    });
+    const run = (id: string, file: string) =>
+      runHere(["run", "flow.yml", "--model", `script:${file}`, "--run-id", id], { cwd, env: { HTTP_HOSTS: host } });
+    expect(await run("slow", "slow.json")).toMatchObject({ code: 5 });
+    silent.closeAllConnections();
+    silent.close();
+    const slow = await runTest(cwd, ["--from", "slow"]);
+    expect([slow.code, slow.stderr]).toEqual([
+      2,
+      expect.stringContaining("node look took longer than its timeout: a test cannot repeat that"),
+    ]);
+    expect(await run("raised", "s.json")).toMatchObject({ code: 5 });
+    expect(await runHere(["resume", "raised", "--max-steps", "5"], { cwd })).toMatchObject({ code: 0 });
+    const raised = await runTest(cwd, ["--from", "raised"]);
+    expect([raised.code, raised.stderr]).toEqual([
+      2,
+      expect.stringContaining("a resume of the run changed a limit that was reached: a test cannot repeat that"),
+    ]);
   });
 
   it("reports which prompts have changed, and is recorded again if that is accepted", async () => {
