@@ -67,6 +67,47 @@ describe("plan.json", () => {
     expect(written()).toHaveLength(1);
   });
 
+  it("names the item that planned an operation, which files of earlier versions do not", async () => {
+    const flow = {
+      ...{ id: "w", name: "W", writes: "plan", entry: "each", edges: [] },
+      nodes: {
+        each: {
+          name: "Each",
+          map: { over: "input.list", as: "item" },
+          entry: "a",
+          nodes: {
+            a: {
+              name: "A",
+              skills: ["sink"],
+              steps: [{ id: "s", tool: "sink_file", with: { title: "{{input.item}}" } }],
+            },
+          },
+          edges: [],
+        },
+      },
+    };
+    const cwd = makeProject({ "w.yml": JSON.stringify(flow), "skills/sink/skill.ts": SINK });
+    await runHere(["run", "w.yml", "--run-id", "r", "--out", "out", "--input", '{"list":["x","y"]}'], {
+      cwd,
+      env: ENV,
+    });
+    const plan = planIn(cwd, "out/plan.json");
+    expect(plan.operations.map(({ at, node }) => [at, node])).toEqual([
+      ["each[0]", "a"],
+      ["each[1]", "a"],
+    ]);
+    const operations = plan.operations.map(({ at: _at, ...operation }) => operation);
+    for (const [earlier, code] of [
+      [operations, 0],
+      [[{ ...operations[0], at: "each[1]" }, operations[1]], 4],
+    ] as const) {
+      writeFileSync(join(cwd, "plan.json"), JSON.stringify({ ...plan, operations: earlier }));
+      const applied = await runHere(["apply", "plan.json", "--report", "md=plan.md"], { cwd });
+      expect(applied.code).toBe(code);
+    }
+    expect(readFileSync(join(cwd, "plan.md"), "utf8")).toContain("**Planned by:** `each[1]/a`");
+  });
+
   it("is written by resume, with the operations that were already applied marked", async () => {
     const cwd = project("one");
     await runHere(RUN, { cwd, env: ENV });

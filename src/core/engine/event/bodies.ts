@@ -241,7 +241,7 @@ const checkEvents = lazy(() => ({
   },
   "operation:planned": {
     node: z.string(),
-    operation: operationSchema().omit({ node_failed: true, applied: true }),
+    operation: operationSchema().omit({ at: true, node_failed: true, applied: true }),
     aliases: optional(
       z.record(z.string(), z.string()),
       "What new aliases in the input stand for, such as host-1. Only the run's record has them.",

@@ -19,6 +19,7 @@ export const operationSchema = lazyObject(() => ({
     .string()
     .regex(/^op-\d+$/)
     .describe("op-<n>, where n counts the run's operations"),
+  at: optional(z.string(), "Path of the inner run of the node"),
   node: z.string(),
   visit: z.int().describe("Number of the visit to this node, from 1"),
   skill: z.string(),

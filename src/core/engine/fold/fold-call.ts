@@ -94,8 +94,9 @@ function foldKnown(visit: Visit | undefined, id: string, known: Partial<PendingC
   else visit?.audiences.set(id, { ...visit.audiences.get(id), ...known });
 }
 
-export function foldPlanned({ run, visit }: State, event: EventOf<"operation:planned">): void {
-  const { operation, aliases: named = {} } = event;
+export function foldPlanned({ run, visit, inside }: State, event: EventOf<"operation:planned">): void {
+  const { aliases: named = {} } = event;
+  const operation = inside ? { ...event.operation, at: inside.at } : event.operation;
   const { operations, aliases } = run;
   for (const [alias, text] of Object.entries(named)) aliases.set(text, alias);
   const { key = "", attempt = 0 } = visit ?? {};

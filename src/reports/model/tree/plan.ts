@@ -1,5 +1,6 @@
 import { revealText } from "../../../core/base/inert.ts";
 import { formatCount, formatTime, plural } from "../../../core/base/preview.ts";
+import { nodePath } from "../../../core/document/inner/place.ts";
 import { type Proof, patchOf } from "../../../core/engine/event/patch.ts";
 import {
   HELD,
@@ -78,7 +79,7 @@ export function warningsOf({ operation, now }: ShownOperation): string[] {
 }
 
 function operationFacts({ operation, readAs, now }: ShownOperation, mostSources: number): (Fact | undefined)[] {
-  const { node, visit, skill, tool, audience, digest, sources, refers, filtered = [] } = operation;
+  const { at, node, visit, skill, tool, audience, digest, sources, refers, filtered = [] } = operation;
   const link = now.standing === "applied" ? linkOf(now.output) : undefined;
   const read = sources.slice(0, mostSources).map(sourceWords);
   const rest = sources.length > read.length ? words` and ${formatCount(sources.length - read.length)} more` : [];
@@ -88,7 +89,7 @@ function operationFacts({ operation, readAs, now }: ShownOperation, mostSources:
     link === undefined ? undefined : ["Link", words`${code(link)}`],
     ["Tool", words`${code(`${skill} ${tool}`)}`],
     ["Read by", audience === "public" ? words`anyone` : words`the team`],
-    ["Planned by", words`${code(node)}${visit > 1 ? words`, visit ${visit}` : []}`],
+    ["Planned by", words`${code(nodePath(at, node))}${visit > 1 ? words`, visit ${visit}` : []}`],
     refers.length === 0
       ? undefined
       : [
