@@ -22,13 +22,15 @@ export function annotationsOfRun({ record, result, events, placeOf }: Report): s
   const { file, workflow } = record;
   const { error } = result;
   const nameOf = (node: string) => workflow.nodes[node]?.name ?? node;
+  // A node of an inner run is shown at the outer node that runs it.
+  const outer = (path: string) => (Object.hasOwn(workflow.nodes, path) ? path : path.replace(/[[/].*$/s, ""));
   const at = (node: string | undefined) => ({
     file,
-    line: node === undefined ? undefined : file && placeOf?.(node)?.line,
+    line: node === undefined ? undefined : file && placeOf?.(outer(node))?.line,
   });
   const ending = result.waiting
     ? result.waiting.map(({ node, ask }) =>
-        command("notice", { ...at(undefined), title: `${workflow.name} is waiting for approval: ${node}` }, ask),
+        command("notice", { ...at(node), title: `${workflow.name} is waiting for approval: ${node}` }, ask),
       )
     : error
       ? [command("error", { ...at(error.node), title: `${workflow.name}: ${result.status}` }, textOf(error, nameOf))]
@@ -40,7 +42,9 @@ export function annotationsOfRun({ record, result, events, placeOf }: Report): s
     return command("warning", { ...at(node), title: `${skill} is missing` }, text);
   });
   const warnings = events.flatMap((event) =>
-    event.type === "warning" ? [command("warning", { ...at(event.node), title: workflow.name }, event.message)] : [],
+    event.type === "warning"
+      ? [command("warning", { ...at(event.at ?? event.node), title: workflow.name }, event.message)]
+      : [],
   );
   return [...ending, ...[...degraded, ...warnings].slice(0, MOST_ANNOTATIONS)];
 }

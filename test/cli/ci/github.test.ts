@@ -59,6 +59,21 @@ describe("annotations", () => {
     ]);
   });
 
+  it("of a run are at the node, or at the one that runs the inner workflow", () => {
+    const run = triageRun();
+    const place = {
+      ...run,
+      record: { ...run.record, file: "w.yml" },
+      placeOf: (node: string) => ({ line: node.length }),
+    };
+    const since = run.record.at;
+    const waiting = ["gather", "each[a]/ok", "sub/each[b]/ok"].map((node) => ({ node, ask: "Shall it?", since }));
+    const inside = { type: "warning", message: "odd", node: "gather", at: "each[a]" } as const;
+    const event = { ...inside, seq: 0, time: since, epoch: 0, key: "k" };
+    const told = annotationsOfRun({ ...place, result: { ...run.result, degraded: [], waiting }, events: [event] });
+    expect(told.map((line) => /line=\d/.exec(line)?.[0])).toEqual(["line=6", "line=4", "line=3", "line=4"]);
+  });
+
   it("of a run are limited to the number that GitHub shows", () => {
     expect(annotationsOfRun(longRun(1000))).toHaveLength(10);
   });
