@@ -44,6 +44,22 @@ describe("the workflows that nodes run", () => {
     ]);
   });
 
+  it("cannot define a skill with the id of a different one", async () => {
+    const skills = (instruction: string) => `skills: { tone: { instruction: ${instruction} } }\n`;
+    const cwd = makeProject({
+      "w.yml": skills("Short.") + calling("w", "./last.yml", 2),
+      "last.yml": skills("Long.") + LAST,
+    });
+    for (const command of ["validate", "run"]) {
+      const { code, stdout } = await runHere([command, "w.yml", "--json"], { cwd });
+      const { diagnostics } = JSON.parse(stdout);
+      const faults = diagnostics.filter(({ severity }: { severity: string }) => severity === "error");
+      expect([code, faults]).toMatchObject([2, [{ code: "INVALID_INLINE_SKILL", file: "last.yml", line: 1 }]]);
+    }
+    writeFileSync(join(cwd, "last.yml"), skills("Short.") + LAST);
+    expect(await runHere(["validate", "w.yml"], { cwd })).toMatchObject({ code: 0 });
+  });
+
   it("have data that the paths of the calling workflow can refer to", async () => {
     const edges = "edges: [{ from: n0, to: n1, if: n0.results.a.sumary exists }]";
     const main = calling("w", "./last.yml", 2).replace(/edges:[\s\S]*/, edges);

@@ -1,6 +1,6 @@
 import { basename, dirname, join } from "node:path";
-import type { Diagnostic } from "../../core/base/diagnostic.ts";
-import { memo } from "../../core/base/values.ts";
+import { type Diagnostic, errorAt } from "../../core/base/diagnostic.ts";
+import { deepEqual, memo } from "../../core/base/values.ts";
 import { checkJudgeBudget } from "../../core/document/check/judge-budget.ts";
 import type { FindInner, StepShape } from "../../core/document/check/node-data.ts";
 import { checkPathsInto } from "../../core/document/check/workflow.ts";
@@ -95,7 +95,7 @@ export function readInner(
     }
   };
   enter({ ...outer, path: "", files: realOf(workspace, outer.document) }, 1);
-  findings.push(...pathFindings(outer, inner));
+  findings.push(...pathFindings(outer, inner), ...skillFindings(outer, inner));
   const isTold = checkJudgeBudget(outer.workflow).length > 0;
   if (!isTold) findings.push(...outer.place(checkJudgeBudget(outer.workflow, inner)));
   return { inner, findings };
@@ -121,6 +121,21 @@ export function pathFindings(outer: DocumentPlace, inner: InnerWorkflows, stepSh
     return place(
       stepShape ? checkPathsInto(workflow, { find, stepShape }, { find }) : checkPathsInto(workflow, { find }),
     );
+  });
+}
+
+/** Reports skills whose id stands for a different skill in another document, because a run knows skills by their ids. */
+function skillFindings(outer: DocumentPlace, inner: InnerWorkflows): Diagnostic[] {
+  const files = new Map([...inner.values()].flatMap((each) => (each.file === undefined ? [] : [[each.file, each]])));
+  const declared = new Map(Object.entries(outer.workflow.skills ?? {}));
+  return [...files.values()].flatMap(({ workflow, place }) => {
+    const clashing = Object.entries(workflow.skills ?? {}).filter(([id, skill]) => {
+      if (!declared.has(id)) declared.set(id, skill);
+      return !deepEqual(declared.get(id), skill);
+    });
+    const message = (id: string) => `another workflow of the same run defines a different skill with the id ${id}`;
+    const hint = "rename one of them, or define both in the same way";
+    return place(clashing.map(([id]) => errorAt("INVALID_INLINE_SKILL", ["skills", id], message(id), hint)));
   });
 }
 

@@ -1,5 +1,4 @@
-import { SkillflowError } from "../../core/base/errors.ts";
-import { deepEqual, stringsIn } from "../../core/base/values.ts";
+import { stringsIn } from "../../core/base/values.ts";
 import type { Workflow } from "../../core/document/workflow/workflow.ts";
 import type { RunRecord } from "../../core/engine/event/record.ts";
 import { askForLack } from "../../loaders/registry/entry.ts";
@@ -11,22 +10,11 @@ export function mapEntries(entries: SkillEntries, change: (entry: SkillEntry) =>
   return new Map([...entries].map(([id, entry]) => [id, entry && change(entry)]));
 }
 
-/** Finds the skills of several workflows. Throws if two of them declare different skills with one id. */
+/** Finds the skills of several workflows. */
 export async function gatherAll(
   set: SkillSet,
   documents: readonly { readonly workflow: Workflow; readonly inline: InlineSkills }[],
 ): Promise<SkillEntries> {
-  const declared = new Map<string, unknown>();
-  for (const { workflow } of documents) {
-    for (const [id, skill] of Object.entries(workflow.skills ?? {})) {
-      const other = declared.get(id);
-      if (other !== undefined && !deepEqual(other, skill)) {
-        const message = `two workflows declare different skills with the id ${id}`;
-        throw new SkillflowError("workflow.invalid", message, { hint: "rename one of them" });
-      }
-      declared.set(id, skill);
-    }
-  }
   const found = documents.flatMap(({ workflow: { nodes }, inline }) => {
     const ids = new Set(Object.values(nodes).flatMap((node) => node.skills ?? []));
     return [...ids].map(async (id) => [id, await set.find(id, inline)] as const);
