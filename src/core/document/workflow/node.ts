@@ -140,7 +140,7 @@ const plainNode = lazy(() =>
     ),
     limits: optional(
       innerLimits,
-      "Limits of a map's item or of a call. Reaching one fails the item or call, and the run continues.",
+      "Limits of a map's item or of a call, in addition to those of its file. Reaching one fails the item or call, and the run continues.",
     ),
     skills: optional(
       strings(),

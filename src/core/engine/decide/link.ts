@@ -35,9 +35,19 @@ function linkInner(record: RunRecord, path: string, inside: Program["inside"]): 
   return link({ record: { ...record, workflow, sources }, path, parent, inside });
 }
 
-function innerLimits(limits: WorkflowNode["limits"] = {}): InnerLimits {
-  const { max_cost_usd, max_tokens, max_steps, timeout } = limits;
-  return { max_cost_usd, max_tokens, max_steps, timeout_ms: parseDuration(timeout) };
+/** Returns the strictest of the limits of the node and of the workflow that it runs. */
+function innerLimits(...declared: readonly WorkflowNode["limits"][]): InnerLimits {
+  const all = declared.map(({ timeout, ...limits } = {}) => ({ ...limits, timeout_ms: parseDuration(timeout) }));
+  const least = (name: keyof InnerLimits) => {
+    const values = all.flatMap((limits) => limits[name] ?? []);
+    return values.length === 0 ? undefined : Math.min(...values);
+  };
+  return {
+    max_cost_usd: least("max_cost_usd"),
+    max_tokens: least("max_tokens"),
+    max_steps: least("max_steps"),
+    timeout_ms: least("timeout_ms"),
+  };
 }
 
 interface Linking extends Pick<Program, "parent" | "inside"> {
@@ -90,7 +100,7 @@ function link({ record, path, parent, inside }: Linking): Program {
     ],
     source: (id, field) => contentOf(record, `nodes.${id}.${field}`),
     parent,
-    limits: innerLimits(parent?.node(own).limits),
+    limits: innerLimits(parent?.node(own).limits, parent && workflow.limits),
     writes: parent ? stricter(declared, parent.writes) : "allow",
     inner: (id) => inside(path === "" ? id : `${path}/${id}`),
     inside,

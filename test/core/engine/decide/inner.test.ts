@@ -542,6 +542,18 @@ describe("limits", () => {
     expect(eventsOf(played.events, "limit:reached")).toMatchObject([{ limit: "max_steps", at: "ask" }]);
   });
 
+  test.each([
+    [{ max_steps: 1 }, {}, 1],
+    [{ max_steps: 1 }, { max_steps: 9 }, 1],
+    [{ max_steps: 9 }, { max_steps: 1 }, 1],
+    [{ max_steps: 9, per_day: { max_runs: 1 } }, {}, 2],
+  ])("of a called file (%o) and of its node (%o): the stricter one holds", (own, limits, steps) => {
+    const files = { one: { ...workflowOf({ look: {}, tell: {} }, ["look -> tell"]), limits: own } };
+    const played = play(recordOf(workflowOf({ ask: { call: "one", limits } }), { files }));
+    expect(played.asks).toHaveLength(steps);
+    expect(resultAt(played, "ask").status).toBe(steps === 1 ? "failed" : "success");
+  });
+
   test("of time fail the item whose time is over", () => {
     const outer = workflowOf({ each: { map: EACH, limits: { timeout: "1s" }, ...two } });
     const played = play(recordOf(outer, { input: { list: ["a"] } }), { tick: 400 });
