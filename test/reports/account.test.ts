@@ -11,6 +11,7 @@ import { accountOf } from "../../src/reports/model/account.ts";
 import { costsOf } from "../../src/reports/model/costs.ts";
 import type { Report } from "../../src/reports/model/report.ts";
 import { timelineOf } from "../../src/reports/model/timeline.ts";
+import { durationOf } from "../../src/reports/model/visit.ts";
 import { conclusionsOf } from "../../src/reports/model/visits.ts";
 import { postmortemMarkdown } from "../../src/reports/postmortem.ts";
 import { reportOf, triageRun } from "./triage-run.ts";
@@ -336,6 +337,32 @@ describe("the time and the cost of a run", () => {
     expect(broken.ms).toBeLessThanOrEqual(whole.ms);
     expect(broken.breaks).toEqual([{ at: expect.any(Number), ms: expect.any(Number) }]);
     expect(broken.breaks[0]?.ms).toBeGreaterThanOrEqual(3_600_000);
+  });
+
+  it("do not count while a map's item waits for a person", () => {
+    const inner = { node: "gather", inner: "gather[a]", item: "a" };
+    const bodies: [number, number, EventBody & { readonly at?: string }][] = [
+      [0, 0, { type: "node:enter", node: "gather", iteration: 1, instruction: "" }],
+      [0, 0, { type: "map:start", node: "gather", items: [{ key: "a", index: 0 }], left: 0 }],
+      [1, 0, { type: "inner:start", ...inner, input: {} }],
+      [1, 0, { type: "node:enter", node: "ok", iteration: 1, instruction: "", at: "gather[a]" }],
+      [2, 0, { type: "approval:asked", node: "ok", ask: "Shall it?", at: "gather[a]" }],
+      [90, 1, { type: "approval:given", node: "ok", approved: true, by: "me", settings: {}, at: "gather[a]" }],
+      [
+        91,
+        1,
+        { type: "node:exit", node: "ok", result: { status: "success", data: {}, toolCalls: [] }, at: "gather[a]" },
+      ],
+      [91, 1, { type: "inner:end", ...inner, status: "success", data: {} }],
+      [92, 1, { type: "node:exit", node: "gather", result: { status: "success", data: {}, toolCalls: [] } }],
+    ];
+    const events = bodies.map(([seconds, epoch, body], seq): RunEvent => {
+      return { ...body, seq, time: new Date(Date.parse(record.at) + seconds * 1000).toISOString(), epoch, key: "k" };
+    });
+    const [visit] = accountOf(reportOf(record, events)).visits;
+    const [item] = visit?.inner ?? [];
+    expect([visit, item, item?.visits[0]].map((each) => each && durationOf(each))).toEqual([4000, 2000, 2000]);
+    expect(junitXml(reportOf(record, events))).toContain('time="4.000"');
   });
 
   it("are summed by node over its visits", () => {

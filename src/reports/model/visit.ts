@@ -26,6 +26,8 @@ export interface Visit {
   readonly remarks: Remark[];
   readonly startedAt: string;
   endedAt: string;
+  /** Milliseconds in between during which no process was driving the run. */
+  idleMs?: number;
   /** Undefined while the node is running, or if its process died. */
   result?: NodeResult | undefined;
   /** A limit or an interrupt stopped the visit, so its result may be incomplete. */
@@ -61,6 +63,7 @@ export interface InnerRun {
   input?: JsonObject;
   startedAt: string;
   endedAt: string;
+  idleMs?: number;
   readonly visits: Visit[];
 }
 export function switchText({ from, to, reason }: EventOf<"model:switch">): string {
@@ -141,8 +144,11 @@ export function statusWord(visit: Visit): StatusWord {
   return status === "success" || status === "active" ? STATUS_WORDS[status] : status;
 }
 
-export function durationOf({ startedAt, endedAt }: { readonly startedAt: string; readonly endedAt: string }): number {
-  return Math.max(0, Date.parse(endedAt) - Date.parse(startedAt)) || 0;
+type Timed = Pick<Visit, "startedAt" | "endedAt" | "idleMs">;
+
+/** Returns the time in which the run was driven, as waiting for a person does not count. */
+export function durationOf({ startedAt, endedAt, idleMs = 0 }: Timed): number {
+  return Math.max(0, Date.parse(endedAt) - Date.parse(startedAt) - idleMs) || 0;
 }
 
 /** Returns the reason why a node failed or was skipped. Empty otherwise. */

@@ -6,7 +6,7 @@ import { nameOfNode, type RunRecord } from "../../core/engine/event/record.ts";
 import { endOf } from "../../core/engine/result/waiting.ts";
 import type { Report } from "./report.ts";
 import type { Asked, InnerRun, Remark, Visit, VisitCall } from "./visit.ts";
-import { switchText } from "./visit.ts";
+import { durationOf, switchText } from "./visit.ts";
 
 /**
  * Builds the visits of a run. Inner runs are nested in the visits of their nodes. `every` lists all visits in the order they
@@ -25,9 +25,23 @@ export function visitsOf({ record, events, result }: Report): {
     take(path, scope, event);
     scope.last = event;
   }
+  takeOutIdle(path.every, events);
   const { visits } = root;
   if (endOf(events)) keepCounting(visits, result);
   return { visits, every: path.every, remarks: path.remarks };
+}
+
+/** Measures in each visit and inner run how long no process was driving the run. */
+function takeOutIdle(every: readonly Visit[], events: Report["events"]): void {
+  const gaps = events.flatMap(({ epoch, time: endedAt }, index) => {
+    const before = events[index - 1];
+    return before === undefined || before.epoch === epoch ? [] : [{ startedAt: before.time, endedAt }];
+  });
+  if (gaps.length === 0) return;
+  for (const timed of every.flatMap((visit) => [visit, ...visit.inner])) {
+    const within = gaps.filter((gap) => timed.startedAt <= gap.startedAt && gap.endedAt <= timed.endedAt);
+    timed.idleMs = within.reduce((sum, gap) => sum + durationOf(gap), 0);
+  }
 }
 
 /** Replaces the shortfalls of all visits with those of the run's result, which counts only each node's last visit. */
