@@ -228,9 +228,11 @@ function runOf(visit: Visit, key: string | undefined, time: string): InnerRun {
   return visit.inner.find((run) => run.key === key && run.status === undefined) ?? addInner(visit, key, time);
 }
 
-function beginInner(path: Path, visit: Visit, { item, inner, input, time }: EventOf<"inner:start"> & RunEvent): void {
+function beginInner(path: Path, visit: Visit, event: EventOf<"inner:start"> & RunEvent): void {
+  const { item, inner, input, same = [], time } = event;
   const run = runOf(visit, item, time);
-  Object.assign(run, { input, startedAt: time, endedAt: time });
+  const shared = Object.fromEntries(same.map((name) => [name, "(the same as in the first item)"]));
+  Object.assign(run, { input: { ...shared, ...input }, startedAt: time, endedAt: time });
   path.scopes.set(inner, { visits: run.visits, anchor: run.anchor, at: inner, run, last: undefined });
 }
 

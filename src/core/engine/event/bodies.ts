@@ -122,6 +122,7 @@ const innerEvents = lazy(() => ({
     inner: z.string().describe("Path of the inner run, which its events have as `at`"),
     item: optional(z.string(), "For a map: key of the item"),
     input: jsonObject(),
+    same: optional(z.array(z.string()), "Large input fields that are left out: as in the first item that began"),
   },
   "inner:end": {
     node: z.string(),

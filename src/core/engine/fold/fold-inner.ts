@@ -1,4 +1,4 @@
-import { defined } from "../../base/values.ts";
+import { defined, type JsonObject } from "../../base/values.ts";
 import { encodeKey } from "../../document/inner/place.ts";
 import type { Envelope, EventOf } from "../event/event.ts";
 import { standDecided } from "../plan/standing.ts";
@@ -24,22 +24,31 @@ export function foldMap({ visit, run, inside }: State, event: EventOf<"map:start
 }
 
 export function foldInnerStart(state: State, event: EventOf<"inner:start">): void {
-  const { inner: at, node, item: key, input } = event;
+  const { inner: at, node, item: key } = event;
   const item = beginning(state, key);
   const { visit, run } = state;
   if (!item || !visit?.items) return;
   visit.items.running.set(at, item);
   visit.items.active.add(at);
+  const input = wholeInput(event, visit.items.first);
+  visit.items.first ??= input;
   const prefix = `${visit.key}${key === undefined ? "" : `[${encodeKey(key)}]`}/`;
   const inside = { at, prefix, parent: state, node, key, from: run.activeMs, waits: undefined };
   run.inner.set(at, new State(run, input, inside));
+}
+
+/** Adds the fields that are the same as in the first item, at their places. */
+function wholeInput({ input, same = [] }: EventOf<"inner:start">, first: JsonObject = input): JsonObject {
+  if (same.length === 0) return input;
+  const fields = Object.keys(first).map((name) => [name, (same.includes(name) ? first : input)[name] ?? null]);
+  return Object.fromEntries(fields);
 }
 
 type Listed = Pick<Items, "all" | "left" | "failed">;
 
 function itemsAt({ run, inside }: Pick<State, "run" | "inside">, { node }: Visit, listed: Listed): Items {
   const stopsAtFailure = run.stopsAtFailure.has(pathOfNode({ inside }, node));
-  const items = { ...listed, begun: 0, stopsAtFailure, isCut: false };
+  const items = { ...listed, begun: 0, stopsAtFailure, isCut: false, first: undefined };
   passSettled(items);
   return { ...items, degraded: [], visits: [], running: new Map(), active: new Set() };
 }

@@ -88,6 +88,8 @@ export interface Items {
   failed: number;
   /** Whether a dry run stopped one of them at a decision. */
   isCut: boolean;
+  /** Input of the first one that began. */
+  first: JsonObject | undefined;
   /** Shortfalls of the items that have ended. */
   readonly degraded: Degraded[];
   /** Last visits in the items that have ended. */

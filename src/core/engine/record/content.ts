@@ -128,7 +128,8 @@ export function redactDecision(body: EventBody, { text, value }: Redactor): Even
   }
   if (body.type === "approval:refused") return { ...body, by: text(body.by), reason: text(body.reason) };
   if (body.type === "run:resume") return { ...body, ...changedSkills(body, text) };
-  if (body.type === "inner:start") return { ...body, input: value(body.input) };
+  if (body.type === "inner:start")
+    return { ...body, input: value(body.input), ...defined("same", body.same?.map(text)) };
   if (body.type === "inner:end") return { ...body, data: value(body.data), ...judgedOf(body, value) };
   if (body.type !== "node:exit") return body;
   const degraded = body.degraded?.map((each) => ({ ...each, reason: text(each.reason) }));

@@ -508,6 +508,31 @@ describe("a call", () => {
   });
 });
 
+test("a large value that a map passes to each item is recorded once", () => {
+  const big = "x".repeat(10_000);
+  const list = ["a", "b", "c"];
+  const outer = workflowOf({
+    each: {
+      map: { ...EACH, concurrency: 2 },
+      with: { big: "{{input.big}}", few: "{{input.few}}" },
+      ...inline({ look: {} }),
+    },
+  });
+  const record = recordOf(outer, { input: { list, big, few: "y" } });
+  const played = play(record);
+  const inputs = eventsOf(played.events, "inner:start").map(({ input, same }) => ({ ...input, same }));
+  expect(inputs).toEqual([
+    { big, few: "y", item: "a" },
+    { few: "y", item: "b", same: ["big"] },
+    { few: "y", item: "c", same: ["big"] },
+  ]);
+  expect(played.asks.map(inputOf)).toEqual(list.map((item) => ({ big, few: "y", item })));
+  expect(played.asks.map((step) => Object.keys(inputOf(step) ?? {}))).toEqual(list.map(() => ["big", "few", "item"]));
+  const begun = played.events.findIndex((event) => event.type === "inner:start" && event.same !== undefined);
+  const resumed = play(record, { past: played.events.slice(0, begun + 1), epoch: 1 });
+  expect(resumed.asks.map(inputOf)).toEqual(played.asks.map(inputOf));
+});
+
 describe("limits", () => {
   const spending = (step: AskStep) =>
     says("done", { tokens: JSON.stringify(inputOf(step)).includes("dear") ? 50 : 1, costUsd: 0.02 });

@@ -1,11 +1,11 @@
 import { compileSchema } from "../../../base/schema/schema.ts";
-import { defined, type Json, type JsonObject, parseDuration } from "../../../base/values.ts";
+import { deepEqual, defined, type Json, type JsonObject, parseDuration } from "../../../base/values.ts";
 import { checkInput } from "../../../document/check/workflow.ts";
 import { fillIn, pathsIn } from "../../../document/fill.ts";
 import { type Choice, chooseItems, listAt, type Seen, valuesOf } from "../../../document/inner/items.ts";
 import { placeOf } from "../../../document/inner/place.ts";
 import type { MapSettings } from "../../../document/workflow/node.ts";
-import type { EventBody } from "../../event/event.ts";
+import type { EventBody, EventOf } from "../../event/event.ts";
 import { withRunRoots } from "../../finding/write.ts";
 import { touchesOf } from "../../fold/redo.ts";
 import { mayBegin } from "../../fold/state.ts";
@@ -89,18 +89,35 @@ function seenBy({ program, state }: Scene, map: MapSettings): Seen {
 /** Begins the items with valid input, and records the others as skipped or failed. */
 function begin(scene: Scene, items: readonly Item[]): SingleStep {
   const { visit, node, state } = scene;
-  const [first] = items;
+  const [next] = items;
+  let first = visit.items?.first;
   const bodies = items.map((item): EventBody => {
     const inner = placeOf(state.inside?.at, visit.node, item.key);
     const named = { node: visit.node, inner, ...defined("item", item.key) };
     const { input, problem } = innerInput(scene, item);
-    if (problem === undefined) return { type: "inner:start", ...named, input };
+    if (problem === undefined) {
+      const own = first ? withoutSame(input, first) : { input };
+      first ??= input;
+      return { type: "inner:start", ...named, ...own };
+    }
     if (node.map?.on_error === "skip")
       return { type: "inner:end", ...named, status: "skipped", data: {}, skipped_reason: problem };
     return { type: "inner:end", ...named, status: "failed", data: { error: problem } };
   });
-  return { kind: "decide", key: `${visit.key}/begin/${first?.index}`, bodies };
+  return { kind: "decide", key: `${visit.key}/begin/${next?.index}`, bodies };
 }
+
+/** Leaves out the large fields that are the same as in the first item, so that a record has them once. */
+function withoutSame(input: JsonObject, first: JsonObject): Pick<EventOf<"inner:start">, "input" | "same"> {
+  const isLarge = (value: Json) => (typeof value === "string" ? value : JSON.stringify(value)).length > LARGE_FIELD;
+  const same = Object.entries(input).flatMap(([name, value]) =>
+    Object.hasOwn(first, name) && deepEqual(value, first[name]) && isLarge(value) ? name : [],
+  );
+  if (same.length === 0 || !deepEqual(Object.keys(input), Object.keys(first))) return { input };
+  return { input: Object.fromEntries(Object.entries(input).filter(([name]) => !same.includes(name))), same };
+}
+
+const LARGE_FIELD = 4096;
 
 function innerInput(scene: Scene, { index }: Item): { input: JsonObject; problem?: string } {
   const { program, visit, node } = scene;
