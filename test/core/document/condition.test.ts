@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { parse } from "yaml";
-import { checkWorkflow } from "../../../src/core/document/check/workflow.ts";
+import { checkPathsInto, checkWorkflow } from "../../../src/core/document/check/workflow.ts";
 import { parseCondition, showCondition } from "../../../src/core/document/condition.ts";
 import { checkValues } from "../../../src/core/document/value-rule.ts";
 import type { Edge } from "../../../src/core/document/workflow/node.ts";
@@ -186,7 +186,10 @@ const node = {
       sure: { type: "boolean" },
       cause: { type: "object", properties: { kind: { enum: ["change", "load"] } } },
       gone: { type: "null" },
+      deep: { $ref: "#/$defs/Deep" },
+      all: { type: "array", items: { $ref: "#/$defs/Deep" } },
     },
+    $defs: { Deep: { type: "object", properties: { own: { enum: ["x", "y"] }, deep: { $ref: "#/$defs/Deep" } } } },
   },
 };
 
@@ -217,6 +220,9 @@ describe("analysis of conditions before a run", () => {
     "a.gone != null",
     "a.cause = change",
     "a.cause.kind = loud",
+    "a.deep.own = z",
+    "a.deep.deep.deep.own = z",
+    "any:a.all[*].own = z",
   ])("%s never holds", (condition) => {
     expect(findings([{ if: condition }])).toEqual(["warning EDGE_NEVER edges.0.if"]);
   });
@@ -317,6 +323,18 @@ function told(condition: string, from: "sure" | "each" = "sure") {
 }
 
 describe("known data of each kind of node", () => {
+  test.each<[string | string[], string[]]>([
+    ["a.action", ["EDGE_NEVER"]],
+    [["a.cause.kind", "a.action"], ["EDGE_NEVER"]],
+    [["a.action", "b.any"], []],
+    ["a.cause", []],
+  ])("the verdict %j of a called workflow is one of the values there", (verdict, codes) => {
+    const calling = workflowOf({ c: { call: "./x.yml" }, z: {} }, [{ from: "c", to: "z", if: "c.verdict = maybe" }]);
+    const called = { ...workflowOf({ a: node, b: { output: {} } }, ["a -> b"]), verdict };
+    const find = () => ({ workflow: called, find: () => undefined });
+    expect(checkPathsInto(calling, { find }).map(({ code }) => code)).toEqual(codes);
+  });
+
   test.each<[string, "sure" | "each", string, string]>([
     ["sure.aproved = true", "sure", "warning UNKNOWN_PATH", 'did you mean "approved"?'],
     ["sure.approved.by = ana", "sure", "warning UNKNOWN_PATH", '"sure.approved" is boolean'],

@@ -1,13 +1,12 @@
 import { type Diagnostic, type DiagnosticCode, errorAt, warningAt } from "../../base/diagnostic.ts";
-import { parsePath } from "../../base/path.ts";
-import { deepEqual, didYouMean, isObject, type JsonSchema, typeOf } from "../../base/values.ts";
+import { deepEqual, didYouMean, type JsonSchema, typeOf } from "../../base/values.ts";
 import { showCondition } from "../condition.ts";
 import { matchComplaint } from "../value-rule.ts";
 import type { Edge } from "../workflow/node.ts";
 import type { OutputMatch, ValueRule } from "../workflow/rule.ts";
 import type { Workflow } from "../workflow/workflow.ts";
 import { readCondition } from "./condition-mistakes.ts";
-import type { DataShapes } from "./node-data.ts";
+import { type DataShapes, declaredAt } from "./node-data.ts";
 
 /** Checks each `if` before a run: its form, whether it can hold, and whether its edge is ever reached. */
 export function checkConditions(workflow: Workflow, shapes: DataShapes): Diagnostic[] {
@@ -105,22 +104,6 @@ function comparisonsOf({ output_required = [], output_matches = [] }: ValueRule)
 
 function isExistence({ equals, not }: OutputMatch): boolean {
   return equals === null && not === true;
-}
-
-/** Returns the schema at a path. Undefined if it is unknown, or if all elements of a list must satisfy the rule. */
-function declaredAt(path: string, shapes: DataShapes): JsonSchema | undefined {
-  const { segments = [], quantifier } = parsePath(path) ?? {};
-  const [root, ...rest] = segments;
-  if (!root || root.each || rest.length === 0) return undefined;
-  let shape: unknown = shapes(root.key);
-  for (const { key, each } of rest) {
-    if (!isObject(shape) || !isObject(shape.properties) || !Object.hasOwn(shape.properties, key)) return undefined;
-    shape = shape.properties[key];
-    if (!each) continue;
-    if (quantifier !== "any") return undefined;
-    shape = isObject(shape) ? shape.items : undefined;
-  }
-  return isObject(shape) ? (shape as JsonSchema) : undefined;
 }
 
 function canHold(match: OutputMatch, shape: JsonSchema): boolean {

@@ -120,6 +120,31 @@ const ADDED: Properties = { error: {}, skipped_reason: {}, fail_soft: {}, evals:
 export const TEXT: JsonSchema = { type: "string" };
 const LIST_OF_TEXT: JsonSchema = { type: "array", items: TEXT };
 
+/** Returns the schema at a path. Undefined if it is unknown, or if all elements of a list must satisfy the rule. */
+export function declaredAt(path: string, shapes: DataShapes): JsonSchema | undefined {
+  const { segments = [], quantifier } = parsePath(path) ?? {};
+  const [root, ...rest] = segments;
+  if (!root || root.each || rest.length === 0) return undefined;
+  let shape: unknown = shapes(root.key);
+  let defs: unknown;
+  const follow = (next: unknown): unknown => {
+    if (!isObject(next)) return undefined;
+    defs = next.$defs ?? next.definitions ?? defs;
+    const name = /^#\/(?:\$defs|definitions)\/([^/~%]+)$/.exec(String(next.$ref))?.[1];
+    const { $ref: _ref, ...own } = next;
+    return name !== undefined && isObject(defs) && isObject(defs[name]) ? { ...defs[name], ...own } : next;
+  };
+  for (const { key, each } of rest) {
+    shape = follow(shape);
+    if (!isObject(shape) || !isObject(shape.properties) || !Object.hasOwn(shape.properties, key)) return undefined;
+    shape = follow(shape.properties[key]);
+    if (!each) continue;
+    if (quantifier !== "any") return undefined;
+    shape = isObject(shape) ? follow(shape.items) : undefined;
+  }
+  return isObject(shape) ? (shape as JsonSchema) : undefined;
+}
+
 export function closed(properties: Properties): JsonSchema {
   return { type: "object", properties };
 }
@@ -135,6 +160,14 @@ function innerData({ workflow, ...beyond }: Inner): JsonSchema {
   for (const id of Object.keys(workflow.nodes)) {
     Object.defineProperty(results, id, { get: () => shapes(id) ?? {}, enumerable: true });
   }
-  const verdict: Properties = workflow.verdict === undefined ? {} : { verdict: TEXT };
-  return closed({ ...verdict, results: closed(results), error: TEXT });
+  if (workflow.verdict === undefined) return closed({ results: closed(results), error: TEXT });
+  const paths = [workflow.verdict].flat();
+  return closed({
+    get verdict() {
+      const listed = paths.map((path) => declaredAt(path, shapes)?.enum);
+      return listed.every(Array.isArray) ? { ...TEXT, enum: listed.flat() } : TEXT;
+    },
+    results: closed(results),
+    error: TEXT,
+  });
 }
