@@ -1,5 +1,6 @@
 import { usageError } from "../../core/base/errors.ts";
 import type { RunEvent } from "../../core/engine/event/event.ts";
+import type { RunRecord } from "../../core/engine/event/record.ts";
 import type { RunChoices } from "../../core/engine/settings/settings.ts";
 import type { Logger } from "../../core/skill/skill.ts";
 import type { FinishedRun, Watch } from "../runs/drive.ts";
@@ -18,7 +19,7 @@ export interface ListenerOptions {
   readonly choices: RunChoices;
   readonly watch: (prepared: PreparedRun) => Watch;
   readonly onEnd: (finished: FinishedRun) => void;
-  readonly onLink: (link: Link) => void;
+  readonly onLink: (link: Link, record: RunRecord) => void;
   /** Called if a run cannot be executed. It stays accepted. */
   readonly onGivenUp: (run: string, error: unknown) => void;
   readonly loggerFor: (skill: string) => Logger;
@@ -61,7 +62,7 @@ export function openListener(setting: Setting, options: ListenerOptions) {
     const stored = await store.read(run);
     await day.spend(run, stored.events);
     if (finished) onEnd(finished);
-    for (const link of await links.issue(stored)) onLink(link);
+    for (const link of await links.issue(stored)) onLink(link, stored.record);
   };
 
   return {

@@ -40,11 +40,12 @@ export function findWorkflows({ host, root }: Workspace, named: readonly string[
   });
 }
 
-/** Lists the workflow files of a folder. Skips other YAML files, such as reply scripts. */
+/** Lists the workflow files of a folder. Skips other YAML and JSON files, such as reply scripts. */
 function filesOf(directory: string): readonly string[] {
-  const names = readdirSync(directory).filter((name) => /\.ya?ml$/.test(name));
+  const names = readdirSync(directory).filter((name) => /\.(?:ya?ml|json)$/.test(name));
   const files = names.sort().map((name) => join(directory, name));
-  return files.filter((file) => statSync(file).isFile() && /^nodes[ \t]*:/m.test(readRegular(file).toString("utf8")));
+  const hasNodes = (text: string) => /^nodes[ \t]*:|"nodes"\s*:/m.test(text);
+  return files.filter((file) => statSync(file).isFile() && hasNodes(readRegular(file).toString("utf8")));
 }
 
 export interface OfferedWorkflow {

@@ -3,6 +3,7 @@ import { existsSync } from "node:fs";
 import { request as httpRequest } from "node:http";
 import { join } from "node:path";
 import { describe, expect } from "vitest";
+import { parse } from "yaml";
 import { scriptOf } from "../../cli/flows.ts";
 import { runHere } from "../../cli/in-process.ts";
 import { linesOf, makeProject, readEvents, resultOf, runProgram } from "../../cli/program.ts";
@@ -358,7 +359,8 @@ describe("over the standard streams", () => {
     const other = GREET.replace("id: greet-all", "id: greet_all").replace("name: Greet\n", "name: Greet again\n");
     const files = {
       ...FILES,
-      "more/again.yml": other,
+      "more/again.json": JSON.stringify(parse(other)),
+      "more/script.json": '{"replies": []}',
       "more/broken.yml": "id: broken\nnodes: {}\n",
       "more/other.yml": "replies: []\n",
     };

@@ -5,6 +5,7 @@ import { askRun } from "../../../app/runs/afterwards/ask.ts";
 import type { PreparedRun } from "../../../app/runs/prepare.ts";
 import { SkillflowError } from "../../../core/base/errors.ts";
 import { plainLine } from "../../../core/base/inert.ts";
+import type { RunRecord } from "../../../core/engine/event/record.ts";
 import { signalCommands } from "../../../core/engine/result/commands.ts";
 import { openWebhooks, type WebhookTold } from "../../../protocol/webhooks/server.ts";
 import { approvalPage, toldPage } from "../../../reports/site/approval.ts";
@@ -46,7 +47,7 @@ export const listen: Action = async (io, _args, flags) => {
       metrics.end(finished.record.run, finished);
       if (flags.quiet !== true) void io.err(describeEnd(io, flags, finished));
     },
-    onLink: (link) => void io.err(describeLink(io, link, `${file.approvals?.url ?? address}`)),
+    onLink: (link, record) => void io.err(describeLink(io, { link, record }, `${file.approvals?.url ?? address}`)),
     onGivenUp(run, error) {
       metrics.end(run, undefined);
       // Another process is driving the run.
@@ -109,8 +110,12 @@ function describeEvent(io: Io, flags: Flags, { source, status, text: told }: Web
 }
 
 /** Describes an approval link. The token is not printed anywhere else. */
-function describeLink(io: Io, { run, waiting, by, token }: Link, address: string): string {
-  const { approve } = signalCommands({ record: { run } }, waiting);
+function describeLink(
+  io: Io,
+  { link: { run, waiting, by, token }, record }: { readonly link: Link; readonly record: RunRecord },
+  address: string,
+): string {
+  const { approve } = signalCommands({ record }, waiting);
   const until = waiting.until === undefined ? "" : ` until ${waiting.until}`;
   const link = `${address.replace(/\/$/, "")}/approve/${token}`;
   return `◆ ${plainLine(run)} waits at ${plainLine(waiting.node)}${until}: ${plainLine(waiting.ask)}
