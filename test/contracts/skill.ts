@@ -9,7 +9,7 @@ import { LONG, turnOf } from "../harness/long.ts";
 import { describeOutcomes, type WritingCase } from "./outcomes.ts";
 
 /** A skill's values for the suite that runs every one of its tools. */
-export interface SkillCase extends Pick<WritingCase, "attempts" | "reads" | "takesAnyAnswer"> {
+export interface SkillCase extends Pick<WritingCase, "attempts" | "reads" | "retriesCuts" | "takesAnyAnswer"> {
   /** The skill's configuration for a service at this address. Its secret values are canaries. */
   readonly config: (url: string) => Readonly<Record<string, string>>;
   /** One good input for every tool. */

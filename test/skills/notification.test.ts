@@ -951,8 +951,9 @@ for (const channel of [...HTTP, "pagerduty", "opsgenie"]) {
     config: httpConfig,
     inputs: { send: { ...NOTICE, channels: [channel] }, channels: {} },
     offline: ["channels"],
-    attempts: channel === "pagerduty" || channel === "opsgenie" ? 3 : 1,
-    takesAnyAnswer: channel !== "discord",
+    // Alerts have a key by which their service recognizes repetitions.
+    ...(channel === "pagerduty" || channel === "opsgenie" ? { attempts: 3, retriesCuts: true } : {}),
+    takesAnyAnswer: channel === "webhook",
     flood: (_, response) => {
       response.writeHead(200, { "content-type": "application/json" });
       response.end(JSON.stringify({ id: "1300000000000000001", content: "x".repeat(50_000) }));

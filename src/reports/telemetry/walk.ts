@@ -100,7 +100,7 @@ export function placeAttributes(walk: Walk, { at, node }: Pick<Place, "at" | "no
 /** Replaces the keys of map items in a path or an id by numbers unless content is exported, because they are content. */
 export function withoutKeys({ content, items }: Walk, path: string): string {
   if (content) return path;
-  return path.replace(/\[[^\]]*\]/g, (key) => {
+  return path.replace(/\[[^\]]*(?:\]|$)/g, (key) => {
     const number = items.get(key) ?? items.size;
     items.set(key, number);
     return `[${number}]`;
