@@ -1,4 +1,4 @@
-import { groupBy } from "../values.ts";
+import { groupBy, lazy } from "../values.ts";
 import type { Found } from "./form-search.ts";
 import type { Form } from "./secret-forms.ts";
 
@@ -11,9 +11,12 @@ const LEAST = 8;
 const LONGEST = 512;
 
 export function createEdgeSearch(forms: readonly Form[]): EdgeSearch {
-  const begins = groupBy(forms, ({ text }) => text.slice(0, LEAST));
-  const ends = groupBy(forms, ({ text }) => text.slice(-LEAST));
+  const groups = lazy(() => ({
+    begins: groupBy(forms, ({ text }) => text.slice(0, LEAST)),
+    ends: groupBy(forms, ({ text }) => text.slice(-LEAST)),
+  }));
   return (text) => {
+    const { begins, ends } = groups();
     const found: Found[] = [];
     const heads = createWindow((start) => begins.has(text.slice(start, start + LEAST)));
     const tails = createWindow((end) => ends.has(text.slice(end - LEAST, end)));

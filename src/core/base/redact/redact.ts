@@ -42,9 +42,11 @@ export function createRedactor(secrets: readonly Secret[], words: ReadonlySet<st
   const forms = formsOf(searched);
   if (forms.length === 0) return { text: (text) => text, value: (value) => value, unsearched };
   const stained = stainFinder(forms);
-  const keys = formsOf(searched.filter(({ value }) => !MAYBE_A_NAME.test(value)));
+  const inKeys = searched.filter(({ value }) => !MAYBE_A_NAME.test(value));
   const text = (given: string) => redactText(given, stained);
-  const key = keys.length === 0 ? (name: string) => name : keyRedactor(stainFinder(keys));
+  // Most secrets cannot be names. Both searches are then the same, and building one takes long.
+  const stainedKeys = inKeys.length === searched.length ? stained : stainFinder(formsOf(inKeys));
+  const key = inKeys.length === 0 ? (name: string) => name : keyRedactor(stainedKeys);
   const inNumbers = searched.some(({ value }) => MAYBE_A_NUMBER.test(value));
   const cleaned = lately();
   return {

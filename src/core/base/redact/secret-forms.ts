@@ -101,7 +101,7 @@ function hex(bytes: Uint8Array): string {
 function base64Forms(bytes: Uint8Array, offset: 0 | 1 | 2): readonly string[] {
   const ended = endedForm(bytes, offset);
   const padding = "=".repeat((3 - ((offset + bytes.length) % 3)) % 3);
-  const forms = [openForm(bytes, offset), ended, ended + padding];
+  const forms = [padding === "" ? ended : ended.slice(0, -1), ended, ended + padding];
   return [...forms, ...forms.map(urlSafe)];
 }
 
@@ -112,7 +112,7 @@ function openForm(bytes: Uint8Array, offset: 0 | 1 | 2): string {
 }
 
 function endedForm(bytes: Uint8Array, offset: 0 | 1 | 2): string {
-  return base64([...new Uint8Array(offset), ...bytes]).slice(offset === 0 ? 0 : offset + 1);
+  return base64(bytes, offset).slice(offset === 0 ? 0 : offset + 1);
 }
 
 function urlSafe(text: string): string {
@@ -121,13 +121,14 @@ function urlSafe(text: string): string {
 
 const BASE64 = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
-function base64(bytes: Iterable<number>): string {
+/** Encodes `offset` zeros and the bytes. Reads beyond both count as zeros too. */
+function base64(bytes: Uint8Array, offset: number): string {
+  const length = Math.ceil(((bytes.length + offset) * 8) / 6);
   let text = "";
-  let pending = 0;
-  let width = 0;
-  for (const byte of bytes) {
-    pending = ((pending << 8) | byte) & 0xffff;
-    for (width += 8; width >= 6; width -= 6) text += BASE64.charAt((pending >> (width - 6)) & 63);
+  for (let at = -offset; text.length < length; at += 3) {
+    const triple = ((bytes[at] ?? 0) << 16) | ((bytes[at + 1] ?? 0) << 8) | (bytes[at + 2] ?? 0);
+    text += BASE64.charAt(triple >> 18) + BASE64.charAt((triple >> 12) & 63);
+    text += BASE64.charAt((triple >> 6) & 63) + BASE64.charAt(triple & 63);
   }
-  return width === 0 ? text : text + BASE64.charAt((pending << (6 - width)) & 63);
+  return text.slice(0, length);
 }
