@@ -3,7 +3,8 @@
 /** Functions and types that the built-in skills share. They may change with any version. */
 
 export { clip } from "../core/base/preview.ts";
-export { expandBraces, isObject, lazy } from "../core/base/values.ts";
+export { isObject, lazy } from "../core/base/values.ts";
+export { expandBraces } from "../core/skill/glob.ts";
 export { required, secret, setting, variables } from "./config.ts";
 
 export { lenient, textLike } from "./fields.ts";

@@ -1,5 +1,5 @@
 import { hash } from "node:crypto";
-import { jsonOnce } from "../core/base/values.ts";
+import { jsonOnce, mapped } from "../core/base/values.ts";
 import type { Prompt, RunContext, Turn } from "../core/engine/event/prompt.ts";
 
 /** Returns the first 16 hex digits of a prompt's sha256. Hashes a growing context entry by entry, to stay linear. */
@@ -7,16 +7,17 @@ export function digestPrompt({ text, context, turns, tools, output }: Prompt): s
   const parts = [
     text,
     ...(context ? [digestContext(context)] : []),
-    turns.length === 0 ? "" : `[${turns.map(textOfTurn).join(",")}]`,
+    turns.length === 0 ? "" : `[${textOfTurns(turns)}]`,
     jsonOnce(tools),
     output ? jsonOnce(output) : "",
   ];
   return hash("sha256", parts.join("\0")).slice(0, 16);
 }
 
-/** Serializes a turn. Caches all but the last two, which may not be needed again. */
-function textOfTurn(turn: Turn, index: number, { length }: readonly Turn[]): string {
-  return index < length - 2 ? jsonOnce(turn) : JSON.stringify(turn);
+/** Serializes turns. Caches all but the last two, which may not be needed again. */
+function textOfTurns(turns: readonly Turn[]): string {
+  const last = turns.length - 2;
+  return mapped(turns, (turn, index) => (index < last ? jsonOnce(turn) : JSON.stringify(turn))).join(",");
 }
 
 interface Chain {

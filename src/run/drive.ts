@@ -1,6 +1,7 @@
 import { messageOf } from "../core/base/errors.ts";
 import { cutMiddle } from "../core/base/preview.ts";
 import type { Redactor } from "../core/base/redact/redact.ts";
+import { mapped } from "../core/base/values.ts";
 import { next } from "../core/engine/decide/interpreter.ts";
 import type { RunError } from "../core/engine/event/end.ts";
 import type { Entry, EventBody } from "../core/engine/event/event.ts";
@@ -100,8 +101,9 @@ async function driveSteps(run: Drive): Promise<State> {
     const recording = journal.record(keys, work, isRepeatable);
     // Avoids a promise for the many steps that finish synchronously.
     const events = recording instanceof Promise ? await recording : recording;
-    for (const [index, event] of events.entries()) {
-      if (index < folded) foldTime(state, event);
+    let index = 0;
+    for (const event of events) {
+      if (index++ < folded) foldTime(state, event);
       else fold(state, event);
       if (event.epoch === journal.epoch) tell(run.observers, (observer) => observer.onEvent(event));
     }
@@ -138,7 +140,7 @@ function withFollowing(
   const found = next(run.program, state);
   const follows = found?.kind === "decide" && found.at === step.at && FOLLOWING.has(found.bodies[0]?.type);
   if (!follows || run.recall?.includes(found, position) === false) return { entries, folded };
-  const added = performDecision(run, state, found).map((entry) => ({ key: found.key, ...entry }));
+  const added = mapped(performDecision(run, state, found), (entry) => ({ key: found.key, ...entry }));
   const all = withFollowing(run, state, { step: found, position, entries: added });
   return { entries: [...entries, ...all.entries], folded: folded + all.folded };
 }
@@ -207,7 +209,7 @@ function performDecision(run: Drive, state: State, step: Decision): readonly Ent
 
 function decisionOf(run: Drive, scope: State, step: Decision): readonly Entry[] {
   const ending = step.bodies.some(isBeginning) ? endedAlready(run, scope) : undefined;
-  return ending ? [ending] : step.bodies.map((body) => refused(body, run.refusal));
+  return ending ? [ending] : mapped(step.bodies, (body) => refused(body, run.refusal));
 }
 
 function scopeOf(state: State, { at }: SingleStep): State {
@@ -218,11 +220,11 @@ function scopeOf(state: State, { at }: SingleStep): State {
 function placed(run: Run, step: SingleStep, came: readonly Entry[]): readonly Entry[] {
   const isDecided = step.kind === "decide" || step.kind === "examine";
   const bodies: readonly Entry[] = isDecided
-    ? came.map((body) => redactDecision(body, run.redactor))
-    : heard(run, came, step.kind === "ask" ? step.prompt.tools.map(({ name }) => name) : []);
+    ? mapped(came, (body) => redactDecision(body, run.redactor))
+    : heard(run, came, step.kind === "ask" ? mapped(step.prompt.tools, ({ name }) => name) : []);
   const { at } = step;
   const isOfAll = (body: Entry) => body.type === "run:interrupt" || "at" in body;
-  return at === undefined ? bodies : bodies.map((body) => (isOfAll(body) ? body : { ...body, at }));
+  return at === undefined ? bodies : mapped(bodies, (body) => (isOfAll(body) ? body : { ...body, at }));
 }
 
 /** Starts the steps that are not running yet, waits until at least one finishes, and returns all finished ones. */
@@ -241,7 +243,7 @@ function endInside(run: Drive, step: Decision, position: number): Performed {
 type Decision = Extract<SingleStep, { kind: "decide" }>;
 
 function heard({ redactor }: Run, bodies: readonly Entry[], offered: readonly string[] = []): readonly Entry[] {
-  return bodies.map((body) => {
+  return mapped(bodies, (body) => {
     const said = redactOutcome(body, redactor, offered);
     if (said.type === "model:switch") return { ...said, reason: cutMiddle(said.reason, MOST_SAID) };
     const isMessage = said.type === "model:error" || said.type === "run:fail" || said.type === "warning";

@@ -1,4 +1,5 @@
 import { SkillflowError } from "../core/base/errors.ts";
+import { mapped } from "../core/base/values.ts";
 import type { Entry, Envelope, EventBody, RunEvent, StepKey } from "../core/engine/event/event.ts";
 import type { RunRecord } from "../core/engine/event/record.ts";
 import type { Journal } from "../core/engine/ports.ts";
@@ -128,7 +129,7 @@ type Placing = Pick<Envelope, "seq" | "time" | "epoch" | "key">;
 
 function envelop(entries: readonly Entry[], { seq, time, epoch, key }: Placing): RunEvent[] {
   const last = entries.length - 1;
-  return entries.map((entry, index) => {
+  return mapped(entries, (entry, index) => {
     const at = entry.at === undefined ? {} : { at: entry.at };
     const more = index < last ? { more: true as const } : {};
     return { seq: seq + index, time, epoch, key, ...at, ...more, ...entry };

@@ -136,7 +136,7 @@ function convertContainer(value: object, around: unknown[], keys: (string | numb
     keys.pop();
     return converted;
   };
-  if (Array.isArray(value)) return Array.from(value, (item, index) => member(index, item));
+  if (Array.isArray(value)) return mapped(value, (item, index) => member(index, item));
   if (value instanceof Map || value instanceof Set) throw notJson(value instanceof Map ? "a Map" : "a Set", keys);
   if ("toJSON" in value && typeof value.toJSON === "function") return convert(value.toJSON(), around, keys);
   const converted: { [key: string]: Json } = {};
@@ -163,7 +163,7 @@ function setOwn(object: { [key: string]: Json }, key: string, value: Json): void
 /** Makes a deep copy that can be changed independently. */
 export function copyJson(value: Json): Json {
   if (typeof value !== "object" || value === null) return value;
-  if (Array.isArray(value)) return value.map(copyJson);
+  if (Array.isArray(value)) return mapped(value, copyJson);
   const copy: { [key: string]: Json } = {};
   for (const [key, item] of Object.entries(value)) setOwn(copy, key, copyJson(item));
   return copy;
@@ -238,6 +238,16 @@ function editDistance(a: string, b: string, limit: number): number {
     row = next;
   }
   return row[b.length] ?? limit;
+}
+
+/**
+ * Maps a list like `map`, for code that runs at each step. Once V8 has optimized a caller of `map`, the results have
+ * another internal type than before, which invalidates all the optimized code that reads them.
+ */
+export function mapped<From, To>(list: readonly From[], to: (item: From, index: number) => To): To[] {
+  const results: To[] = [];
+  for (let index = 0; index < list.length; index++) results.push(to(list[index] as From, index));
+  return results;
 }
 
 /** Groups items by key, in the order of their first items. */
@@ -374,27 +384,4 @@ export function matchesPattern(pattern: string, name: string): boolean {
     at = found + part.length;
   }
   return at === name.length;
-}
-
-const MOST_CHOICES = 64;
-
-/** Expands the choices `{a,b}` of a glob, which may be nested. Returns undefined for more than 64. */
-export function expandBraces(glob: string): readonly string[] | undefined {
-  if (glob.split("{").length - 1 > MOST_CHOICES) return undefined;
-  let patterns = [glob];
-  for (;;) {
-    const next = patterns.flatMap(expandFirst);
-    if (next.length > MOST_CHOICES) return undefined;
-    if (next.length === patterns.length && next.every((pattern, index) => pattern === patterns[index])) return next;
-    patterns = next;
-  }
-}
-
-/** Expands the first innermost pair of braces. Later rounds expand the outer ones. */
-function expandFirst(pattern: string): readonly string[] {
-  const match = /\{([^{}]*)\}/.exec(pattern);
-  if (!match) return [pattern];
-  const before = pattern.slice(0, match.index);
-  const after = pattern.slice(match.index + match[0].length);
-  return (match[1] ?? "").split(",").map((choice) => before + choice + after);
 }

@@ -1,5 +1,4 @@
 import { inputError } from "../base/errors.ts";
-import { expandBraces } from "../base/values.ts";
 
 /**
  * Matches a path with `*`, `?`, `**`, the choices `{a,b}` and the classes `[ab]`, `[a-c]` and `[!a]`. A glob without `/`
@@ -52,4 +51,27 @@ function isInClass(part: string, character: string): boolean {
     return from <= character && character <= to;
   });
   return isIn !== isNot;
+}
+
+const MOST_CHOICES = 64;
+
+/** Expands the choices `{a,b}` of a glob, which may be nested. Returns undefined for more than 64. */
+export function expandBraces(glob: string): readonly string[] | undefined {
+  if (glob.split("{").length - 1 > MOST_CHOICES) return undefined;
+  let patterns = [glob];
+  for (;;) {
+    const next = patterns.flatMap(expandFirst);
+    if (next.length > MOST_CHOICES) return undefined;
+    if (next.length === patterns.length && next.every((pattern, index) => pattern === patterns[index])) return next;
+    patterns = next;
+  }
+}
+
+/** Expands the first innermost pair of braces. Later rounds expand the outer ones. */
+function expandFirst(pattern: string): readonly string[] {
+  const match = /\{([^{}]*)\}/.exec(pattern);
+  if (!match) return [pattern];
+  const before = pattern.slice(0, match.index);
+  const after = pattern.slice(match.index + match[0].length);
+  return (match[1] ?? "").split(",").map((choice) => before + choice + after);
 }

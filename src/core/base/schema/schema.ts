@@ -3,7 +3,7 @@ import { Ajv2020 } from "ajv/dist/2020.js";
 import formats from "ajv-formats";
 import { fieldPath } from "../diagnostic.ts";
 import { messageOf } from "../errors.ts";
-import { type Json, type JsonSchema, nearest } from "../values.ts";
+import { type Json, type JsonSchema, mapped, nearest } from "../values.ts";
 import { PATTERN_TOO_SLOW, withinSecond } from "./time-bound.ts";
 
 /** Returns messages for the problems of a value, or an empty list if it is valid. */
@@ -25,7 +25,7 @@ const instances = new Map<string, Ajv | Ajv2020>();
 export function compileSchema(schema: JsonSchema): SchemaCheck {
   const validate = compileOnce(schema);
   return (value) => {
-    const lines = findProblems(validate, value).map(({ message }) => message);
+    const lines = mapped(findProblems(validate, value), ({ message }) => message);
     const more = lines.length - MOST_PROBLEMS;
     return more > 0 ? [...lines.slice(0, MOST_PROBLEMS), `and ${more} more`] : lines;
   };

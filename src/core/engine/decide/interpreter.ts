@@ -17,10 +17,11 @@ import { work } from "./visit.ts";
 export function next(program: Program, state: State): Step | undefined {
   if (state.end) return undefined;
   const { resumes } = state.run;
-  const numbered = (step: SingleStep) => (resumes === 0 ? step : { ...step, key: `${step.key}~${resumes}` });
-  const steps = stepsOf(program, state).map(numbered);
+  const numbered = (step: SingleStep) => ({ ...step, key: `${step.key}~${resumes}` });
+  const found = stepsOf(program, state);
+  const steps = resumes === 0 ? found : found.map(numbered);
   const [first, ...others] = steps;
-  if (!first) return numbered(park(program, state));
+  if (!first) return resumes === 0 ? park(program, state) : numbered(park(program, state));
   return others.length === 0 ? first : { kind: "together", key: first.key, steps };
 }
 

@@ -1,4 +1,4 @@
-import { defined, groupBy, parseDuration } from "../../base/values.ts";
+import { defined, groupBy, mapped, parseDuration } from "../../base/values.ts";
 import { parseCondition } from "../../document/condition.ts";
 import { documentOf } from "../../document/inner/place.ts";
 import type { Edge, WorkflowNode } from "../../document/workflow/node.ts";
@@ -78,7 +78,7 @@ function link({ record, path, parent, inside }: Linking): Program {
     const key = `${choiceOf(id)} ${JSON.stringify(node.skills)}`;
     const found = warned.get(key) ?? toolWarnings(node, available(id), record);
     warned.set(key, found);
-    return found.map((warning) => `node ${id}: ${warning}`);
+    return mapped(found, (warning) => `node ${id}: ${warning}`);
   };
   const sources = (id: string, field: "rules" | "context", heading: string) => {
     const own = nodeOf(id)[field];
@@ -121,7 +121,7 @@ function linkTools({ workflow, skills: recorded }: RunRecord, nodeOf: (id: strin
     const { tools, effects, disallowed_tools, state, steps } = nodeOf(id);
     const called = steps?.flatMap(callsOf).map(({ tool }) => tool);
     const own = { tools, effects, disallowed_tools, state, called, isCiting: citesResults(nodeOf(id), available(id)) };
-    return JSON.stringify([available(id).map((skill) => skill.id), own]);
+    return JSON.stringify([mapped(available(id), (skill) => skill.id), own]);
   });
   const place = toolOrder(workflow.nodes);
   const skills = (id: string, changed: Offering["changed"]) => left(available(id), changed);

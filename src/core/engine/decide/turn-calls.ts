@@ -1,4 +1,4 @@
-import { checkedAs, deepEqual, defined, type Json } from "../../base/values.ts";
+import { checkedAs, deepEqual, defined, type Json, mapped } from "../../base/values.ts";
 import { type Failure, type Outcome, refusedCall, type ToolDescriptor } from "../../skill/skill.ts";
 import type { Call, RecordedCall } from "../event/call.ts";
 import type { EventBody, EventOf } from "../event/event.ts";
@@ -139,7 +139,7 @@ function announce(
       if (known !== undefined) answer(call, { output: known });
     } else results.push(...planCall(scene, call, admission.tool));
   }
-  const bodies = announced.map(({ key: id, ref, tool, input, step }): EventBody => {
+  const bodies = mapped(announced, ({ key: id, ref, tool, input, step }): EventBody => {
     return { type: "tool:call", node, tool, input, ref, id, ...defined("step", step) };
   });
   const isRepeatable = !sound.some((call) => tools.find(call.tool, call.input)?.effect === "write");

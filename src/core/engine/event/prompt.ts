@@ -1,5 +1,13 @@
 import type { ShownImage } from "../../base/image.ts";
-import { type Fitting, isObject, type Json, type JsonObject, type JsonSchema, jsonOnce } from "../../base/values.ts";
+import {
+  type Fitting,
+  isObject,
+  type Json,
+  type JsonObject,
+  type JsonSchema,
+  jsonOnce,
+  mapped,
+} from "../../base/values.ts";
 import type { contextEntrySchema, shownResultSchema } from "./record.ts";
 import type { CallUsage, part } from "./reply.ts";
 
@@ -145,7 +153,7 @@ export function openingOf(prompt: Prompt): Opening {
 }
 
 function joinTexts(sections: readonly Section[]): string {
-  return sections.map(({ text }) => text).join("\n\n---\n\n");
+  return mapped(sections, ({ text }) => text).join("\n\n---\n\n");
 }
 
 /** Returns the texts at the start of a prompt: the sections, then the run's context unless it is empty. */
@@ -223,5 +231,5 @@ function droppedLines({ entries, length }: RunContext): string[] {
 }
 
 export function textOf(parts: readonly Part[]): string {
-  return parts.map((part) => (part.type === "text" ? part.text : "")).join("");
+  return mapped(parts, (part) => (part.type === "text" ? part.text : "")).join("");
 }

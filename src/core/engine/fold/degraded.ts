@@ -1,5 +1,5 @@
 import { shortText } from "../../base/preview.ts";
-import { defined, isObject, type JsonObject } from "../../base/values.ts";
+import { defined, isObject, type JsonObject, mapped } from "../../base/values.ts";
 import { nodePath } from "../../document/inner/place.ts";
 import type { WorkflowNode } from "../../document/workflow/node.ts";
 import type { Degraded, Shortfall } from "../event/end.ts";
@@ -157,7 +157,7 @@ export function placed(
   shortfalls: readonly Shortfall[] = [],
 ): Degraded[] {
   const [outer = node] = inside?.at.split(/[[/]/, 1) ?? [];
-  return shortfalls.map(({ reason, ...shortfall }) => {
+  return mapped(shortfalls, ({ reason, ...shortfall }) => {
     const isPlaced = inside !== undefined && shortfall.skill === undefined;
     const text = isPlaced ? `${nodePath(inside.at, node)}: ${reason}` : reason;
     return { node: outer, ...shortfall, reason: shortText(text, LONGEST_REASON) };

@@ -1,5 +1,5 @@
 import { isImage } from "../../base/image.ts";
-import { defined } from "../../base/values.ts";
+import { defined, mapped } from "../../base/values.ts";
 import { refusedCall } from "../../skill/skill.ts";
 import type { RecordedCall } from "../event/call.ts";
 import type { Envelope, EventOf } from "../event/event.ts";
@@ -46,7 +46,7 @@ export function foldResult(state: State, event: EventOf<"tool:result"> & Envelop
   const images = blobs?.filter(isImage) ?? [];
   if (images.length > 0) call.images = images;
   if (visit.unanswered > 0) return;
-  if (event.step === undefined) visit.turns.push({ role: "tools", results: visit.pending.map(answerOf) });
+  if (event.step === undefined) visit.turns.push({ role: "tools", results: mapped(visit.pending, answerOf) });
   else {
     visit.replies += 1;
     visit.latestGroup = visit.calls.length;

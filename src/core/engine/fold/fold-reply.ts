@@ -1,3 +1,4 @@
+import { mapped } from "../../base/values.ts";
 import type { Envelope, EventOf } from "../event/event.ts";
 import { type Part, textOf } from "../event/prompt.ts";
 import { type State, type UsageTotals, withOuter } from "./state.ts";
@@ -35,7 +36,7 @@ export function addUsage(totals: UsageTotals, usage: EventOf<"model:reply">["usa
 
 function pendingCalls(visit: Visit, parts: readonly Part[]): PendingCall[] {
   const calls = parts.filter((part) => part.type === "call" || part.type === "broken_call");
-  return calls.map((part, index) =>
+  return mapped(calls, (part, index) =>
     newCall({
       key: `${visit.key}/${visit.attempt}/${visit.replies}/${index}`,
       index,

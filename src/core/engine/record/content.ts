@@ -1,5 +1,14 @@
 import type { Redactor } from "../../base/redact/redact.ts";
-import { checkedAs, defined, isObject, type Json, type JsonObject, mapStrings, toJson } from "../../base/values.ts";
+import {
+  checkedAs,
+  defined,
+  isObject,
+  type Json,
+  type JsonObject,
+  mapped,
+  mapStrings,
+  toJson,
+} from "../../base/values.ts";
 import type { EventBody, EventOf } from "../event/event.ts";
 import type { Part } from "../event/prompt.ts";
 import type { ChangedSkills, ResolvedSource, RunRecord } from "../event/record.ts";
@@ -79,7 +88,7 @@ function withField<Whole extends object, Key extends keyof Whole>(whole: Whole, 
 }
 
 function redactParts(parts: Part[], texts: PartTexts): Part[] {
-  const redacted = parts.map((part) => redactPart(part, texts));
+  const redacted = mapped(parts, (part) => redactPart(part, texts));
   return redacted.every((part, index) => part === parts[index]) ? parts : redacted;
 }
 
