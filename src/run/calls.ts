@@ -3,7 +3,6 @@ import type { Call } from "../core/engine/event/call.ts";
 import type { Entry, StepKey } from "../core/engine/event/event.ts";
 import type { SingleStep } from "../core/engine/fold/step.ts";
 import type { Outcome } from "../core/skill/skill.ts";
-import { createSettling, nextTurn } from "./beside.ts";
 import type { Budget } from "./budget.ts";
 import type { CallTool } from "./call.ts";
 import { Stop } from "./stop.ts";
@@ -19,7 +18,8 @@ export interface Running {
   readonly calls: Map<StepKey, RunningCall>;
   /** Stops all the calls. Replaced after use. */
   stop: Stop;
-  readonly settling: ReturnType<typeof createSettling>;
+  /** Called when a call is over. Replaced by the code that waits. */
+  tell: () => void;
 }
 
 interface RunningCall {
@@ -31,7 +31,7 @@ interface RunningCall {
 }
 
 export function noCalls(): Running {
-  return { calls: new Map(), stop: new Stop(), settling: createSettling() };
+  return { calls: new Map(), stop: new Stop(), tell: () => undefined };
 }
 
 /** Starts the calls that are not running yet, waits until at least one finishes, and returns all finished ones. */
@@ -48,9 +48,8 @@ export async function performCalls(
   }
   const finished = [...running.calls.values()].filter((entry) => entry.outcome !== undefined);
   for (const { call } of finished) running.calls.delete(call.key);
-  const bodies: Entry[] = finished.flatMap(({ call, outcome }) =>
-    outcome ? callEvents(step.node, call, outcome) : [],
-  );
+  const bodies: Entry[] = [];
+  for (const { call, outcome } of finished) if (outcome) bodies.push(...callEvents(step.node, call, outcome));
   if (!budget.ended()) return bodies;
   const ending = budget.event();
   const isLimit = ending.type === "limit:reached";
@@ -72,11 +71,11 @@ export async function performCalls(
 
 function startCall(run: Calling, call: Call, running: Running): void {
   const entry: RunningCall = { call, isBegun: false };
-  const { stop, calls, settling } = running;
+  const { stop, calls } = running;
   calls.set(call.key, entry);
   const over = (how: Pick<RunningCall, "outcome" | "defect">) => {
     Object.assign(entry, how);
-    settling.tell();
+    running.tell();
   };
   const begun = () => {
     entry.isBegun = true;
@@ -88,11 +87,24 @@ function startCall(run: Calling, call: Call, running: Running): void {
 }
 
 /** Waits for a call, and until the end of that turn of the event loop unless all are over, to record them together. */
-async function oneOver({ calls, settling }: Running): Promise<void> {
-  const entries = [...calls.values()];
+function oneOver(running: Running): Promise<void> {
+  const entries = [...running.calls.values()];
   const isOver = ({ outcome, defect }: RunningCall) => outcome !== undefined || defect !== undefined;
-  await settling.until(() => entries.some(isOver));
-  await Promise.race([settling.until(() => entries.every(isOver)), nextTurn()]);
-  const broken = entries.find(({ defect }) => defect);
-  if (broken) throw broken.defect?.error;
+  return new Promise((resolve, reject) => {
+    let turn: NodeJS.Immediate | undefined;
+    const end = () => {
+      const broken = entries.find(({ defect }) => defect);
+      if (broken) reject(broken.defect?.error);
+      else resolve();
+    };
+    running.tell = () => {
+      if (!entries.some(isOver)) return;
+      if (!entries.every(isOver)) turn ??= setImmediate(end);
+      else {
+        clearImmediate(turn);
+        end();
+      }
+    };
+    running.tell();
+  });
 }

@@ -74,10 +74,16 @@ export function createJournal({ record, events, epoch, append, close, ...begun }
         const known = recorded[position];
         if (known?.[0] && !keys.includes(known[0].key)) throw diverged(run, known[0].key, keys);
         if (known) return end(known);
-        const write = (entries: readonly Entry[]) => add(keys[0] ?? "", entries, isRepeatable);
+        const write = (entries: readonly Entry[]) => {
+          try {
+            const events = add(keys[0] ?? "", entries, isRepeatable);
+            return events instanceof Promise ? events.then(end, fail) : end(events);
+          } catch (error) {
+            return fail(error);
+          }
+        };
         const entries = work();
-        const events = entries instanceof Promise ? entries.then(write) : write(entries);
-        return events instanceof Promise ? events.then(end, fail) : end(events);
+        return entries instanceof Promise ? entries.then(write, fail) : write(entries);
       } catch (error) {
         busy = false;
         return Promise.reject(error);
