@@ -318,7 +318,11 @@ const NONE = Object.freeze({});
 
 /** Returns an object with the key, or an empty object if the value is undefined. */
 export function defined<Key extends string, Value>(key: Key, value: Value | undefined): { [K in Key]?: Value } {
-  return value === undefined ? NONE : ({ [key]: value } as { [K in Key]: Value });
+  if (value === undefined) return NONE;
+  // Assigned, because V8 creates an object with a computed key much more slowly.
+  const object: { [K in Key]?: Value } = {};
+  object[key] = value;
+  return object;
 }
 
 /** Returns the value at keys of nested objects. Undefined if there is none. */

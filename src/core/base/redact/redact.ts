@@ -229,7 +229,7 @@ function redactOnce(root: Container, means: Means): Container {
   // Programs that print lists of lines put each row of a dump into its own string.
   const lines = leaves.length > 1 ? joined(leaves, "\n") : "";
   const rows = mayHoldRow(lines) ? means.stained(lines) : [];
-  const numbers = lists.flatMap((list) => numbersChanged(list, means.stained));
+  const numbers = lists.length === 0 ? [] : lists.flatMap((list) => numbersChanged(list, means.stained));
   const isClean = stains.length + rows.length === 0 && numbers.length === 0 && !leaves.some(isOpen);
   if (isClean && means.key(names) === names) return root;
   const marks = new Map([...splitMarks(leaves, stains), ...splitMarks(leaves, rows, 1)]);

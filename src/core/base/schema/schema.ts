@@ -99,6 +99,7 @@ function isQuick(validate: ValidateFunction, value: unknown): boolean {
   return isLighterThan(MOST_EFFORT / known, value);
 }
 
+const NONE: readonly string[] = [];
 const effort = new WeakMap<ValidateFunction, number>();
 const MOST_EFFORT = 2_000_000;
 const SLOW_KEYWORDS = /"(?:pattern|patternProperties|format|uniqueItems|\$\w*[rR]ef)":/;
@@ -110,8 +111,9 @@ function isLighterThan(most: number, value: unknown): boolean {
     if (++weight > most) return false;
     const next = open.pop();
     if (typeof next !== "object" || next === null) continue;
-    for (const [name, inner] of Object.entries(next)) {
-      weight += Array.isArray(next) ? 0 : name.length;
+    const names = Array.isArray(next) ? NONE : Object.keys(next);
+    for (const name of names) weight += name.length;
+    for (const inner of Array.isArray(next) ? next : Object.values(next)) {
       if (open.push(inner) + weight > most) return false;
     }
   }

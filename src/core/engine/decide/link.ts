@@ -116,12 +116,16 @@ function linkTools({ workflow, skills: recorded }: RunRecord, nodeOf: (id: strin
     const listed = (nodeOf(id).skills ?? []).flatMap((name) => [found.get(name) ?? [], ofServer(name)].flat());
     return onceEach(listed.filter((skill) => skill.available));
   });
-  /** Returns a key of everything that makes one node's tools differ from another's. */
+  const choices = new Map<string, number>();
+  /** Returns a number for everything that makes one node's tools differ from another's. */
   const choiceOf = oncePerNode((id) => {
     const { tools, effects, disallowed_tools, state, steps } = nodeOf(id);
     const called = steps?.flatMap(callsOf).map(({ tool }) => tool);
     const own = { tools, effects, disallowed_tools, state, called, isCiting: citesResults(nodeOf(id), available(id)) };
-    return JSON.stringify([mapped(available(id), (skill) => skill.id), own]);
+    const text = JSON.stringify([mapped(available(id), (skill) => skill.id), own]);
+    const choice = choices.get(text) ?? choices.size;
+    choices.set(text, choice);
+    return choice;
   });
   const place = toolOrder(workflow.nodes);
   const skills = (id: string, changed: Offering["changed"]) => left(available(id), changed);
@@ -130,7 +134,8 @@ function linkTools({ workflow, skills: recorded }: RunRecord, nodeOf: (id: strin
     const { settings, made, holdsBlobs, changed } = now;
     const sets = toolSets.get(made) ?? new Map<string, ToolSet>();
     toolSets.set(made, sets);
-    const key = `${settings.writes} ${settings.context_mode} ${holdsBlobs} ${choiceOf(id)} ${JSON.stringify(changed)}`;
+    const lost = changed.length === 0 ? "" : JSON.stringify(changed);
+    const key = `${settings.writes} ${settings.context_mode} ${holdsBlobs} ${choiceOf(id)} ${lost}`;
     const set = sets.get(key) ?? selectTools(nodeOf(id), skills(id, changed), now, place).set;
     sets.set(key, set);
     return set;

@@ -119,8 +119,9 @@ function toolsOf(skill: SkillRecord, { made }: Offering): readonly ToolDescripto
 }
 
 function toolSet(all: readonly ToolDescriptor[], offered: readonly ToolDescriptor[]): ToolSet {
+  const byName = new Map(offered.toReversed().map((tool) => [tool.exposed, tool]));
   const find: ToolSet["find"] = (name, input) => {
-    const tool = offered.find(({ exposed }) => exposed === name);
+    const tool = byName.get(name);
     return tool && toolOfCall(tool, input);
   };
   return {

@@ -60,11 +60,12 @@ export function perform(scene: Scene, group: readonly PendingCall[], tools = too
   if (doubtful.length > 0) {
     return { kind: "decide", key, bodies: doubtful.map((call) => resultOf(visit.node, call, IN_DOUBT)), isDoubt: true };
   }
-  const calls = group.flatMap((call): Call[] => {
+  const skills = program.skills(visit.node, state.run.changed);
+  const calls: Call[] = [];
+  for (const call of group) {
     const { key, ref, input } = call;
     const tool = tools.find(call.tool, input);
-    if (!tool) return [];
-    const skills = program.skills(visit.node, state.run.changed);
+    if (!tool) continue;
     const own = {
       ...defined("made", madeFor(tool, input, state.run.made)),
       ...defined("again", readAgain(scene, call, tools)),
@@ -72,8 +73,8 @@ export function perform(scene: Scene, group: readonly PendingCall[], tools = too
       ...defined("paths", tool.contained ? pathsHere(scene) : undefined),
       ...defined("recalled", isStateTool(tool) ? recall(tool, input, memoryOf(scene)) : undefined),
     };
-    return [{ key, ...defined("ref", ref), ...defined("step", call.step), tool, input, ...own }];
-  });
+    calls.push({ key, ...defined("ref", ref), ...defined("step", call.step), tool, input, ...own });
+  }
   return { kind: "call", key, node: visit.node, calls };
 }
 

@@ -162,6 +162,7 @@ function exitError(visit: Visit, result: NodeResult): RunError | undefined {
 
 /** Lists the results that the supported claims of a visit cite, without duplicates. */
 function citedBy(state: State, { examined }: Visit): string[] {
+  if (examined.size === 0) return [];
   const claims = [...examined.values()].flatMap((found) => found.claims.filter(({ supported }) => supported));
   const held = claims.flatMap(({ cites }) => heldIn(cites));
   return [...new Set(held.map(({ ref }) => ref))].map((ref) => `${ref} (${state.run.calls.get(ref)?.tool})`);

@@ -127,7 +127,7 @@ export function keepResult(state: State, step: PathStep): void {
   entries.push({ node, ...shown, ...claimsShown(step, result) });
   state.context = { input: context.input, entries, length: entries.length };
   state.results.set(node, result);
-  if (result.status !== "success") return;
+  if (result.status !== "success" || checked.length === 0) return;
   const refuted = checked.flatMap(({ refuted = [] }) => refuted).filter(({ holds }) => holds);
   const before = refuted.length === 0 ? [] : state.path.slice(0, state.path.lastIndexOf(step));
   for (const { claim, nodes, reason } of refuted) {
@@ -140,6 +140,7 @@ export function keepResult(state: State, step: PathStep): void {
 
 /** Describes what the claims of a visit and of its inner runs cite, which claims were removed, and which results are inside. */
 function claimsShown({ cited = [], inner = [] }: PathStep, { evidence }: NodeResult): Partial<ContextEntry> {
+  if (inner.length + cited.length === 0 && !evidence) return {};
   const inside = inner.map(({ step }) => step);
   const made = inside
     .flatMap(({ result }) => result?.toolCalls ?? [])

@@ -189,7 +189,8 @@ export function instructionRead(
   skills: readonly SkillRecord[],
   tools: ToolsHere,
 ): string | undefined {
-  const read = isReadSkill(tool) ? bodyRead(input) : undefined;
+  if (!isReadSkill(tool)) return undefined;
+  const read = bodyRead(input);
   const skill = skills.find(({ id }) => id === read);
   return skill && describeReading(skill, instructionAt(skill, tools));
 }
