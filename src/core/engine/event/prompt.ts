@@ -162,8 +162,16 @@ export function openingTexts(prompt: Prompt): readonly string[] {
   return context === "" ? [prompt.text] : [prompt.text, context];
 }
 
-/** Formats the run's context. Returns an empty string if there is no input and no completed node. */
+const rendered = new WeakMap<RunContext, string>();
+
+/** Formats the run's context once for all prompts of a visit. Empty if there is no input and no completed node. */
 export function renderContext(context: RunContext): string {
+  const text = rendered.get(context) ?? renderOnce(context);
+  rendered.set(context, text);
+  return text;
+}
+
+function renderOnce(context: RunContext): string {
   if (context.length === 0 && Object.keys(context.input).length === 0) return "";
   const blocks: string[] = [];
   let lines = [`"input": ${jsonOnce(shownInput(context.input))}`];
@@ -171,7 +179,8 @@ export function renderContext(context: RunContext): string {
     if (lines.length > 0) blocks.push(`{\n${lines.join(",\n")}\n}`);
     lines = [];
   };
-  for (const { node, data, results } of context.entries.slice(0, context.length)) {
+  const entries = context.entries.slice(0, context.length);
+  for (const { node, data, results } of entries) {
     if (!results || Object.keys(data).length > 0) lines.push(`${JSON.stringify(node)}: ${jsonOnce(data)}`);
     if (!results || results.length === 0) continue;
     close();
@@ -180,7 +189,8 @@ export function renderContext(context: RunContext): string {
   close();
   const intro = "The input of this run and the results of the nodes that ran before this one.";
   const opening = ["## Run Context", intro, ...blocks].join("\n\n");
-  return [opening, ...citedLines(context), ...droppedLines(context)].join("\n");
+  const marked = entries.filter(({ cited, made, dropped }) => cited ?? made ?? dropped);
+  return [opening, ...citedLines(marked), ...droppedLines(marked)].join("\n");
 }
 
 /**
@@ -205,13 +215,13 @@ function shownResult({ ref, step, tool, text, shortened }: ShownResult): string 
 
 const MOST_CITED = 50;
 
-function citedLines({ entries, length }: RunContext): string[] {
+function citedLines(entries: readonly ContextEntry[]): string[] {
   const listed = (before: string, refs: readonly string[]) => {
     const left = refs.length - MOST_CITED;
     const more = left > 0 ? [`${left} more`] : [];
     return refs.length === 0 ? [] : [`${before}: ${[...refs.slice(0, MOST_CITED), ...more].join(", ")}`];
   };
-  const lines = entries.slice(0, length).flatMap(({ node, cited = [], made = [] }) => {
+  const lines = entries.flatMap(({ node, cited = [], made = [] }) => {
     const name = JSON.stringify(node);
     return [...listed(`Results inside ${name}`, made), ...listed(`${name} cited`, cited)];
   });
@@ -220,8 +230,8 @@ function citedLines({ entries, length }: RunContext): string[] {
 
 const MOST_DROPPED = 20;
 
-function droppedLines({ entries, length }: RunContext): string[] {
-  return entries.slice(0, length).flatMap(({ node, dropped = [] }) => {
+function droppedLines(entries: readonly ContextEntry[]): string[] {
+  return entries.flatMap(({ node, dropped = [] }) => {
     if (dropped.length === 0) return [];
     const lines = dropped.slice(0, MOST_DROPPED).map(({ claim, reason }) => `- ${claim} — ${reason}`);
     const left = dropped.length - lines.length;
