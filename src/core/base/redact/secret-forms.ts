@@ -121,14 +121,17 @@ function urlSafe(text: string): string {
 
 const BASE64 = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
-/** Encodes `offset` zeros and the bytes. Reads beyond both count as zeros too. */
+/** Encodes the bytes after `offset` zeros. */
 function base64(bytes: Uint8Array, offset: number): string {
-  const length = Math.ceil(((bytes.length + offset) * 8) / 6);
+  const end = offset + bytes.length;
+  // With zeros for the last group: V8 recompiles code that reads outside of an array again and again.
+  const padded = new Uint8Array(end + 2);
+  padded.set(bytes, offset);
   let text = "";
-  for (let at = -offset; text.length < length; at += 3) {
-    const triple = ((bytes[at] ?? 0) << 16) | ((bytes[at + 1] ?? 0) << 8) | (bytes[at + 2] ?? 0);
-    text += BASE64.charAt(triple >> 18) + BASE64.charAt((triple >> 12) & 63);
-    text += BASE64.charAt((triple >> 6) & 63) + BASE64.charAt(triple & 63);
+  for (let at = 0; at < end; at += 3) {
+    const group = ((padded[at] as number) << 16) | ((padded[at + 1] as number) << 8) | (padded[at + 2] as number);
+    text += BASE64.charAt(group >> 18) + BASE64.charAt((group >> 12) & 63);
+    text += BASE64.charAt((group >> 6) & 63) + BASE64.charAt(group & 63);
   }
-  return text.slice(0, length);
+  return text.slice(0, Math.ceil((end * 8) / 6));
 }
