@@ -40,6 +40,10 @@ export async function prepareResume(
   const warnings = [...unknownWarnings(workspace, stored), ...prepared.warnings];
   const taken = record.skills.map((skill) => takeUp(skill, entries.get(skill.id)));
   const lost = taken.flatMap((each) => each.lost);
+  const late = record.skills.flatMap(({ id, available }) => {
+    const isBack = !available && recordSkill(id, entries.get(id)).available;
+    return isBack ? [`${id} was left out when the run started and stays left out: start a new run to use it`] : [];
+  });
   // The user trusts the id, but that does not cover a skill from a record.
   const unmet = taken.flatMap(({ skill: { id }, lost }) => {
     const entry = entries.get(id);
@@ -50,7 +54,7 @@ export async function prepareResume(
     ...prepared,
     record: { ...record, skills: taken.map(({ skill }) => skill) },
     changed: taken.flatMap(({ changed }) => changed),
-    warnings: [...unchainedWarnings(stored), ...warnings, ...lost, ...unmet],
+    warnings: [...unchainedWarnings(stored), ...warnings, ...lost, ...late, ...unmet],
   };
 }
 

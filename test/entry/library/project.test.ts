@@ -550,6 +550,22 @@ describe("a recorded run", () => {
     expect(warnings).toEqual(["pager has lost pager_page since the run started: PAGER_TOKEN is not set"]);
   });
 
+  it("resumes without a skill that was left out at the start, and observers are advised to start a new run", async () => {
+    const store = memoryStore();
+    const { project: poorer } = await openPaging({ store, config: {} });
+    const run = poorer.run(FLOW, SETTINGS);
+    await run.result.catch(() => undefined);
+    const { project } = await openPaging({ store });
+    const warnings: string[] = [];
+    const observers = [
+      { onEvent: () => undefined, onWarning: (told: { message: string }) => warnings.push(told.message) },
+    ];
+    await project.resume(await run.id, { from: "look", observers }).result.catch(() => undefined);
+    expect(warnings).toEqual([
+      "pager was left out when the run started and stays left out: start a new run to use it",
+    ]);
+  });
+
   it("with a changed prompt on replay ends as changed, unless that is allowed", async () => {
     const directory = makeProject({ "flow.yml": JSON.stringify(FLOW) });
     const { project } = await openPaging({ directory });
