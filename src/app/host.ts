@@ -53,6 +53,8 @@ export interface Host {
   readonly writeOption?: OptionWriter | undefined;
   /** Shows progress of a slow operation to the user. Undefined if no user is watching. */
   readonly note?: (line: string) => void;
+  /** Registers a handler for the first signal that asks the process to stop. */
+  readonly onInterrupt?: (stop: (reason: string) => void) => void;
   /** Sends a signal to a process, or to a group by its negative id. Ignores processes that have ended. */
   readonly kill: (pid: number, signal: "SIGTERM" | "SIGKILL") => void;
 }

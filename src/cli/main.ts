@@ -99,7 +99,7 @@ async function guard(terminal: Terminal) {
     get outColumns() {
       return terminal.outColumns;
     },
-    host: { ...terminal.host, note: (line) => void io.err(`${line}\n`) },
+    host: { ...terminal.host, note: (line) => void io.err(`${line}\n`), onInterrupt: (stop) => io.onInterrupt(stop) },
     out: async (text) => {
       hasAnswered = true;
       await unlessHalted(() => terminal.out(text)).catch((error) => {

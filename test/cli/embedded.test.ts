@@ -86,6 +86,20 @@ describe.skipIf(missing !== undefined)(`the embedded database${missing ? ` (skip
     await isOver();
   });
 
+  it("is reported as not answering when it was killed, and its users end on the first signal", async () => {
+    const worker = await startWorker();
+    process.kill((await running()).server, "SIGKILL");
+    await vi.waitFor(() => expect(worker.said).toMatch(/^the database .* does not answer: waiting$/m), {
+      timeout: 15_000,
+    });
+    const ended = new Promise((resolve) => worker.child.once("close", resolve));
+    worker.child.kill("SIGTERM");
+    expect(await ended).toBe(4);
+    expect(worker.said.match(/waiting$/gm)).toHaveLength(1);
+    expect(await listed()).toContainEqual(["first", "succeeded"]);
+    await isOver();
+  });
+
   it("starts again after a power failure, even if another process has its process id now", async () => {
     const worker = await startWorker();
     const { server } = await running();

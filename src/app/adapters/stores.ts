@@ -50,7 +50,7 @@ function openOther(host: Host, named: Store | EnginePlace): Omit<OpenedStore, "s
   }
   const { note = () => undefined } = host;
   const address = url === "embedded" ? { ...host, note, folder: embeddedFolder(host) } : url;
-  const store = openDbosStore(address, self);
+  const store = openDbosStore(address, self, host);
   const intake: Intake = { ...store, waiting: async () => (await store.examine()).queued };
   return { store, queue: store, intake };
 }

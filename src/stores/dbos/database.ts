@@ -2,6 +2,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { messageOf, SkillflowError } from "../../core/base/errors.ts";
 import type { Hint } from "../../core/base/options.ts";
 import type { EmbeddedPlace } from "./embedded.ts";
+import { type Outage, type Watching, watchOutage } from "./outage.ts";
 import { type Client, loadDbos, loadPostgres, type Pool, type Session } from "./packages.ts";
 import { TABLES } from "./tables.ts";
 
@@ -11,6 +12,7 @@ export interface Database {
   readonly place: string;
   readonly url: string;
   readonly pool: Pool;
+  readonly outage: Outage;
   rows<Row>(text: string, ...values: readonly unknown[]): Promise<readonly Row[]>;
   transaction<Value>(work: (session: Session) => Promise<Value>): Promise<Value>;
   /** Opens a separate connection, for session locks. */
@@ -21,7 +23,7 @@ export interface Database {
 export const ENGINE_SCHEMA = "skillflow_dbos";
 
 /** Creates a database handle that connects on first use. Throws `store.failed` if the database does not answer. */
-export function openDatabase(address: string | EmbeddedPlace): Database {
+export function openDatabase(address: string | EmbeddedPlace, watching: Watching = {}): Database {
   const place = typeof address === "string" ? placeOf(address) : `embedded (${address.folder})`;
   let opening: Promise<Open> | undefined;
   let opened: Open | undefined;
@@ -38,6 +40,7 @@ export function openDatabase(address: string | EmbeddedPlace): Database {
   };
   return {
     place,
+    outage: watchOutage(place, watching),
     get url() {
       return now().url;
     },

@@ -119,7 +119,8 @@ async function launch({ database, executor, locks }: EnginePlace, queue: Queue |
   return {
     async start(workflow, run) {
       const coming = new Promise<Seat>((resolve) => expected.set(workflow, resolve));
-      const handle = await dbos.startWorkflow(segment as SegmentWork, { workflowID: workflow })(run);
+      const starting = dbos.startWorkflow(segment as SegmentWork, { workflowID: workflow })(run);
+      const handle = await database.outage.during(starting);
       const seat = await coming;
       const over = handle.getResult().catch(nothing);
       // If another process took the segment, we must not wait for its end.
@@ -136,7 +137,7 @@ async function launch({ database, executor, locks }: EnginePlace, queue: Queue |
         },
         async leave() {
           await seat.leave();
-          if (isOurs) await over;
+          if (isOurs) await database.outage.during(over);
         },
       };
     },

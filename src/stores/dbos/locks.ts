@@ -19,7 +19,7 @@ export interface Locks {
 export function openLocks(database: Database, owner: string): Locks {
   const held = new Set<string>();
   const asking = new Set<string>();
-  const session = openSession(() => database.connect(`${LOCKING}${owner}`), held);
+  const session = openSession(database, owner, held);
   /** Retries, because Postgres keeps the locks of a dead process until it notices the disconnect. */
   const tryAgain = async (name: string, tries: number) => {
     for (let tried = 0; tried < tries; tried++) {
@@ -55,14 +55,14 @@ export function openLocks(database: Database, owner: string): Locks {
 }
 
 /** Connects on first use, and again with all held locks if the connection breaks. */
-function openSession(connect: () => Promise<Client>, held: ReadonlySet<string>) {
+function openSession(database: Database, owner: string, held: ReadonlySet<string>) {
   let session: Promise<Client> | undefined;
   let isClosed = false;
   const open = async (): Promise<Client> => {
-    const client = await connect();
+    const client = await database.connect(`${LOCKING}${owner}`);
     client.on("end", () => {
       session = undefined;
-      if (!isClosed && held.size > 0) void reopen();
+      if (!isClosed && held.size > 0) database.outage.during(reopen()).catch(nothing);
     });
     await client.query(DROPPED_SOON);
     return client;
@@ -91,6 +91,8 @@ function openSession(connect: () => Promise<Client>, held: ReadonlySet<string>) 
   };
   return { client, close, isClosed: () => isClosed };
 }
+
+const nothing = () => undefined;
 
 const TAKE = "select pg_try_advisory_lock(hashtextextended($1, 0)) as taken";
 

@@ -12,6 +12,7 @@ import { type Database, ENGINE_SCHEMA, openDatabase } from "./database.ts";
 import type { EmbeddedPlace } from "./embedded.ts";
 import { APPLICATION, FORMAT, openEngine, openEngineClient, QUEUE, SEGMENT, type Seat } from "./engine.ts";
 import { LOCKING, type Locks, openLocks } from "./locks.ts";
+import type { Watching } from "./outage.ts";
 import type { Session } from "./packages.ts";
 import { type Kept, keepSkim, listKept, openSkims, readKept, tailKept } from "./runs.ts";
 import { databaseState } from "./states.ts";
@@ -29,8 +30,8 @@ export interface DbosStore extends Store, RunQueue {
 }
 
 /** Opens the runs of an existing Postgres database for one process. Connects on first use. */
-export function openDbosStore(address: string | EmbeddedPlace, self: ProcessMark): DbosStore {
-  const database = openDatabase(address);
+export function openDbosStore(address: string | EmbeddedPlace, self: ProcessMark, watching: Watching = {}): DbosStore {
+  const database = openDatabase(address, watching);
   return dbosStore({ database, self, locks: openLocks(database, executorOf(self)) });
 }
 
@@ -111,7 +112,7 @@ function driveRun({ database, locks, now }: OpenStore, { run, seat, stored, epoc
       const text = lines();
       const step = seat.step(added[0]?.key ?? "", async () => text);
       isOurs = false;
-      await recorded(run, step);
+      await recorded(run, database.outage.during(step));
       isOurs = true;
       for (const event of added) events.push(event);
     },
@@ -119,7 +120,7 @@ function driveRun({ database, locks, now }: OpenStore, { run, seat, stored, epoc
       // If this fails, lists read the run's events instead.
       if (isOurs) await keepSkim(database, seat.workflow, { record, events }).catch(nothing);
       await seat.leave();
-      await locks.free(runLock(run));
+      await database.outage.during(locks.free(runLock(run)));
     },
   });
 }
@@ -225,7 +226,7 @@ async function work(
     if (stop.aborted) resolve();
     else stop.addEventListener("abort", () => resolve(), { once: true });
   });
-  await working.drain();
+  await database.outage.unlessOver(working.drain());
 }
 
 const nothing = () => undefined;
