@@ -5,6 +5,7 @@ import type { Blobs } from "../../core/base/blobs.ts";
 import { type Acted, type CallCode, callCodeOf, messageOf, SkillflowError } from "../../core/base/errors.ts";
 import { isObject, type Json, type JsonObject, parseJson } from "../../core/base/values.ts";
 import { isBlobKind } from "../../core/engine/tools/blob.ts";
+import { changedNumber, numberAdvice } from "../../core/skill/exact-numbers.ts";
 import {
   codeOfEnding,
   type ForeignCommand,
@@ -168,7 +169,7 @@ async function runIn(place: PackagePlace, run: RunParts, program: Program): Prom
   try {
     const command = commandOf(run, program, place);
     const result = await place.run(command);
-    const outcome = outcomeOf(result, place.mark, command.limits);
+    const outcome = outcomeOf(result, { mark: place.mark, limits: command.limits, language: program.language });
     return outcome.status === "failed" ? outcome : await withMade(outcome, place.workspace);
   } catch (error) {
     if (!(error instanceof SkillflowError)) return failed("RuntimeError", messageOf(error));
@@ -259,7 +260,12 @@ function moduleOf({ name, directory, runtime }: RunnablePackage): [name: string,
 /** Path of the runners inside the sandbox. It hides their path on this machine. */
 const RUNNERS = "/runtime";
 
-function outcomeOf(result: ForeignResult, mark: string, limits: SandboxLimits): RunOutcome {
+interface Answering extends Pick<Program, "language"> {
+  readonly mark: string;
+  readonly limits: SandboxLimits;
+}
+
+function outcomeOf(result: ForeignResult, { mark, limits, language }: Answering): RunOutcome {
   // The mark counts only at the start of a line: text in the JSON result never contains a newline.
   const line = `\n${mark}`;
   const at = result.stdout.lastIndexOf(line);
@@ -270,7 +276,8 @@ function outcomeOf(result: ForeignResult, mark: string, limits: SandboxLimits): 
     return failed(type, message, { logs, code: codeOfEnding(result.ended) });
   }
   if (result.truncated) return failed("OutputLimitError", tooMuch(limits), { logs, code: "sandbox.limit" });
-  const answer = at === -1 ? undefined : parseJson(result.stdout.slice(at + line.length));
+  const text = at === -1 ? "" : result.stdout.slice(at + line.length);
+  const answer = parseJson(text);
   if (!isObject(answer)) {
     const how = result.code === undefined ? "a signal" : `exit code ${result.code}`;
     return failed("ProcessError", `the code ended with ${how} and without a result`, { logs, code: "output.invalid" });
@@ -279,6 +286,12 @@ function outcomeOf(result: ForeignResult, mark: string, limits: SandboxLimits): 
   if (isObject(error)) {
     const acted = error.acted === "no" ? ({ acted: "no" } as const) : {};
     return failed(String(error.type), withRefusals(String(error.message), result.stderr), { logs, ...acted });
+  }
+  // Python has whole numbers of any size.
+  const number = language === "python" ? changedNumber(text) : undefined;
+  if (number !== undefined) {
+    const message = `the result has ${numberAdvice(number)}: return it as text`;
+    return failed("ValueError", message, { logs, code: "output.invalid" });
   }
   return { status: "completed", output: (answer.output ?? null) as Json, logs, made: [] };
 }

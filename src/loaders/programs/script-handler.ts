@@ -4,6 +4,7 @@ import { extname, join, relative } from "node:path";
 import { actedOf, hasCode, messageOf, NothingDone, reportedError, SkillflowError } from "../../core/base/errors.ts";
 import { isObject, type Json, type JsonObject, parseJson } from "../../core/base/values.ts";
 import { quoteTheirs } from "../../core/base/voice.ts";
+import { changedNumber, numberAdvice } from "../../core/skill/exact-numbers.ts";
 import {
   codeOfEnding,
   type ForeignCommand,
@@ -206,7 +207,7 @@ function resultOf(result: ForeignResult, file: string, mark: string): Json {
   if (result.ended !== "exit") throw ended(result.ended);
   if (isObject(outcome)) {
     const { error, code, acted, result: value } = outcome as JsonObject;
-    if (typeof error !== "string") return value ?? null;
+    if (typeof error !== "string") return exact(line, file, value ?? null);
     throw Object.assign(reportedError(withRefusals(error, result.stderr), acted), { code });
   }
   if (result.truncated) throw ended("output");
@@ -247,8 +248,15 @@ function printedResult({ stdout, stderr }: ForeignResult, file: string): Json {
     throw invalidOutput(`the script ${file} ended without a result${printed === "" ? "" : `: ${printed}`}`);
   }
   const value = parseJson(text);
-  if (value !== undefined) return value;
+  if (value !== undefined) return exact(text, file, value);
   throw invalidOutput(`the script ${file} printed text that is not JSON: ${text}`);
+}
+
+/** Returns the value that was read from a script's text. Throws if reading changed a number of Python. */
+function exact(text: string, file: string, value: Json): Json {
+  const number = extname(file) === ".py" ? changedNumber(text) : undefined;
+  if (number === undefined) return value;
+  throw invalidOutput(`the script ${file} returned ${numberAdvice(number)}: return it as text`);
 }
 
 function invalidOutput(message: string): SkillflowError {

@@ -1,5 +1,6 @@
 import { SkillflowError } from "../../core/base/errors.ts";
 import { isObject, type Json, type JsonObject, parseJson } from "../../core/base/values.ts";
+import { changedNumber, numberAdvice } from "../../core/skill/exact-numbers.ts";
 
 /** JSON-RPC 2.0 without a transport. */
 
@@ -29,9 +30,10 @@ export interface RpcOptions {
 }
 
 /** Answers a request or a batch. Returns undefined if it held only notifications. */
-export async function answerRpc(text: string, options: RpcOptions, signal: AbortSignal): Promise<Json | undefined> {
+export async function answerRpc(text: string, given: RpcOptions, signal: AbortSignal): Promise<Json | undefined> {
   const body = parseJson(text);
   if (body === undefined) return failure(null, new RpcError(-32700, "ParseError", "the body is not JSON"));
+  const options = { ...given, number: changedNumber(text) };
   if (!Array.isArray(body)) return answerOne(body, options, signal);
   const { mostCalls } = options;
   if (body.length === 0) return failure(null, invalidRequest("the batch is empty"));
@@ -45,7 +47,7 @@ function invalidRequest(message: string): RpcError {
   return new RpcError(-32600, "InvalidRequest", message);
 }
 
-async function answerOne(call: Json, options: RpcOptions, signal: AbortSignal): Promise<Json | undefined> {
+async function answerOne(call: Json, options: Answering, signal: AbortSignal): Promise<Json | undefined> {
   const request = readRequest(call);
   if ("fault" in request) return failure(request.id, request.fault);
   const { id } = request;
@@ -57,6 +59,11 @@ async function answerOne(call: Json, options: RpcOptions, signal: AbortSignal): 
     const told = signal.aborted ? new RpcError(-32000, "Cancelled", "client disconnected") : asRpcError(error, options);
     return id === undefined ? undefined : failure(id, told);
   }
+}
+
+interface Answering extends RpcOptions {
+  /** Number of the body that reading it changed. Any call of the body may have it. */
+  readonly number: string | undefined;
 }
 
 interface Request {
@@ -81,12 +88,14 @@ function isId(id: Json | undefined): id is Id {
   return id === null || typeof id === "string" || typeof id === "number";
 }
 
-async function perform({ method, params }: Request, { methods }: RpcOptions, signal: AbortSignal): Promise<Json> {
+async function perform({ method, params }: Request, options: Answering, signal: AbortSignal): Promise<Json> {
+  const { methods, number } = options;
   const carryOut = methods.get(method);
   if (!carryOut) throw new RpcError(-32601, "MethodNotFound", `there is no method ${method}`);
   // Some clients send an empty list for no parameters.
   const named = Array.isArray(params) && params.length === 0 ? {} : params;
   if (!isObject(named)) throw invalidParams("params must be an object");
+  if (number !== undefined) throw invalidParams(`the body has ${numberAdvice(number)}: pass it as text`);
   return carryOut(named as JsonObject, signal);
 }
 

@@ -280,6 +280,10 @@ def handler(args):
       [
         ["return float('nan')", "the result is not JSON: it holds NaN or Infinity, which JSON does not have"],
         ["return {'a': [float('inf')]}", "the result is not JSON: it holds NaN or Infinity, which JSON does not have"],
+        [
+          "return 12345678901234567890",
+          "the script h.py returned the number 12345678901234567890, which is not between -(2^53 - 1) and 2^53 - 1: return it as text",
+        ],
         ["return {1, 2}", "the result is not JSON: Object of type set is not JSON serializable"],
         ["a = []; a.append(a); return a", "the result is not JSON: it refers to itself"],
         ["raise ValueError('no such city')", "no such city"],

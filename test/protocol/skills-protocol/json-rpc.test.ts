@@ -55,6 +55,8 @@ describe("a call", () => {
     ["an empty body", "", -32700, null],
     ["a text", '"x"', -32600, null],
     ["null", "null", -32600, null],
+    ["a number beyond 2^53", '{"jsonrpc":"2.0","id":1,"method":"echo","params":{"x":12345678901234567890}}', -32602, 1],
+    ["a number that is not finite", '{"jsonrpc":"2.0","id":1,"method":"echo","params":{"x":[1e999]}}', -32602, 1],
     ["another version", call({ jsonrpc: "1.0" }), -32600, 1],
     ["no version", { id: 1, method: "echo" }, -32600, 1],
     ["a method that is not a string", call({ method: 7 }), -32600, 1],

@@ -212,6 +212,13 @@ describe.skipIf(!runsPython)("a Python package in the sandbox (needs a sandbox t
     ["throws", "def main(args):\n    raise ValueError('no luck')\n", "ValueError", "no luck"],
     ["gives no JSON", "def main(args):\n    return {1, 2}\n", "TypeError", /not JSON serializable/],
     ["gives NaN", "def main(args):\n    return float('nan')\n", "ValueError", /JSON compliant/],
+    [
+      "gives a number beyond 2^53",
+      "def main(args):\n    return [2**53]\n",
+      "ValueError",
+      /9007199254740992.*return it as text/,
+    ],
+    ["gives a huge number", "def main(args):\n    return 10**400\n", "ValueError", /return it as text/],
     ["has no such function", "def other(args):\n    return 1\n", "AttributeError", "there is no function main to call"],
     ["is no Python", "def main(:\n", "SyntaxError", /invalid syntax/],
     ["exits", "import sys\ndef main(args):\n    sys.exit(3)\n", "SystemExit", "3"],
