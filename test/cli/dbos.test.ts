@@ -212,9 +212,14 @@ describe.skipIf(missing !== undefined)(`the engine dbos${missing ? ` (skipped: $
     // A decision that comes too early does not take the run from the queue.
     const early = await runHere(["signal", "left", "look", "--approve", "--engine", "dbos"], { cwd: asking, env });
     expect(early).toMatchObject({ code: 2, stderr: expect.stringContaining("not waiting for a decision") });
+    const shown = async (...args: readonly string[]) =>
+      (await runHere([...args, "--engine", "dbos"], { cwd: asking, env })).stdout;
+    expect(await shown("runs", "list")).toContain("◌ queued left · ");
+    expect(await shown("runs", "show", "left")).toContain("◌ queued: the first worker with a free slot takes it");
     const model = await openModel(() => undefined);
     const worker = await startWorker(working, model);
     await until(() => says("left", [worker]));
+    expect(await shown("runs", "list")).not.toContain("queued left");
     expect(await listed(working)).toContainEqual(expect.objectContaining({ id: "left", status: "succeeded" }));
     expect([linesOf(asking, "posts.txt").length, linesOf(working, "posts.txt").length]).toEqual([0, 4]);
     expect(await runHere(["runs", "verify", "left", "--engine", "dbos"], { cwd: asking, env })).toMatchObject({

@@ -260,6 +260,7 @@ const MARKS: Readonly<Record<string, readonly [Format, string]>> = {
   failed: ["red", "✘"],
   waiting: ["yellow", "◆"],
   skipped: ["yellow", "↷"],
+  queued: ["yellow", "◌"],
 };
 
 function markOf(status: string): readonly [Format, string] {

@@ -232,6 +232,8 @@ export interface RunQueue {
   tail(run: string): () => Promise<readonly RunEvent[]>;
   /** Describes the process that drives a run. Undefined if none does. */
   driverOf(run: string): Promise<string | undefined>;
+  /** Returns the ids of the runs that no worker has taken yet. */
+  queued(): Promise<ReadonlySet<string>>;
   /** Records a run for a worker to drive. Throws `run.exists`. */
   enqueue(record: RunRecord): Promise<void>;
   /** Queues a run that continues. Throws `run.unknown`, or `store.locked` while a process drives the run. */

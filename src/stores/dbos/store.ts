@@ -63,6 +63,8 @@ export function dbosStore({ database, self, locks, now }: DbosStoreOptions): Dbo
     states: databaseState(database, wallClock),
     turns: databaseTurns(database, open.executor, locks),
     driverOf: (run) => locks.ownerOf(runLock(run)),
+    queued: async () =>
+      new Set((await database.rows<{ readonly run: string }>(WAITING, APPLICATION)).map(({ run }) => run)),
     enqueue: (record) => enqueue(database, record),
     requeue: (run) => requeue(open, run),
     work: (worker, stop, onReady) => work(open, worker, { stop, onReady }),
@@ -252,6 +254,10 @@ const EXAMINED = `
       where application_name = $1 and status = 'PENDING') as under_way,
     (select count(*) from pg_stat_activity
       where datname = current_database() and application_name like $2) as workers`;
+
+const WAITING = `
+  select s.run from ${ENGINE_SCHEMA}.workflow_status w join skillflow.segments s on s.workflow = w.workflow_uuid
+  where w.application_name = $1 and w.status in ('ENQUEUED', 'DELAYED')`;
 
 function runLock(run: string): string {
   return `skillflow run ${run}`;

@@ -9,7 +9,7 @@ import { describeFailure, duration, type Paint, painter, printJson, programName 
 import { statusMark } from "../../terminal/verdict.ts";
 
 export const listRuns: Action = async (io, _args, flags) => {
-  const store = openProject(io, flags).store;
+  const { store, queue } = openProject(io, flags);
   const kind = text(flags, "kind");
   const runs: RunSummary[] = [];
   for (const found of await skimAll(store, await store.list(), summarizeRun)) {
@@ -19,14 +19,17 @@ export const listRuns: Action = async (io, _args, flags) => {
   if (flags.json === true) return printJson(io, { schema: "skillflow.runs/1", runs });
   const paint = painter(io, flags);
   if (runs.length === 0) await io.err(`no runs yet: ${programName(io)} run WORKFLOW\n`);
-  for (const run of runs) await io.outText(`${describeRun(run, paint)}\n`);
+  const queued = await queue?.queued();
+  for (const run of runs) {
+    const state = queued?.has(run.id) ? "queued" : stateOf(run);
+    await io.outText(`${describeRun(run, state, paint)}\n`);
+  }
   return 0;
 };
 
 /** Describes a run in two lines: id and state, then the details. An id may be long. */
-function describeRun(run: RunSummary, paint: Paint): string {
+function describeRun(run: RunSummary, state: string, paint: Paint): string {
   const { id, kind, workflow, status, model, costUsd, startedAt, durationMs, degraded, verdict, unrouted, about } = run;
-  const state = stateOf(run);
   const kinds = kind === "run" ? [] : [paint("cyan", kind)];
   const found = [
     ...(about ? [`about ${plainLine(about.run)}: "${plainLine(shortText(about.question, 100))}"`] : []),

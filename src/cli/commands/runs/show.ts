@@ -9,10 +9,10 @@ import { describeResult } from "../../../core/engine/result/result.ts";
 import { openProject } from "../../flags.ts";
 import type { Action } from "../../io.ts";
 import { amount, jsonLine, oneLine, painter, printJson, programName } from "../../terminal/terminal.ts";
-import { describeVerdict } from "../../terminal/verdict.ts";
+import { describeVerdict, statusMark } from "../../terminal/verdict.ts";
 
 export const showRun: Action = async (io, [given = "", node], flags) => {
-  const store = openProject(io, flags).store;
+  const { store, queue } = openProject(io, flags);
   const stored = await store.read(await findRun(store, given));
   if (node !== undefined) return (await import("./show-node.ts")).showNode(io, inspectNode(stored, node), flags);
   if (flags.stream === true) {
@@ -28,6 +28,10 @@ export const showRun: Action = async (io, [given = "", node], flags) => {
     `${paint("bold", plainLine(stored.record.workflow.name))} ${paint("dim", `· run ${plainLine(stored.record.run)}`)}\n`,
   );
   for (const line of stored.events.flatMap(pathLine)) await io.outText(`${paint("dim", line)}\n`);
+  if ((await queue?.queued())?.has(record.run)) {
+    await io.outText(`${statusMark("queued", paint)}: the first worker with a free slot takes it\n`);
+    return 0;
+  }
   await io.outText(
     describeVerdict(finished, {
       paint,
