@@ -334,6 +334,18 @@ describe("--frozen", () => {
     expect((await program(...resume)).stderr).toContain('has changed the tool "look"');
   });
 
+  it("reports only what differs from the lock", async () => {
+    const { lock, run, offer } = await rig();
+    const reserved = { ...POST, name: "read_blob" };
+    offer([LOOK, POST, reserved]);
+    await lock();
+    expect(await run("--frozen")).toMatchObject({ code: 0, stderr: expect.stringContaining("remote_read_blob") });
+    offer([EVIL, POST, reserved]);
+    const { code, stderr } = await run("--frozen");
+    expect([code, stderr]).toEqual([3, expect.stringContaining('has changed the tool "look"')]);
+    expect(stderr).not.toContain("read_blob");
+  });
+
   it("does not affect runs without servers", async () => {
     const { program, cwd } = await rig();
     rmSync(join(cwd, ".skillflow.yml"));

@@ -60,8 +60,8 @@ export async function connectServers(entries: SkillEntries, given: Connecting): 
   const served = serversOf(entries);
   const lock = served.size === 0 ? undefined : readLock(projectRoot(documentsOf(connecting.host)));
   if (connecting.frozen) requireLocked(new Set(served.keys()), lock);
-  const opening: Opening = { ...connecting, lock, connections: [], warnings: [], differing: [] };
-  const { connections, warnings, differing } = opening;
+  const opening: Opening = { ...connecting, lock, connections: [], warnings: [], differences: [] };
+  const { connections, warnings, differences } = opening;
   const close = async () => {
     await Promise.all(connections.map((connection) => connection.close()));
   };
@@ -75,9 +75,9 @@ export async function connectServers(entries: SkillEntries, given: Connecting): 
     await close();
     throw new SkillflowError("run.interrupted", `${messageOf(connecting.signal.reason)} before the run started`);
   }
-  if (connecting.frozen && differing.length > 0) {
+  if (connecting.frozen && differences.length > 0) {
     await close();
-    throw frozen(warnings.join("; "));
+    throw frozen(differences.join("; "));
   }
   return { entries: new Map(connected.flat()), warnings, close };
 }
@@ -93,7 +93,7 @@ interface Opening extends Connecting {
   readonly lock: Lock | undefined;
   readonly connections: McpConnection[];
   readonly warnings: string[];
-  readonly differing: string[];
+  readonly differences: string[];
 }
 
 type OpenedServer = { readonly reason: string } | { readonly tools: readonly Tool[]; readonly remote: RemoteSkills };
@@ -111,8 +111,10 @@ async function openServer(entry: SkillEntry, opening: Opening): Promise<OpenedSe
   const remote = locked ? holdSkillsToLock(result.skills, locked) : { skills: result.skills, differences: [] };
   if ("note" in remote && remote.note) warn(remote.note);
   const differences = [...held.differences, ...remote.differences];
-  for (const difference of differences) warn(difference);
-  if (differences.length > 0) opening.differing.push(skill.id);
+  for (const difference of differences) {
+    warn(difference);
+    opening.differences.push(...opening.warnings.slice(-1));
+  }
   const offered = [...held.tools.map(({ digest: _, ...tool }) => tool), ...result.readers];
   const tools = offered.map((tool) => ({ ...said.get(tool.name), ...tool }));
   const listed = new Set([...tools.map(({ name }) => name), READ_RESOURCE, READ_PROMPT]);
