@@ -378,6 +378,9 @@ describe("apply with a lock", () => {
     expect((await program(...apply, "--frozen")).code).toBe(3);
     const left = await program(...apply);
     expect([left.code, posted]).toEqual([1, 0]);
+    expect(left.stderr.replace(/\s+/g, " ")).toContain(
+      'the MCP server of remote has changed the tool "post" since skillflow.lock was written',
+    );
     offer([LOOK, POST]);
     expect([(await program(...apply, "--frozen")).code, posted]).toEqual([0, 1]);
   });

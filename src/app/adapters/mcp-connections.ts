@@ -12,6 +12,7 @@ import type { McpConnection } from "../../loaders/mcp/client.ts";
 import { holdSkillsToLock, holdToLock, type Lock, readLock } from "../../loaders/mcp/lock.ts";
 import { loginFolder, type Person } from "../../loaders/mcp/login/logins.ts";
 import { type Links, READ_PROMPT, READ_RESOURCE } from "../../loaders/mcp/offer/links.ts";
+import { quote } from "../../loaders/mcp/offer/tools.ts";
 import { documentsOf, type Host, processesOf } from "../host.ts";
 import { mapEntries, type SkillEntries } from "../skills/entries.ts";
 import type { SkillEntry } from "../workspace.ts";
@@ -22,6 +23,8 @@ export interface Servers {
   /** The given entries with the tools of their servers. If a server is unreachable, only the skill's own tools. */
   readonly entries: SkillEntries;
   readonly warnings: readonly string[];
+  /** Warnings about what is left out because it differs from skillflow.lock. */
+  readonly differences: readonly string[];
   /** Resolves once all connections are closed and all server processes have ended. */
   close(): Promise<void>;
 }
@@ -79,7 +82,7 @@ export async function connectServers(entries: SkillEntries, given: Connecting): 
     await close();
     throw frozen(differences.join("; "));
   }
-  return { entries: new Map(connected.flat()), warnings, close };
+  return { entries: new Map(connected.flat()), warnings, differences, close };
 }
 
 /** Returns the available skills with servers, by id, including those whose skills are listed one by one. */
@@ -125,6 +128,13 @@ async function openServer(entry: SkillEntry, opening: Opening): Promise<OpenedSe
     tools,
     remote: { skills: remote.skills, reading: opening.links && { signal: opening.signal, limitMs: opening.limitMs } },
   };
+}
+
+/** Returns why a tool of a skill's server is left out, if it differs from skillflow.lock. */
+export function differenceOf(differences: readonly string[], skill: string, tool: string): string | undefined {
+  return differences.find(
+    (line) => line.startsWith(`the MCP server of ${skill} `) && line.includes(` the tool ${quote(tool)}`),
+  );
 }
 
 function warner(id: string, { warnings, redactor }: Opening) {

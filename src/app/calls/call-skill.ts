@@ -11,7 +11,7 @@ import { createCall } from "../../run/call.ts";
 import { inTurn } from "../../run/queue.ts";
 import { BLOB_READERS } from "../../run/results/blob-tools.ts";
 import { openFetch } from "../adapters/fetch.ts";
-import { type Connecting, connectServers, type Servers } from "../adapters/mcp-connections.ts";
+import { type Connecting, connectServers, differenceOf, type Servers } from "../adapters/mcp-connections.ts";
 import type { Host, Workspace } from "../host.ts";
 import { environmentRedactor } from "../secrets.ts";
 import { gatherCalled } from "../skills/entries.ts";
@@ -62,7 +62,11 @@ async function invoke(workspace: Workspace, call: Invocation, options: InvokeOpt
   };
   try {
     const chosen = await chooseTool({ find }, call).catch((error: unknown) => ({ refusal: error }));
-    if ("refusal" in chosen) return refusedCall(redactor.text(messageOf(chosen.refusal)), callCodeOf(chosen.refusal));
+    if ("refusal" in chosen) {
+      const differences = opened.flatMap((servers) => servers.differences);
+      const why = differenceOf(differences, call.skill, call.tool ?? "") ?? messageOf(chosen.refusal);
+      return refusedCall(redactor.text(why), callCodeOf(chosen.refusal));
+    }
     return await callTool(workspace, { ...chosen, input: call.arguments }, { ...options, redactor });
   } finally {
     for (const servers of opened) await servers.close();

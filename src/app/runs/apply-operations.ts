@@ -23,6 +23,7 @@ import { type CallOptions, type CallTool, createCall } from "../../run/call.ts";
 import { afterwardsIn } from "../../run/recall.ts";
 import { passRecorded } from "../../stores/journal.ts";
 import { openFetch } from "../adapters/fetch.ts";
+import { differenceOf } from "../adapters/mcp-connections.ts";
 import { findHandler } from "../calls/own-tools.ts";
 import { deliverPatch } from "../calls/patches/open.ts";
 import type { Workspace } from "../host.ts";
@@ -123,7 +124,8 @@ async function carryOut(applying: Applying, one: PlannedOperation): Promise<Told
   if (denied && (standing === "denied" || patchOf(operation)))
     return { status: "refused", error: `it was denied by ${denied.by} at ${denied.at}` };
   const tool = patchOf(operation) ? PROPOSAL : toolOf(prepared.entries, operation);
-  const admission = admitOperation(one, { planned, tool, redactor: prepared.redactor });
+  const lack = differenceOf(prepared.differences, skillOf(operation), operation.tool);
+  const admission = admitOperation(one, { planned, tool, lack, redactor: prepared.redactor });
   if (admission.kind === "in_doubt" || denied) {
     return { status: "in_doubt", error: "it was started and its outcome is unknown: check the service" };
   }

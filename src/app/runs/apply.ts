@@ -109,6 +109,8 @@ export interface PreparedApply {
   readonly entries: SkillEntries;
   readonly target: Target | undefined;
   readonly redactor: Redactor;
+  /** What is left out because it differs from skillflow.lock. */
+  readonly differences: readonly string[];
   close(): Promise<void>;
 }
 
@@ -135,7 +137,8 @@ export async function prepareApply(
     signal: request.signal,
     person: request.person,
   });
-  const prepared = { reviewed, approved, entries: servers.entries, target, redactor, close: servers.close };
+  const { close, ...connected } = servers;
+  const prepared = { reviewed, approved, ...connected, target, redactor, close };
   try {
     refuseUnreached(servers.entries);
     return prepared;

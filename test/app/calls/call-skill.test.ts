@@ -5,6 +5,7 @@ import type { Invocation } from "../../../src/loaders/folder/host.ts";
 import { memoryBlobs } from "../../../src/stores/blobs.ts";
 import { makeFolder } from "../../loaders/foreign.ts";
 import { sandboxHost } from "../../sandbox/host.ts";
+import { httpServer } from "../../services/mcp.ts";
 
 const contract = (version: string) => ({
   id: "notes.read",
@@ -25,6 +26,10 @@ function invoke(call: Partial<Invocation>, code = ECHO, options: Partial<InvokeO
     "skills/two/binding.json": binding(code),
     "skills/two/SKILL.md": "---\nconfig: { WORD: { env: NOTES_WORD } }\n---\n",
   });
+  return invokeIn(cwd, { skill: "notes.read", arguments: {}, ...call }, options);
+}
+
+function invokeIn(cwd: string, call: Invocation, options: Partial<InvokeOptions> = {}) {
   const host = {
     ...sandboxHost,
     env: { PATH: process.env.PATH, HOME: cwd, NOTES_WORD: "zebra-crossing" },
@@ -37,20 +42,16 @@ function invoke(call: Partial<Invocation>, code = ECHO, options: Partial<InvokeO
     skillDirs: [],
     discover: true,
     store: undefined,
-    skillFlags: { trustSkill: ["notes.read"] },
+    skillFlags: { trustSkill: ["notes.read", "remote"] },
   });
   const quiet = () => undefined;
-  return invokeSkill(
-    project,
-    { skill: "notes.read", arguments: {}, ...call },
-    {
-      timeoutMs: 20_000,
-      signal: new AbortController().signal,
-      loggerFor: () => ({ debug: quiet, info: quiet, warn: quiet }),
-      blobs: memoryBlobs(),
-      ...options,
-    },
-  );
+  return invokeSkill(project, call, {
+    timeoutMs: 20_000,
+    signal: new AbortController().signal,
+    loggerFor: () => ({ debug: quiet, info: quiet, warn: quiet }),
+    blobs: memoryBlobs(),
+    ...options,
+  });
 }
 
 describe("an invocation of a skill", () => {
@@ -130,5 +131,29 @@ describe("an invocation of a skill", () => {
     expect(await invoke({}, code)).toEqual({ output: { limit: 1, word: "[redacted:WORD]" } });
     const failure = await invoke({}, "console.error(process.env.NOTES_WORD); process.exit(1)");
     expect(JSON.stringify(failure)).not.toContain("zebra-crossing");
+  });
+});
+
+describe("an invocation of a tool of an MCP server", () => {
+  it("is refused with the lock's reason if the tool has changed since it was locked", async () => {
+    const look = { name: "look", description: "Looks.", inputSchema: { type: "object" } };
+    const server = await httpServer({ "tools/list": () => ({ tools: [look] }) });
+    const url = `${server.url}/mcp`;
+    const cwd = makeFolder({
+      ".git/HEAD": "",
+      ".skillflow.yml": { mcpServers: { remote: { type: "http", url } } },
+      "skillflow.lock": { schema: "skillflow.lock/1", servers: { remote: { url, tools: { look: "0".repeat(64) } } } },
+    });
+    try {
+      expect(await invokeIn(cwd, { skill: "remote", tool: "look", arguments: {} })).toMatchObject({
+        error: expect.stringMatching(/^the MCP server of remote has changed the tool "look" since skillflow.lock/),
+        code: "tool.unknown",
+      });
+      expect(await invokeIn(cwd, { skill: "remote", tool: "other", arguments: {} })).toMatchObject({
+        error: "skill remote has no tool other",
+      });
+    } finally {
+      await server.close();
+    }
   });
 });

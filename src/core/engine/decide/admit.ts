@@ -146,20 +146,22 @@ interface Applying {
   readonly planned: readonly PlannedOperation[];
   /** The tool as it is now. Its current schema must accept the planned input. */
   readonly tool: ToolDescriptor | undefined;
+  /** Reason why the tool is missing, if it is known. */
+  readonly lack?: string | undefined;
   readonly redactor: Redactor;
 }
 
 /** Decides whether an approved operation is sent, after those that it refers to. */
 export function admitOperation(
   { operation, application }: PlannedOperation,
-  { planned, tool, redactor }: Applying,
+  { planned, tool, lack, redactor }: Applying,
 ): OperationAdmission {
   const refused = (error: string) => ({ kind: "refused", error }) as const;
   const { refers, skill, input, held, kind } = operation;
   const applied = new Map(planned.filter(isApplied).map((one) => [one.operation.id, one.application.output] as const));
   const waiting = refers.find((id) => !applied.has(id));
   if (waiting !== undefined) return { kind: "skipped", error: `it refers to ${waiting}, which was not applied` };
-  if (!tool) return refused(`${skill} no longer has the tool ${operation.tool}`);
+  if (!tool) return refused(lack ?? `${skill} no longer has the tool ${operation.tool}`);
   if (tool.effect !== "write" && tool.skill !== EXECUTOR)
     return refused(`${operation.tool} of ${skill} no longer writes`);
   const isShown = held === undefined && kind !== "patch";
