@@ -200,6 +200,15 @@ describe.skipIf(missing !== undefined)(`with the engine dbos${missing ? ` (skipp
   );
 });
 
+describe("a source whose secret is short", () => {
+  it("is reported at the start", async () => {
+    const { child, until, said, ended } = await start(makeProject(FILES), [], { HOOK: "ab" });
+    await until(() => said().includes("HOOK has fewer than 8 characters: a secret of hook that can be guessed"));
+    child.kill("SIGTERM");
+    await ended;
+  });
+});
+
 describe("a listener that cannot start", () => {
   it.each<[string, readonly string[], Readonly<Record<string, string>>, number, RegExp]>([
     [

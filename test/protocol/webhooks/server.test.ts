@@ -379,4 +379,17 @@ describe("a file that is wrong", () => {
     expect(`${found?.message} ${found?.hint}`).toContain(hint);
     expect(found).toMatchObject({ file: "listen.yml", line: expect.any(Number), column: expect.any(Number) });
   });
+
+  it.each<[object, string]>([
+    [{ sources: {} }, "sources must not be empty"],
+    [{ max_body: 0 }, "max_body must be between 1 and 64MiB"],
+    [{ max_body: 1e9 }, "max_body must be between 1 and 64MiB"],
+    [{ max_body: "65MiB" }, "max_body must be between 1 and 64MiB"],
+    [{ max_body: "5GiB" }, "max_body is not a size: use bytes, or 256KiB, 1MiB"],
+    [{ approvals: { to: ["a@b", "a@b"] } }, "approvals.to must not have anyone twice"],
+    [{ approvals: { to: [" "] } }, "approvals.to[0] must not be blank"],
+  ])("is reported once: %j", (listen, message) => {
+    const wrong = wrongsOf(project({ sources: { hook: SOURCE }, ...listen }));
+    expect(wrong?.diagnostics.map((found) => found.message)).toEqual([message]);
+  });
 });

@@ -5,6 +5,7 @@ import { askRun } from "../../../app/runs/afterwards/ask.ts";
 import type { PreparedRun } from "../../../app/runs/prepare.ts";
 import { SkillflowError } from "../../../core/base/errors.ts";
 import { plainLine } from "../../../core/base/inert.ts";
+import { MIN_LENGTH } from "../../../core/base/redact/secret-forms.ts";
 import type { RunRecord } from "../../../core/engine/event/record.ts";
 import { signalCommands } from "../../../core/engine/result/commands.ts";
 import { openWebhooks, type WebhookTold } from "../../../protocol/webhooks/server.ts";
@@ -24,6 +25,9 @@ export const listen: Action = async (io, _args, flags) => {
   const { workspace, teller, stopped } = openServing(io, flags, undefined);
   const setting = readSetting(workspace, text(flags, "config") ?? USUAL_FILE, flags);
   const { file } = setting;
+  for (const { name, secret, said } of setting.sources.values())
+    if (secret.length < MIN_LENGTH)
+      teller.warn(`${said.secret} has fewer than ${MIN_LENGTH} characters: a secret of ${name} that can be guessed`);
   const watched = flags.verbose === true ? flags : { ...flags, quiet: true };
   const host = text(flags, "host") ?? file.host ?? "127.0.0.1";
   const port = portOf(flags, String(file.port ?? USUAL_PORT));

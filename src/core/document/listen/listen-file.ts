@@ -30,9 +30,12 @@ export function parseSize(size: string | number): number | undefined {
 
 const size = lazy(() =>
   z
-    .union([z.int().min(1).max(MOST_BODY), z.string().regex(SIZE, "is not a size: use bytes, or 256KiB, 1MiB")])
+    .union([
+      z.int().meta({ minimum: 1, maximum: MOST_BODY }),
+      z.string().regex(SIZE, "is not a size: use bytes, or 256KiB, 1MiB"),
+    ])
     .refine((given) => {
-      const bytes = parseSize(given) ?? 0;
+      const bytes = parseSize(given) ?? (typeof given === "number" ? 0 : 1); // another text is not a size
       return bytes >= 1 && bytes <= MOST_BODY;
     }, "must be between 1 and 64MiB"),
 );
@@ -81,7 +84,11 @@ const limits = lazy(() =>
 const approvals = lazy(() =>
   z.strictObject({
     to: optional(
-      z.array(text()).min(1),
+      z
+        .array(z.string().regex(/\S/, "must not be blank"))
+        .min(1)
+        .meta({ uniqueItems: true })
+        .refine((to) => new Set(to).size === to.length, "must not have anyone twice"),
       "People who can decide. Each gets a separate link, and is recorded as `by` of the decision. Default: one link.",
     ),
     url: optional(
@@ -106,7 +113,7 @@ const slack = lazy(() =>
         }),
       )
       .meta({ minProperties: 1 })
-      .refine((channels) => Object.keys(channels).length > 0, "channels must not be empty")
+      .refine((channels) => Object.keys(channels).length > 0, "must not be empty")
       .describe("Channels, by id, in which a mention of the app starts a run"),
     approvers: optional(approvers(), "Ids of users and user groups that can decide. Default: none."),
   }),
@@ -129,7 +136,7 @@ export const listenFileSchema = lazy(() =>
       z
         .record(sourceName(), source())
         .meta({ minProperties: 1 })
-        .refine((sources) => Object.keys(sources).length > 0, "sources must not be empty"),
+        .refine((sources) => Object.keys(sources).length > 0, "must not be empty"),
       "Webhook sources, by name. Source NAME is POST /NAME. Can be absent if slack is present.",
     ),
     slack: optional(slack(), "Mentions, buttons and approvals in Slack"),
