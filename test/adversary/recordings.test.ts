@@ -106,6 +106,22 @@ describe("a server that was trusted when the run began", () => {
     expect(resultsOf(cwd, "r").at(-1)).toBe("seen");
   });
 
+  it("stays out of a run that started without that trust, and a new run is advised", async () => {
+    const cwd = makeProject({
+      ".git/HEAD": "",
+      "flow.yml": flow("served", { skills: { served: { instruction: "Ask.", mcp: { url: `${http.url}/mcp` } } } }),
+      "script.json": script("served_look"),
+    });
+    const asked = http.requests.length;
+    await runHere(["run", "flow.yml", "--run-id", "r", ...MODEL], { cwd });
+    const resumed = await runHere(["resume", "r", "--from", "only", "--trust-skill", "served"], { cwd });
+    expect(resumed.stderr.split("\n")).toContain(
+      "served is offered in part, as when the run started: start a new run to use the rest",
+    );
+    expect(resultsOf(cwd, "r").at(-1)).toContain("no tool is named served_look");
+    expect(http.requests.slice(asked)).toEqual([]);
+  });
+
   it("is not contacted because a recording places the workflow in the user's own folder", async () => {
     const mine = flow("served", { skills: { served: { mcp: { url: `${http.url}/mcp` } } } });
     const HOME = makeProject({ ".skillflow/flow.yml": mine });

@@ -40,21 +40,22 @@ export async function prepareResume(
   const warnings = [...unknownWarnings(workspace, stored), ...prepared.warnings];
   const taken = record.skills.map((skill) => takeUp(skill, entries.get(skill.id)));
   const lost = taken.flatMap((each) => each.lost);
-  const late = record.skills.flatMap(({ id, available }) => {
-    const isBack = !available && recordSkill(id, entries.get(id)).available;
-    return isBack ? [`${id} was left out when the run started and stays left out: start a new run to use it`] : [];
-  });
-  // The user trusts the id, but that does not cover a skill from a record.
-  const unmet = taken.flatMap(({ skill: { id }, lost }) => {
-    const entry = entries.get(id);
-    if (lost.length > 0 || !entry?.withheld || !workspace.choices.trust.ids.has(entry.skill.id)) return [];
-    return [`${id}: ${entry.withheld}`];
+  const unmet = taken.flatMap(({ skill, lost }) => {
+    const entry = entries.get(skill.id);
+    const now = recordSkill(skill.id, entry);
+    // The user trusts the id, but that does not cover a skill from a record.
+    const isUnmet = entry?.withheld !== undefined && workspace.choices.trust.ids.has(entry.skill.id);
+    if (skill.reason === undefined) return isUnmet && lost.length === 0 ? [`${skill.id}: ${entry.withheld}`] : [];
+    const more = skill.available ? "is offered in part, as" : "is left out, as it was";
+    return isUnmet || now.reason === undefined
+      ? [`${skill.id} ${more} when the run started: start a new run to use ${skill.available ? "the rest" : "it"}`]
+      : [];
   });
   return {
     ...prepared,
     record: { ...record, skills: taken.map(({ skill }) => skill) },
     changed: taken.flatMap(({ changed }) => changed),
-    warnings: [...unchainedWarnings(stored), ...warnings, ...lost, ...late, ...unmet],
+    warnings: [...unchainedWarnings(stored), ...warnings, ...lost, ...unmet],
   };
 }
 

@@ -561,9 +561,7 @@ describe("a recorded run", () => {
       { onEvent: () => undefined, onWarning: (told: { message: string }) => warnings.push(told.message) },
     ];
     await project.resume(await run.id, { from: "look", observers }).result.catch(() => undefined);
-    expect(warnings).toEqual([
-      "pager was left out when the run started and stays left out: start a new run to use it",
-    ]);
+    expect(warnings).toEqual(["pager is left out, as it was when the run started: start a new run to use it"]);
   });
 
   it("with a changed prompt on replay ends as changed, unless that is allowed", async () => {
