@@ -109,7 +109,7 @@ export interface PreparedApply {
   readonly entries: SkillEntries;
   readonly target: Target | undefined;
   readonly redactor: Redactor;
-  /** What is left out because it differs from skillflow.lock. */
+  /** Warnings about what is left out because it differs from skillflow.lock. */
   readonly differences: readonly string[];
   close(): Promise<void>;
 }
