@@ -9,10 +9,9 @@ import { exposedName } from "../../core/skill/tool-names.ts";
 import { projectRoot } from "../../loaders/documents/project-config.ts";
 import { UNCONNECTED } from "../../loaders/mcp/call.ts";
 import type { McpConnection } from "../../loaders/mcp/client.ts";
-import { holdSkillsToLock, holdToLock, type Lock, readLock } from "../../loaders/mcp/lock.ts";
+import { type Difference, holdSkillsToLock, holdToLock, type Lock, readLock } from "../../loaders/mcp/lock.ts";
 import { loginFolder, type Person } from "../../loaders/mcp/login/logins.ts";
 import { type Links, READ_PROMPT, READ_RESOURCE } from "../../loaders/mcp/offer/links.ts";
-import { quote } from "../../loaders/mcp/offer/tools.ts";
 import { documentsOf, type Host, processesOf } from "../host.ts";
 import { mapEntries, type SkillEntries } from "../skills/entries.ts";
 import type { SkillEntry } from "../workspace.ts";
@@ -23,8 +22,7 @@ export interface Servers {
   /** The given entries with the tools of their servers. If a server is unreachable, only the skill's own tools. */
   readonly entries: SkillEntries;
   readonly warnings: readonly string[];
-  /** Warnings about what is left out because it differs from skillflow.lock. */
-  readonly differences: readonly string[];
+  readonly differences: readonly LockDifference[];
   /** Resolves once all connections are closed and all server processes have ended. */
   close(): Promise<void>;
 }
@@ -80,7 +78,7 @@ export async function connectServers(entries: SkillEntries, given: Connecting): 
   }
   if (connecting.frozen && differences.length > 0) {
     await close();
-    throw frozen(differences.join("; "));
+    throw frozen(differences.map(({ text }) => text).join("; "));
   }
   return { entries: new Map(connected.flat()), warnings, differences, close };
 }
@@ -92,11 +90,16 @@ function serversOf(entries: SkillEntries): ReadonlyMap<string, SkillEntry> {
   return new Map(served.flatMap((entry) => (entry ? [[entry.skill.id, entry]] : [])));
 }
 
+/** Warning about what is left out because it differs from skillflow.lock. */
+export interface LockDifference extends Difference {
+  readonly skill: string;
+}
+
 interface Opening extends Connecting {
   readonly lock: Lock | undefined;
   readonly connections: McpConnection[];
   readonly warnings: string[];
-  readonly differences: string[];
+  readonly differences: LockDifference[];
 }
 
 type OpenedServer = { readonly reason: string } | { readonly tools: readonly Tool[]; readonly remote: RemoteSkills };
@@ -115,8 +118,7 @@ async function openServer(entry: SkillEntry, opening: Opening): Promise<OpenedSe
   if ("note" in remote && remote.note) warn(remote.note);
   const differences = [...held.differences, ...remote.differences];
   for (const difference of differences) {
-    warn(difference);
-    opening.differences.push(...opening.warnings.slice(-1));
+    opening.differences.push({ ...difference, skill: skill.id, text: warn(difference.text) });
   }
   const offered = [...held.tools.map(({ digest: _, ...tool }) => tool), ...result.readers];
   const tools = offered.map((tool) => ({ ...said.get(tool.name), ...tool }));
@@ -131,15 +133,16 @@ async function openServer(entry: SkillEntry, opening: Opening): Promise<OpenedSe
 }
 
 /** Returns why a tool of a skill's server is left out, if it differs from skillflow.lock. */
-export function differenceOf(differences: readonly string[], skill: string, tool: string): string | undefined {
-  return differences.find(
-    (line) => line.startsWith(`the MCP server of ${skill} `) && line.includes(` the tool ${quote(tool)}`),
-  );
+export function differenceOf(differences: readonly LockDifference[], skill: string, tool: string): string | undefined {
+  return differences.find((one) => one.skill === skill && one.tool === tool)?.text;
 }
 
 function warner(id: string, { warnings, redactor }: Opening) {
-  return (message: string) =>
-    void warnings.push(`the MCP server of ${id} ${cutMiddle(redactor.text(message), MOST_SAID)}`);
+  return (message: string) => {
+    const warning = `the MCP server of ${id} ${cutMiddle(redactor.text(message), MOST_SAID)}`;
+    warnings.push(warning);
+    return warning;
+  };
 }
 
 interface Connected {

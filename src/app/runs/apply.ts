@@ -18,7 +18,7 @@ import { WORKSPACE } from "../../core/engine/tools/workspace.ts";
 import { EXECUTOR, type Logger } from "../../core/skill/skill.ts";
 import { handlerConfig } from "../../loaders/registry/entry.ts";
 import type { SkillEntry } from "../../loaders/registry/skill-set.ts";
-import { connectServers, type Person } from "../adapters/mcp-connections.ts";
+import { connectServers, type Person, type Servers } from "../adapters/mcp-connections.ts";
 import { refuseDriven } from "../adapters/stores.ts";
 import { apiProblem, describeTarget, findTarget, type Target } from "../calls/patches/target.ts";
 import { recordedSkills } from "../documents.ts";
@@ -109,8 +109,7 @@ export interface PreparedApply {
   readonly entries: SkillEntries;
   readonly target: Target | undefined;
   readonly redactor: Redactor;
-  /** Warnings about what is left out because it differs from skillflow.lock. */
-  readonly differences: readonly string[];
+  readonly differences: Servers["differences"];
   close(): Promise<void>;
 }
 

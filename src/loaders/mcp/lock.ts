@@ -87,7 +87,15 @@ export function lockedPlace({ command, url = "" }: McpServerConfig): { command: 
   return { url: `${origin}${pathname}` };
 }
 
-/** Returns the tools that match the lock, and all differences, as clauses about the server. */
+/** A difference from the lock. */
+export interface Difference {
+  /** Clause about the server. */
+  readonly text: string;
+  /** Tool that is left out because of it. */
+  readonly tool?: string;
+}
+
+/** Returns the tools that match the lock, and all differences. */
 export function holdToLock<Tool extends { readonly name: string; readonly digest: string }>(
   offered: readonly Tool[],
   config: McpServerConfig,
@@ -98,23 +106,21 @@ export function holdToLock<Tool extends { readonly name: string; readonly digest
   const names = new Set(offered.map(({ name }) => name));
   const gone = Object.keys(locked).filter((name) => !names.has(name));
   const others = offered.filter((tool) => !isSame(tool));
-  return {
-    tools: offered.filter(isSame),
-    differences: [
-      ...(deepEqual(place, lockedPlace(config))
-        ? []
-        : [`differs from the one in ${LOCK_FILE}, which is at ${quote(Object.values(place)[0] ?? "")}`]),
-      ...others.map(({ name }) =>
-        lockedDigest(name) === undefined
-          ? `offers the tool ${quote(name)}, which is not in ${LOCK_FILE}: it is left out`
-          : `has changed the tool ${quote(name)} since ${LOCK_FILE} was written: it is left out`,
-      ),
-      ...gone.map((name) => `no longer offers the tool ${quote(name)}, which is in ${LOCK_FILE}`),
-    ],
-  };
+  const placed = `differs from the one in ${LOCK_FILE}, which is at ${quote(Object.values(place)[0] ?? "")}`;
+  const changedText = (name: string) =>
+    lockedDigest(name) === undefined
+      ? `offers the tool ${quote(name)}, which is not in ${LOCK_FILE}: it is left out`
+      : `has changed the tool ${quote(name)} since ${LOCK_FILE} was written: it is left out`;
+  const goneText = (name: string) => `no longer offers the tool ${quote(name)}, which is in ${LOCK_FILE}`;
+  const differences: readonly Difference[] = [
+    ...(deepEqual(place, lockedPlace(config)) ? [] : [{ text: placed }]),
+    ...others.map(({ name }) => ({ text: changedText(name), tool: name })),
+    ...gone.map((name) => ({ text: goneText(name), tool: name })),
+  ];
+  return { tools: offered.filter(isSame), differences };
 }
 
-/** Returns the skills, with a fault for those that differ from the lock, and the differences as clauses about the server. */
+/** Returns the skills, with a fault for those that differ from the lock, and the differences. */
 export function holdSkillsToLock(offered: readonly OfferedSkill[], { skills: locked }: LockedServer) {
   if (locked === undefined) {
     // The lock has version 1.
@@ -129,17 +135,16 @@ export function holdSkillsToLock(offered: readonly OfferedSkill[], { skills: loc
   };
   const uris = new Set(offered.map(({ uri }) => uri));
   const gone = Object.keys(locked).filter((uri) => !uris.has(uri));
+  const differences: readonly Difference[] = [
+    ...offered.flatMap((skill) => {
+      const why = differenceOf(skill);
+      return why === undefined ? [] : { text: `offers the skill ${quote(skill.uri)}, which is left out: ${why}` };
+    }),
+    ...gone.map((uri) => ({ text: `no longer offers the skill ${quote(uri)}, which is in ${LOCK_FILE}` })),
+  ];
   return {
     skills: offered.map((skill) => ({ ...skill, fault: skill.fault ?? differenceOf(skill) })),
-    differences: [
-      ...offered.flatMap((skill) => {
-        const difference = differenceOf(skill);
-        return difference === undefined
-          ? []
-          : [`offers the skill ${quote(skill.uri)}, which is left out: ${difference}`];
-      }),
-      ...gone.map((uri) => `no longer offers the skill ${quote(uri)}, which is in ${LOCK_FILE}`),
-    ],
+    differences,
   };
 }
 
