@@ -33,7 +33,10 @@ export function createPoints({ most = MOST_STRETCHES, origin = 0 } = {}): Points
     const known = stretches.get(key);
     if (!known) stretches.set(key, { time, sum, count, last, lastTime });
     else {
-      if (lastTime >= known.lastTime) Object.assign(known, { last, lastTime });
+      if (lastTime >= known.lastTime) {
+        known.last = last;
+        known.lastTime = lastTime;
+      }
       known.time = Math.min(known.time, time);
       known.sum += sum;
       known.count += count;

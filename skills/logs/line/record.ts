@@ -16,8 +16,12 @@ export interface LineRecord {
  * common or combined format, or else `key=value` pairs. A line that begins with two pairs is logfmt.
  */
 export function parseRecord(text: string): LineRecord {
-  return parseJsonLine(text) ?? parseAccess(text) ?? parsePairs(text);
+  if (text !== last?.text) last = { text, record: parseJsonLine(text) ?? parseAccess(text) ?? parsePairs(text) };
+  return last.record;
 }
+
+/** The last line, because several parts of a survey look at a line in turn. */
+let last: { readonly text: string; readonly record: LineRecord } | undefined;
 
 /** Fields of a line in the common or combined format. The line does not contain their names. */
 export const ACCESS_FIELDS = ["remote", "method", "path", "status", "bytes", "referer", "agent"];
@@ -33,13 +37,23 @@ function parseAccess(text: string): LineRecord | undefined {
 
 /** Returns the method and the route of a request, with ids masked and without the query. */
 export function routeOf(fields: Fields): string | undefined {
-  const [route, method] = [ROUTES, METHODS].map((names) => names.map((name) => fieldOf(fields, name)).find(Boolean));
+  const route = firstOf(fields, ROUTES);
+  const method = firstOf(fields, METHODS);
   if (typeof route !== "string" || !route.includes("/")) return undefined;
   const path = route
     .slice(0, 200)
     .replace(/[?#].*/s, "")
     .replace(VARIABLE, "/:id");
   return typeof method === "string" && !path.includes(" ") ? `${method} ${path}` : path;
+}
+
+/** Returns the first value that is not empty. */
+function firstOf(fields: Fields, names: readonly string[]): unknown {
+  for (const name of names) {
+    const value = fieldOf(fields, name);
+    if (value) return value;
+  }
+  return undefined;
 }
 
 const ROUTES = ["route", "http.route", "path", "url.path", "uri", "url"];
@@ -55,7 +69,32 @@ export function fieldValues(fields: Fields, path: string): readonly string[] {
 /** Returns a field's raw value, or undefined if it is missing. */
 export function fieldOf(fields: Fields, path: string): unknown {
   if (Object.hasOwn(fields, path)) return fields[path];
-  return path.includes(".") ? follow(fields, path.split(".")) : undefined;
+  for (const { front, rest } of splitsOf(path)) {
+    const found = Object.hasOwn(fields, front) ? follow(fields[front], rest) : undefined;
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+interface Cut {
+  readonly front: string;
+  readonly rest: readonly string[];
+}
+
+const cuts = new Map<string, readonly Cut[]>();
+const MOST_CUTS = 2000;
+
+/** Returns each division of a dotted path into a key and the path behind it, the longest key first. */
+function splitsOf(path: string): readonly Cut[] {
+  const known = cuts.get(path);
+  if (known) return known;
+  const parts = path.split(".");
+  const all = parts.slice(1).map((_, index) => {
+    const length = parts.length - 1 - index;
+    return { front: parts.slice(0, length).join("."), rest: parts.slice(length) };
+  });
+  if (cuts.size < MOST_CUTS) cuts.set(path, all);
+  return all;
 }
 
 /** Returns a record's field names, dotted, down to two levels. */

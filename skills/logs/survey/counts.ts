@@ -11,6 +11,14 @@ interface Change {
   readonly errors: Counts;
 }
 
+/** A group's lines and errors over time. */
+interface Counted {
+  readonly by: string;
+  readonly name: string;
+  readonly lines: Points;
+  readonly errors: Points;
+}
+
 const MOST_GROUPS = 500;
 const ERRORS_WEIGH = 4;
 /** Changes below this are as likely to be noise. */
@@ -20,26 +28,28 @@ const ALIKE = 0.1;
 
 /** Counts groups of lines over time. The group without a kind and a name has all lines. */
 export function createCounts({ at, window }: { readonly at: number | undefined; readonly window: number }) {
-  const groups = new Map<string, { readonly group: Group; readonly lines: Points; readonly errors: Points }>();
+  const kinds = new Map<string, Map<string, Counted>>();
+  let size = 0;
+  const countedOf = ([by, name]: Group): Counted | undefined => {
+    const known = kinds.get(by)?.get(name);
+    if (known || size >= MOST_GROUPS) return known;
+    const counted = { by, name, lines: createPoints({ origin: at }), errors: createPoints({ origin: at }) };
+    kinds.set(by, (kinds.get(by) ?? new Map()).set(name, counted));
+    size++;
+    return counted;
+  };
   const span = createSpan();
   const counts = {
     add(group: Group, time: number, isError: boolean): void {
       if (at !== undefined && (time < at - window || time >= at + window)) return;
       widen(span, time);
-      const key = group.join(" ");
-      const own = groups.get(key) ?? {
-        group,
-        lines: createPoints({ origin: at }),
-        errors: createPoints({ origin: at }),
-      };
-      if (groups.size >= MOST_GROUPS && !groups.has(key)) return;
-      groups.set(key, own);
-      own.lines.add(time, 1);
-      if (isError) own.errors.add(time, 1);
+      const counted = countedOf(group);
+      counted?.lines.add(time, 1);
+      if (isError) counted?.errors.add(time, 1);
     },
     /** Returns the given instant, or else the one at which errors, or lines, rose most. */
     around(): number | undefined {
-      const all = groups.get(" ");
+      const all = kinds.get("")?.get("");
       if (at !== undefined || !all) return at;
       const rises = [all.errors, all.lines].map((points) => splitOf(points.all(), span, { onlyRises: true }));
       return rises.find(({ gain }) => gain >= WORTH_TELLING)?.time ?? Math.max(span.from, span.to - window);
@@ -55,8 +65,9 @@ export function createCounts({ at, window }: { readonly at: number | undefined; 
           points.all().filter(({ time }) => time >= since - window && time < since + window),
           since,
         );
-      const sized = [...groups.values()].map(({ group: [by, name], ...own }) => {
-        const change = { by, name, lines: countOf(own.lines), errors: countOf(own.errors) };
+      const groups = [...kinds.values()].flatMap((named) => [...named.values()]);
+      const sized = groups.map(({ by, name, lines, errors }) => {
+        const change = { by, name, lines: countOf(lines), errors: countOf(errors) };
         return { change, size: surprise(change.lines, share) + ERRORS_WEIGH * surprise(change.errors, share) };
       });
       const told = sized

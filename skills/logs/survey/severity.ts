@@ -39,5 +39,9 @@ export function isError({ format, fields }: LineRecord, text: string): boolean {
 }
 
 export function statusOf(fields: Fields): number | undefined {
-  return STATUSES.map((name) => Number(fieldOf(fields, name))).find((status) => status >= 100 && status < 600);
+  for (const name of STATUSES) {
+    const status = Number(fieldOf(fields, name));
+    if (status >= 100 && status < 600) return status;
+  }
+  return undefined;
 }

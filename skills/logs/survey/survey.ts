@@ -26,6 +26,8 @@ interface SurveyInput {
   readonly focus?: string | undefined;
 }
 
+/** The group of all lines. */
+const EACH: Group = ["", ""];
 const MOST_FILES = 500;
 const MOST_SHAPES = 2000;
 /** Size below which a file is shown whole, in bytes. */
@@ -78,6 +80,7 @@ function createSurvey({ around, window = "30m", focus }: SurveyInput, limit: num
       const kept: string[] = [];
       const groups = groupsOf();
       const inFile = events.begin(log.name);
+      const ofFile: Group = ["file", log.name];
       const isNamed = word === undefined || log.name.toLowerCase().includes(word);
       const take = (line: Line) => {
         if (isSmall) kept.push(line.text);
@@ -88,8 +91,9 @@ function createSurvey({ around, window = "30m", focus }: SurveyInput, limit: num
         told.add(record, line, failed);
         const isLog = !inFile.isNamed && log.layout === "lines" && !isSample(record.fields);
         if (line.time !== undefined) {
-          const own: readonly Group[] = isLog ? [["", ""], ["file", log.name], ...found] : [["", ""]];
-          for (const group of own) counts.add(group, line.time, failed);
+          counts.add(EACH, line.time, failed);
+          if (isLog) counts.add(ofFile, line.time, failed);
+          if (isLog) for (const group of found) counts.add(group, line.time, failed);
         }
         const isEvent = inFile.add(line);
         if (!isNamed && !line.text.toLowerCase().includes(word ?? "")) return;
