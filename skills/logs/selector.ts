@@ -241,6 +241,26 @@ function keepByTime(
   return kept;
 }
 
+/** Returns a function that visits each line of a file's blocks, which must come in order, with the times of the lines. */
+export function lineReader(latest: number): (block: Block, visit: (line: Line) => void) => void {
+  let known: number | undefined;
+  return ({ bytes, offset, cutFrom }, visit) => {
+    for (let start = 0; start < bytes.length; ) {
+      const newline = bytes.indexOf(10, start);
+      const end = newline < 0 ? bytes.length : newline;
+      const text = textOf(bytes, start, end);
+      known = timeOfLine(timedPart(text), latest) ?? known;
+      visit({ offset: offset + start, text, length: cutFrom ?? end - start, time: known });
+      start = end + 1;
+    }
+  };
+}
+
+/** Returns the part of a line that may have its time. */
+function timedPart(text: string): string {
+  return /^\[?\{|\}$/.test(text) ? text : text.slice(0, TEXT_TIME_WITHIN);
+}
+
 function textOf(bytes: Buffer, start: number, end: number): string {
   const last = bytes[end - 1] === 13 && end > start ? end - 1 : end;
   return bytes.toString("utf8", start, Math.min(last, start + LINE_KEPT));
@@ -290,7 +310,10 @@ function ownTime(bytes: Buffer, start: number, end: number, latest: number): num
 
 /** Returns a line's own time. `latest` determines the year of timestamps without one. */
 export function timeOfLine(text: string, latest: number): number | undefined {
-  if (/^\[?\{/.test(text)) {
+  if (text.startsWith("{")) {
+    const { format, fields } = parseRecord(text);
+    if (format === "json") return timeOfFields(fields);
+  } else if (text.startsWith("[{")) {
     const value = parseJson(text);
     if (typeof value === "object" && value !== null) return timeOfFields(value);
   }

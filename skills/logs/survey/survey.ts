@@ -6,7 +6,7 @@ import { shortened } from "../line/text.ts";
 import { briefTime } from "../line/timestamp.ts";
 import { formatOf } from "../overview.ts";
 import { chooseFiles, type Files, type OpenLog, withLog } from "../read/files.ts";
-import { compileSelector, instantOf, type Line } from "../selector.ts";
+import { instantOf, type Line, lineReader } from "../selector.ts";
 import { numberOf } from "../series.ts";
 import { createCounts, type Group, groupsOf } from "./counts.ts";
 import { createEvents } from "./events.ts";
@@ -132,15 +132,13 @@ function createSurvey({ around, window = "30m", focus }: SurveyInput, limit: num
 
 /** Visits the lines up to a time. Returns true if there are later ones. */
 async function eachLine(log: OpenLog, limit: number, visit: (line: Line) => void): Promise<boolean> {
-  const selection = compileSelector({}, { times: true }).begin(log.modified);
+  const read = lineReader(log.modified);
   let isCut = false;
   for await (const block of log.blocks()) {
-    const selected = selection.take(block);
-    for (let index = 0; index < selected.count; index++) {
-      const line = selected.line(index);
+    read(block, (line) => {
       if (line.time !== undefined && line.time > limit) isCut = true;
       else if (line.text.trim() !== "") visit(line);
-    }
+    });
   }
   return isCut;
 }
