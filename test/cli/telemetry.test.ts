@@ -143,6 +143,18 @@ describe("a run that ends with SKILLFLOW_OTLP_URL set", () => {
     expect(plain(later.spans)).toEqual(plain(live.spans));
   });
 
+  it("exports no name of a tool that the model invented, whatever became of the call", async () => {
+    const collector = await collect();
+    const node = { name: "Look", instruction: "Look.", max_turns: 1 };
+    const flow = { id: "w", name: "W", entry: "look", nodes: { look: node }, edges: [] };
+    const script = { replies: [{ calls: [{ tool: `tell_${CANARY}` }] }] };
+    const cwd = makeProject({ "w.json": flow, "s.json": script });
+    const env = { SKILLFLOW_OTLP_URL: collector.url };
+    await runHere(["run", "w.json", "--model", "script:s.json"], { cwd, env });
+    expect(collector.spans.map(({ name }) => name)).toContain("execute_tool unknown");
+    expect(JSON.stringify(plain(collector.spans))).not.toContain(CANARY);
+  });
+
   it("exports what was applied after its end", async () => {
     const collector = await collect();
     const cwd = makeProject(files);

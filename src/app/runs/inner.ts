@@ -95,7 +95,7 @@ export function readInner(
     }
   };
   enter({ ...outer, path: "", files: realOf(workspace, outer.document) }, 1);
-  findings.push(...pathFindings(outer, inner), ...skillFindings(outer, inner));
+  findings.push(...pathFindings(outer, inner), ...skillClashes(outer, inner));
   const isTold = checkJudgeBudget(outer.workflow).length > 0;
   if (!isTold) findings.push(...outer.place(checkJudgeBudget(outer.workflow, inner)));
   return { inner, findings };
@@ -125,7 +125,7 @@ export function pathFindings(outer: DocumentPlace, inner: InnerWorkflows, stepSh
 }
 
 /** Reports skills whose id stands for a different skill in another document, because a run knows skills by their ids. */
-function skillFindings(outer: DocumentPlace, inner: InnerWorkflows): Diagnostic[] {
+function skillClashes(outer: DocumentPlace, inner: InnerWorkflows): Diagnostic[] {
   const files = new Map([...inner.values()].flatMap((each) => (each.file === undefined ? [] : [[each.file, each]])));
   const declared = new Map(Object.entries(outer.workflow.skills ?? {}));
   return [...files.values()].flatMap(({ workflow, place }) => {

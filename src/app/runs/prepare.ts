@@ -153,6 +153,7 @@ function recordOf(
     input,
     sources: run.sources,
     ...(run.inner.size === 0 ? {} : { inner: run.innerRecord }),
+    ...([...run.inner.values()].some((each) => each.workflow.limits) ? { file_limits: true as const } : {}),
     skills,
     settings,
     ...(workspace.again.length > 0 ? { options: [...workspace.again] } : {}),

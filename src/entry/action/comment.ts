@@ -5,7 +5,7 @@ import { readEvent } from "../../app/reference.ts";
 import { actionsRun } from "../../app/runs/report-url.ts";
 import { annotationsOfRefusal } from "../../cli/ci/github.ts";
 import { messageOf, SkillflowError } from "../../core/base/errors.ts";
-import { memberAt, parseJson, textAt } from "../../core/base/values.ts";
+import { isObject, memberAt, parseJson, textAt } from "../../core/base/values.ts";
 import type { Environment } from "../../core/document/config.ts";
 import { bearsMark, commentText, type Facts, factsIn, factsOf } from "./comment-text.ts";
 import { type GitHub, repositoryPath } from "./github.ts";
@@ -117,12 +117,13 @@ function placeOf(env: Environment): Place | undefined {
   const repository = repositoryPath(env);
   const event = readEvent(env);
   const number = typeof event === "string" ? undefined : numberOf(event);
-  if (repository === undefined || typeof number !== "number" || !Number.isSafeInteger(number)) return undefined;
+  if (repository === undefined || typeof number !== "number" || !Number.isSafeInteger(number) || number <= 0)
+    return undefined;
   return { repository, number };
 }
 
 /** Returns the number of the event's pull request, also if the event is a comment on it. */
 function numberOf(event: unknown): unknown {
-  const isOnPull = memberAt(event, "issue", "pull_request") !== undefined;
+  const isOnPull = isObject(memberAt(event, "issue", "pull_request"));
   return memberAt(event, "pull_request", "number") ?? (isOnPull ? memberAt(event, "issue", "number") : undefined);
 }

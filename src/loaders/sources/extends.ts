@@ -39,13 +39,13 @@ function baseOf(extension: Extension, { path, directory }: LoadedConfig, means: 
       : readNear(resolve(directory, named), projectRoot(directory), refuse);
   const digest = digestOf(content);
   if (digest !== extension.sha256) throw refuse(`its sha256 is ${digest}, not ${extension.sha256}`);
-  const base = parseSettings(content.toString("utf8"), named, projectConfigSchema());
+  const base = parseSettings(content.toString("utf8"), withoutUser(named), projectConfigSchema());
   if (base.extends !== undefined) throw refuse("an extended file cannot extend another one");
   return base;
 }
 
 /** Removes the user part of an address, which may hold a password. */
-const withoutUser = (address: string) => address.replace(/\/\/[^@/\s]*@/, "//");
+const withoutUser = (address: string) => address.replace(/\/\/[^/\s]*@/, "//");
 
 /** Merges maps. Anything else, and a server as a whole, replaces the value of the base. */
 function merge(base: unknown, own: unknown, depth: number, isServer = false): unknown {
@@ -129,7 +129,7 @@ function fetchFile(
     if (fetched.status !== 0) {
       if (run("ls-remote", "--quiet", "--end-of-options", url).status === 0) throw refuse("there is no such commit");
       const why = fetched.error?.message ?? fetched.stderr.toString("utf8").trim().slice(0, 300);
-      throw new SkillflowError("server.failed", `the repository ${url} cannot be reached: ${why}`);
+      throw new SkillflowError("server.failed", `the repository ${withoutUser(url)} cannot be reached: ${why}`);
     }
     const read = run("cat-file", "blob", `${commit}:${path}`);
     if (read.status !== 0) throw refuse("there is no such file in the commit");

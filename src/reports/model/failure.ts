@@ -125,7 +125,7 @@ function nextSteps(report: Report, { code, node, visit }: Failed): Step[] {
 const ADVICE: Readonly<Record<FailureCause, string>> = {
   max_turns: "raise the node's max_turns, or reduce its task",
   timeout: "give the node more time: its `timeout`, or --node-timeout",
-  limits: "raise the `limits` of the node that runs the workflow",
+  limits: "raise the `limits` of the node that runs the workflow, or of its file",
   in_doubt: "check at the service whether the call was carried out: a resume does not repeat it by itself",
   evals: "check what its evaluators require, and whether its tools can show it",
 };

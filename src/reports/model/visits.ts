@@ -38,10 +38,24 @@ function takeOutIdle(every: readonly Visit[], events: Report["events"]): void {
     return before === undefined || before.epoch === epoch ? [] : [{ startedAt: before.time, endedAt }];
   });
   if (gaps.length === 0) return;
+  const sums = [0];
+  for (const gap of gaps) sums.push((sums.at(-1) ?? 0) + durationOf(gap));
   for (const timed of every.flatMap((visit) => [visit, ...visit.inner])) {
-    const within = gaps.filter((gap) => timed.startedAt <= gap.startedAt && gap.endedAt <= timed.endedAt);
-    timed.idleMs = within.reduce((sum, gap) => sum + durationOf(gap), 0);
+    const from = placeIn(gaps, ({ startedAt }) => startedAt >= timed.startedAt);
+    const to = placeIn(gaps, ({ endedAt }) => endedAt > timed.endedAt);
+    timed.idleMs = to > from ? (sums[to] ?? 0) - (sums[from] ?? 0) : 0;
   }
+}
+
+/** Returns the index of the first item that fits, or the length. All items after it must fit too. */
+function placeIn<Item>(items: readonly Item[], fits: (item: Item) => boolean): number {
+  let [from, to] = [0, items.length];
+  while (from < to) {
+    const middle = (from + to) >> 1;
+    if (fits(items[middle] as Item)) to = middle;
+    else from = middle + 1;
+  }
+  return from;
 }
 
 /** Replaces the shortfalls of all visits with those of the run's result, which counts only each node's last visit. */

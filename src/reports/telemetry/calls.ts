@@ -1,7 +1,7 @@
 import { defined, isObject, type Json } from "../../core/base/values.ts";
 import type { EventOf, RunEvent } from "../../core/engine/event/event.ts";
 import type { RunRecord } from "../../core/engine/event/record.ts";
-import { READ_SKILL, RUN_SCRIPT } from "../../core/engine/tools/own-tools.ts";
+import { OWN_TOOLS, READ_SKILL, RUN_SCRIPT } from "../../core/engine/tools/own-tools.ts";
 import { type Draft, errorOf, later, openSpan, placeAttributes, visitAt, type Walk, withoutKeys } from "./walk.ts";
 
 type Called = Pick<EventOf<"tool:call">, "node" | "tool" | "id"> &
@@ -9,7 +9,9 @@ type Called = Pick<EventOf<"tool:call">, "node" | "tool" | "id"> &
 
 export function openCall(walk: Walk, event: Called): Draft {
   const { record, content, skillOf } = walk;
-  const { tool, id, time, input } = event;
+  const { id, time, input } = event;
+  // A name that the model invented is content.
+  const tool = content || skillOf.has(event.tool) || OWN_TOOLS.includes(event.tool) ? event.tool : "unknown";
   const parent = visitAt(walk, event).key;
   const skill = skillOf.get(tool);
   const loaded = input === undefined ? undefined : loadedSkill(record, tool, input);
@@ -54,10 +56,6 @@ export function takeResult(walk: Walk, event: RunEvent & EventOf<"tool:result">)
     ...(walk.content && output !== undefined ? { "gen_ai.tool.call.result": JSON.stringify(output) } : {}),
   };
   if (error !== undefined) call.error = errorOf(code ?? "tool.failed", walk.content ? error : undefined);
-  if (code !== "tool.unknown" || walk.content) return;
-  // A tool name that the model invented is content, too.
-  call.name = "execute_tool unknown";
-  call.attributes = { ...call.attributes, "gen_ai.tool.name": "unknown" };
 }
 
 /** Adds a span for an operation that was applied after the run's end. */

@@ -69,9 +69,17 @@ export function later(a: string, b: string): string {
 type Opening = Pick<Draft, "key" | "parent" | "name" | "attributes"> & { readonly time: string };
 
 /** Opens an internal span, initially with no duration. */
-export function openSpan(walk: Walk, { time, ...said }: Opening): Draft {
+export function openSpan(walk: Walk, { time, key, ...said }: Opening): Draft {
   const taken = { startedAt: time, endedAt: time, part: walk.part };
-  const span: Draft = { ...said, ...taken, kind: "internal", events: [], error: undefined };
+  // A span's id is made of its key.
+  const span: Draft = {
+    key: withoutKeys(walk, key),
+    ...said,
+    ...taken,
+    kind: "internal",
+    events: [],
+    error: undefined,
+  };
   walk.spans.push(span);
   return span;
 }

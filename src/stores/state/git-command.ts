@@ -1,5 +1,6 @@
-import { spawn } from "node:child_process";
-import { SkillflowError } from "../../core/base/errors.ts";
+import { type ChildProcess, spawn } from "node:child_process";
+import { setTimeout as pause } from "node:timers/promises";
+import { attempt, SkillflowError } from "../../core/base/errors.ts";
 import { LONGEST_TIMER_MS } from "../../core/base/values.ts";
 
 /** Runs git commands so that nothing in the checkout can start programs or reach other places. */
@@ -69,19 +70,33 @@ interface Running {
   readonly mostMs?: number;
 }
 
-/** Runs one git command with exactly this environment. */
+/**
+ * Runs one git command with exactly this environment. If it is aborted or takes longer than `mostMs`, it ends with all its
+ * processes. Throws the signal's reason if it was aborted.
+ */
 export async function runGit(args: readonly string[], running: Running): Promise<GitOutput> {
   const { directory: cwd, env, input, signal, mostMs } = running;
-  const late = mostMs === undefined ? undefined : AbortSignal.timeout(Math.min(mostMs, LONGEST_TIMER_MS));
-  // SIGTERM, so that git ends its own processes.
-  const ends = AbortSignal.any([signal, late].filter((end) => end !== undefined));
-  const child = spawn("git", ["--no-pager", ...args], { cwd, env, signal: ends, stdio: ["pipe", "pipe", "pipe"] });
+  signal?.throwIfAborted();
+  const child = spawn("git", ["--no-pager", ...args], { cwd, env, detached: true, stdio: ["pipe", "pipe", "pipe"] });
   const pieces: Buffer[] = [];
   let size = 0;
   let errors = "";
+  let isLate = false;
+  const stop = () => void endGroup(child);
+  const timer =
+    mostMs === undefined
+      ? undefined
+      : setTimeout(
+          () => {
+            isLate = true;
+            stop();
+          },
+          Math.min(mostMs, LONGEST_TIMER_MS),
+        );
+  signal?.addEventListener("abort", stop, { once: true });
   child.stdout.on("data", (piece: Buffer) => {
     size += piece.length;
-    if (size > MOST_BYTES) child.kill("SIGKILL");
+    if (size > MOST_BYTES) stop();
     else pieces.push(piece);
   });
   child.stderr.on("data", (piece: Buffer) => {
@@ -90,17 +105,39 @@ export async function runGit(args: readonly string[], running: Running): Promise
   // If git exits without reading its input, its error output says why.
   child.stdin.on("error", () => undefined);
   child.stdin.end(input ?? "");
-  const status = await new Promise<number>((resolve, reject) => {
-    child.once("error", (error) => {
-      if (signal?.aborted) reject(signal.reason);
-      else if (late?.aborted) resolve(-1);
-      else reject(new SkillflowError("store.failed", `git cannot be started: ${error.message}`, { cause: error }));
+  try {
+    const status = await new Promise<number>((resolve, reject) => {
+      child.once("error", (error) =>
+        reject(new SkillflowError("store.failed", `git cannot be started: ${error.message}`, { cause: error })),
+      );
+      child.once("close", (code) => resolve(code ?? -1));
     });
-    child.once("close", (code) => resolve(code ?? -1));
-  });
-  const said = late?.aborted ? `it took longer than ${(mostMs ?? 0) / 1000} s` : tell(errors);
-  return { status, stdout: Buffer.concat(pieces), said };
+    signal?.throwIfAborted();
+    const said = isLate ? `it took longer than ${(mostMs ?? 0) / 1000} s` : tell(errors);
+    return { status, stdout: Buffer.concat(pieces), said };
+  } finally {
+    clearTimeout(timer);
+    signal?.removeEventListener("abort", stop);
+  }
 }
+
+/** Ends a child with its process group: first asks it, then kills what is left. */
+async function endGroup(child: ChildProcess): Promise<void> {
+  const send = (how: "SIGTERM" | "SIGKILL") => {
+    if (child.pid === undefined) return;
+    // Windows has no groups.
+    if (!attempt(() => process.kill(-(child.pid ?? 0), how))) child.kill(how);
+  };
+  let isClosed = false;
+  child.once("close", () => {
+    isClosed = true;
+  });
+  send("SIGTERM");
+  await pause(GRACE_MS, undefined, { ref: false });
+  if (!isClosed) send("SIGKILL");
+}
+
+const GRACE_MS = 1000;
 
 const MOST_ERRORS = 4096;
 

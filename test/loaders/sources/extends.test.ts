@@ -138,6 +138,9 @@ describe("a config file that extends others", () => {
     const own = far(`https://u:canary-word@host.invalid/x.git@${commit}:a`, "x");
     expect(() => load(own)).toThrow("extends https://host.invalid/x.git@");
     expect(() => load(own, {}, { offline: true })).toThrow("extends https://host.invalid/x.git@");
+    const unreached = () => load(far(`http://u:canary@word@127.0.0.1:9/x@${commit}:a`, "y"), {}, {}, HERE);
+    expect(unreached).toThrow(/the host of its own origin|the repository http:\/\/127\.0\.0\.1:9\/x cannot be reached/);
+    expect(unreached).not.toThrow("canary");
   });
 
   it("contacts no other machine offline", () => {

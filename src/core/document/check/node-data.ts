@@ -1,5 +1,5 @@
 import { parsePath } from "../../base/path.ts";
-import { isObject, type Json, type JsonSchema } from "../../base/values.ts";
+import { isObject, type Json, type JsonSchema, memberAt } from "../../base/values.ts";
 import { memberName } from "../fill.ts";
 import { inlineWorkflow } from "../inner/inline.ts";
 import { describeInputs, RUN_FIELDS } from "../inputs.ts";
@@ -126,13 +126,15 @@ export function declaredAt(path: string, shapes: DataShapes): JsonSchema | undef
   const [root, ...rest] = segments;
   if (!root || root.each || rest.length === 0) return undefined;
   let shape: unknown = shapes(root.key);
-  let defs: unknown;
+  // The outermost schema with definitions is the output that references start at.
+  let output: { readonly [key: string]: unknown } | undefined;
   const follow = (next: unknown): unknown => {
     if (!isObject(next)) return undefined;
-    defs = next.$defs ?? next.definitions ?? defs;
-    const name = /^#\/(?:\$defs|definitions)\/([^/~%]+)$/.exec(String(next.$ref))?.[1];
+    if (next.$defs || next.definitions) output ??= next;
+    const [, keyword = "", name = ""] = /^#\/(\$defs|definitions)\/([^/~%]+)$/.exec(String(next.$ref)) ?? [];
+    const referred = memberAt(output, keyword, name);
     const { $ref: _ref, ...own } = next;
-    return name !== undefined && isObject(defs) && isObject(defs[name]) ? { ...defs[name], ...own } : next;
+    return isObject(referred) ? { ...referred, ...own } : next;
   };
   for (const { key, each } of rest) {
     shape = follow(shape);

@@ -44,7 +44,8 @@ export function route(program: Program, state: State, leaving: Leaving): SingleS
   const warned = warnOnce(state, { key, node: leaving.node }, undecided);
   if (warned) return warned;
   const choice = chooseRoute(edges, leaving.failed);
-  if (leaving.isCut || (isDryRun(program.record.input) && edges.some((edge) => edge.when !== undefined))) {
+  const isCut = leaving.isCut && !leaving.failed;
+  if (isCut || (isDryRun(program.record.input) && edges.some((edge) => edge.when !== undefined))) {
     return finish(program, state, leaving, DRY_END);
   }
   if (choice.kind === "end") {

@@ -100,7 +100,7 @@ function link({ record, path, parent, inside }: Linking): Program {
     ],
     source: (id, field) => contentOf(record, `nodes.${id}.${field}`),
     parent,
-    limits: innerLimits(parent?.node(own).limits, parent && workflow.limits),
+    limits: innerLimits(parent?.node(own).limits, parent && record.file_limits ? workflow.limits : undefined),
     writes: parent ? stricter(declared, parent.writes) : "allow",
     inner: (id) => inside(path === "" ? id : `${path}/${id}`),
     inside,

@@ -228,6 +228,10 @@ export const runRecordSchema = lazyObject(() => ({
     ),
     "Workflows that nodes run, by node path: each, top/each",
   ),
+  file_limits: optional(
+    z.literal(true),
+    "The `limits` of these workflows' files apply too, unlike in earlier versions",
+  ),
   states: optional(
     z.record(z.string(), z.array(stateEntrySchema())),
     "Entries in the declared states when the run started",

@@ -40,6 +40,8 @@ export function foldInnerStart(state: State, event: EventOf<"inner:start">): voi
 /** Adds the fields that are the same as in the first item, at their places. */
 function wholeInput({ input, same = [] }: EventOf<"inner:start">, first: JsonObject = input): JsonObject {
   if (same.length === 0) return input;
+  const lost = same.find((name) => !Object.hasOwn(first, name));
+  if (lost !== undefined) throw new RangeError(`the first item has no input ${lost}`);
   const fields = Object.keys(first).map((name) => [name, (same.includes(name) ? first : input)[name] ?? null]);
   return Object.fromEntries(fields);
 }

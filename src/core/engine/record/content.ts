@@ -137,8 +137,13 @@ export function redactDecision(body: EventBody, { text, value }: Redactor): Even
   }
   if (body.type === "approval:refused") return { ...body, by: text(body.by), reason: text(body.reason) };
   if (body.type === "run:resume") return { ...body, ...changedSkills(body, text) };
-  if (body.type === "inner:start")
-    return { ...body, input: value(body.input), ...defined("same", body.same?.map(text)) };
+  if (body.type === "inner:start") {
+    // What the first item has is left out here, because a secret can be in several fields of one input together.
+    const input = value(body.input);
+    if (!body.same) return { ...body, input };
+    const same = Object.keys(value(Object.fromEntries(body.same.map((name) => [name, ""]))));
+    return { ...body, input: Object.fromEntries(Object.entries(input).filter(([name]) => !same.includes(name))), same };
+  }
   if (body.type === "inner:end") return { ...body, data: value(body.data), ...judgedOf(body, value) };
   if (body.type !== "node:exit") return body;
   const degraded = body.degraded?.map((each) => ({ ...each, reason: text(each.reason) }));

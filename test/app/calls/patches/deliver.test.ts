@@ -1,6 +1,15 @@
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
@@ -241,11 +250,13 @@ describe("git push", () => {
     expect(existsSync(marker)).toBe(false);
   });
 
-  test("ends a git command that takes too long", async () => {
-    const sent = withOwnFolder({ env: process.env, signal: new AbortController().signal, mostMs: 200 }, (folder) =>
-      folder.git(["-c", "alias.wait=!sleep 1000", "wait"]),
+  test("ends a git command that takes too long, with its processes", async () => {
+    const pid = join(root, "pid");
+    const sent = withOwnFolder({ env: process.env, signal: new AbortController().signal, mostMs: 500 }, (folder) =>
+      folder.git(["-c", `alias.wait=!echo $$ > ${pid}; sleep 1000`, "wait"]),
     );
-    await expect(sent).rejects.toThrow("it took longer than 0.2 s");
+    await expect(sent).rejects.toThrow("it took longer than 0.5 s");
+    expect(() => process.kill(Number(readFileSync(pid, "utf8")), 0)).toThrow("ESRCH");
   });
 
   test("reports a change that upstream has already", async () => {

@@ -5,7 +5,7 @@ import { fillIn, pathsIn } from "../../../document/fill.ts";
 import { type Choice, chooseItems, listAt, type Seen, valuesOf } from "../../../document/inner/items.ts";
 import { placeOf } from "../../../document/inner/place.ts";
 import type { MapSettings } from "../../../document/workflow/node.ts";
-import type { EventBody, EventOf } from "../../event/event.ts";
+import type { EventBody } from "../../event/event.ts";
 import { withRunRoots } from "../../finding/write.ts";
 import { touchesOf } from "../../fold/redo.ts";
 import { mayBegin } from "../../fold/state.ts";
@@ -96,9 +96,9 @@ function begin(scene: Scene, items: readonly Item[]): SingleStep {
     const named = { node: visit.node, inner, ...defined("item", item.key) };
     const { input, problem } = innerInput(scene, item);
     if (problem === undefined) {
-      const own = first ? withoutSame(input, first) : { input };
+      const same = first ? sameFields(input, first, node.map?.as) : [];
       first ??= input;
-      return { type: "inner:start", ...named, ...own };
+      return { type: "inner:start", ...named, input, ...(same.length > 0 ? { same } : {}) };
     }
     if (node.map?.on_error === "skip")
       return { type: "inner:end", ...named, status: "skipped", data: {}, skipped_reason: problem };
@@ -107,14 +107,13 @@ function begin(scene: Scene, items: readonly Item[]): SingleStep {
   return { kind: "decide", key: `${visit.key}/begin/${next?.index}`, bodies };
 }
 
-/** Leaves out the large fields that are the same as in the first item, so that a record has them once. */
-function withoutSame(input: JsonObject, first: JsonObject): Pick<EventOf<"inner:start">, "input" | "same"> {
+/** Returns the large fields that are the same as in the first item, but not the item, so that a record has them once. */
+function sameFields(input: JsonObject, first: JsonObject, item: string | undefined): string[] {
+  if (!deepEqual(Object.keys(input), Object.keys(first))) return [];
   const isLarge = (value: Json) => (typeof value === "string" ? value : JSON.stringify(value)).length > LARGE_FIELD;
-  const same = Object.entries(input).flatMap(([name, value]) =>
-    Object.hasOwn(first, name) && deepEqual(value, first[name]) && isLarge(value) ? name : [],
+  return Object.entries(input).flatMap(([name, value]) =>
+    name !== item && deepEqual(value, first[name]) && isLarge(value) ? name : [],
   );
-  if (same.length === 0 || !deepEqual(Object.keys(input), Object.keys(first))) return { input };
-  return { input: Object.fromEntries(Object.entries(input).filter(([name]) => !same.includes(name))), same };
 }
 
 const LARGE_FIELD = 4096;
