@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { setTimeout as pause } from "node:timers/promises";
-import { attempt, SkillflowError } from "../../core/base/errors.ts";
+import { SkillflowError } from "../../core/base/errors.ts";
 import { LONGEST_TIMER_MS } from "../../core/base/values.ts";
 
 /** Runs git commands so that nothing in the checkout can start programs or reach other places. */
@@ -62,27 +62,34 @@ const FIXED = {
   GIT_ALLOW_PROTOCOL: "file:git:http:https:ssh",
 };
 
-interface Running {
+export interface Running {
   readonly directory: string;
   readonly env: NodeJS.ProcessEnv;
   readonly input?: string | Buffer | undefined;
   readonly signal?: AbortSignal;
   readonly mostMs?: number;
+  /** Sends a signal to a process group. Without it, only git itself is ended. */
+  readonly kill?: ((group: number, signal: "SIGTERM" | "SIGKILL") => void) | undefined;
 }
 
 /**
- * Runs one git command with exactly this environment. If it is aborted or takes longer than `mostMs`, it ends with all its
+ * Runs one git command with exactly this environment. If it is aborted or takes longer than `mostMs`, it ends with its
  * processes. Throws the signal's reason if it was aborted.
  */
 export async function runGit(args: readonly string[], running: Running): Promise<GitOutput> {
-  const { directory: cwd, env, input, signal, mostMs } = running;
+  const { directory: cwd, env, input, signal, mostMs, kill } = running;
   signal?.throwIfAborted();
-  const child = spawn("git", ["--no-pager", ...args], { cwd, env, detached: true, stdio: ["pipe", "pipe", "pipe"] });
+  const child = spawn("git", ["--no-pager", ...args], {
+    cwd,
+    env,
+    detached: kill !== undefined,
+    stdio: ["pipe", "pipe", "pipe"],
+  });
   const pieces: Buffer[] = [];
   let size = 0;
   let errors = "";
   let isLate = false;
-  const stop = () => void endGroup(child);
+  const stop = () => void endGroup(child, kill);
   const timer =
     mostMs === undefined
       ? undefined
@@ -122,11 +129,10 @@ export async function runGit(args: readonly string[], running: Running): Promise
 }
 
 /** Ends a child with its process group: first asks it, then kills what is left. */
-async function endGroup(child: ChildProcess): Promise<void> {
+async function endGroup(child: ChildProcess, kill: Running["kill"]): Promise<void> {
   const send = (how: "SIGTERM" | "SIGKILL") => {
-    if (child.pid === undefined) return;
-    // Windows has no groups.
-    if (!attempt(() => process.kill(-(child.pid ?? 0), how))) child.kill(how);
+    if (kill && child.pid !== undefined) kill(-child.pid, how);
+    else child.kill(how);
   };
   let isClosed = false;
   child.once("close", () => {

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { SkillflowError } from "../../../core/base/errors.ts";
 import type { Environment } from "../../../core/document/config.ts";
-import { type GitOutput, runGit } from "../../../stores/state/git-command.ts";
+import { type GitOutput, type Running, runGit } from "../../../stores/state/git-command.ts";
 
 /** Git in a folder of apply's own, which has no hooks, no remotes and nothing of the checkout's config. */
 export interface OwnFolder {
@@ -40,14 +40,17 @@ const AUTHOR = {
 
 /** Runs the work with an empty repository, which is removed afterwards. A git command may take `mostMs`. */
 export async function withOwnFolder<Value>(
-  { env, signal, mostMs }: { readonly env: Environment; readonly signal: AbortSignal; readonly mostMs: number },
+  {
+    env,
+    ...how
+  }: { readonly env: Environment; readonly signal: AbortSignal } & Required<Pick<Running, "mostMs" | "kill">>,
   work: (folder: OwnFolder) => Promise<Value>,
 ): Promise<Value> {
   const path = await mkdtemp(join(tmpdir(), "skillflow-apply-"));
   const clean = Object.fromEntries(Object.entries(env).filter(([name]) => !name.startsWith("GIT_")));
   const git: OwnFolder["git"] = async (args, { input, env: more = {}, may = [0] } = {}) => {
     const set = { ...clean, ...AUTHOR, GIT_DIR: path, GIT_TERMINAL_PROMPT: "0", LC_ALL: "C", ...more };
-    const output = await runGit([...OFF, ...args], { directory: path, env: set, signal, input, mostMs });
+    const output = await runGit([...OFF, ...args], { directory: path, env: set, input, ...how });
     if (may.includes(output.status)) return output;
     throw new SkillflowError("tool.failed", `git ${args[0]} failed: ${output.said}`);
   };

@@ -25,11 +25,11 @@ export async function deliverPatch(
   { patch, signal, timeoutMs }: { readonly patch: Patch } & Pick<Api, "signal" | "timeoutMs">,
 ): Promise<Json> {
   if (!target) throw new SkillflowError("call.refused", "the patch has no target", { acted: "no" });
-  const { env } = host;
+  const { env, kill } = host;
   const entry = target.skill === undefined ? undefined : entries.get(target.skill);
   const means = { config: entry ? handlerConfig(entry) : {}, fetch: openFetch(env, false), signal, timeoutMs };
   const mostMs = Math.max(timeoutMs, MOST_GIT_MS);
-  return withOwnFolder({ env, signal, mostMs }, (folder) => {
+  return withOwnFolder({ env, signal, mostMs, kill }, (folder) => {
     const forge = openForge(target, folder, means);
     return deliver({ run: reviewed.stored.record.run, patch, folder, checkout: target.checkout, forge, redactor });
   });

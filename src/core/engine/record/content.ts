@@ -138,7 +138,7 @@ export function redactDecision(body: EventBody, { text, value }: Redactor): Even
   if (body.type === "approval:refused") return { ...body, by: text(body.by), reason: text(body.reason) };
   if (body.type === "run:resume") return { ...body, ...changedSkills(body, text) };
   if (body.type === "inner:start") {
-    // What the first item has is left out here, because a secret can be in several fields of one input together.
+    // The fields of the first item are left out after redaction, because several fields can contain one secret together.
     const input = value(body.input);
     if (!body.same) return { ...body, input };
     const same = Object.keys(value(Object.fromEntries(body.same.map((name) => [name, ""]))));

@@ -94,8 +94,9 @@ function push(path: string, text: string | Buffer) {
 
 async function send(patch: Patch, open: (folder: Parameters<typeof openRemote>[0]) => Forge, secrets: string[] = []) {
   const redactor = createRedactor(secrets.map((value) => ({ name: "KEY", value })) as never);
-  return withOwnFolder({ env: process.env, signal: AbortSignal.timeout(60_000), mostMs: 60_000 }, (folder) =>
-    deliver({ run: "r-1", patch, folder, checkout: join(work(), ".git"), forge: open(folder), redactor }),
+  return withOwnFolder(
+    { env: process.env, signal: AbortSignal.timeout(60_000), mostMs: 60_000, kill: process.kill },
+    (folder) => deliver({ run: "r-1", patch, folder, checkout: join(work(), ".git"), forge: open(folder), redactor }),
   );
 }
 const byPush = (folder: Parameters<typeof openRemote>[0]) => openRemote(folder, remote());
@@ -240,11 +241,13 @@ describe("git push", () => {
       GIT_CONFIG_VALUE_0: "/",
     };
     const env = { ...process.env, ...hostile, ...settings };
-    const sent = withOwnFolder({ env, signal: AbortSignal.timeout(60_000), mostMs: 60_000 }, (folder) =>
-      deliver({
-        ...{ run: "r-1", patch, folder, checkout: join(work(), ".git") },
-        ...{ forge: byPush(folder), redactor: createRedactor([]) },
-      }),
+    const sent = withOwnFolder(
+      { env, signal: AbortSignal.timeout(60_000), mostMs: 60_000, kill: process.kill },
+      (folder) =>
+        deliver({
+          ...{ run: "r-1", patch, folder, checkout: join(work(), ".git") },
+          ...{ forge: byPush(folder), redactor: createRedactor([]) },
+        }),
     );
     expect(await sent).toEqual({ branch: patch.branch });
     expect(existsSync(marker)).toBe(false);
@@ -252,8 +255,9 @@ describe("git push", () => {
 
   test("ends a git command that takes too long, with its processes", async () => {
     const pid = join(root, "pid");
-    const sent = withOwnFolder({ env: process.env, signal: new AbortController().signal, mostMs: 500 }, (folder) =>
-      folder.git(["-c", `alias.wait=!echo $$ > ${pid}; sleep 1000`, "wait"]),
+    const sent = withOwnFolder(
+      { env: process.env, signal: new AbortController().signal, mostMs: 500, kill: process.kill },
+      (folder) => folder.git(["-c", `alias.wait=!echo $$ > ${pid}; sleep 1000`, "wait"]),
     );
     await expect(sent).rejects.toThrow("it took longer than 0.5 s");
     expect(() => process.kill(Number(readFileSync(pid, "utf8")), 0)).toThrow("ESRCH");
