@@ -47,9 +47,9 @@ export async function prepareResume(
     const isUnmet = entry?.withheld !== undefined && workspace.choices.trust.ids.has(entry.skill.id);
     if (skill.reason === undefined) return isUnmet && lost.length === 0 ? [`${skill.id}: ${entry.withheld}`] : [];
     const more = skill.available ? "is offered in part, as" : "is left out, as it was";
-    return isUnmet || now.reason === undefined
-      ? [`${skill.id} ${more} when the run started: start a new run to use ${skill.available ? "the rest" : "it"}`]
-      : [];
+    const advice = `${skill.id} ${more} when the run started: start a new run to use ${skill.available ? "the rest" : "it"}`;
+    if (isUnmet) return [`${advice} (${entry.withheld})`];
+    return now.reason === undefined ? [advice] : [];
   });
   return {
     ...prepared,
