@@ -18,7 +18,7 @@ export function painter(io: Pick<Io, "isTerminal" | "host">, flags: Flags): Pain
   const { NO_COLOR, FORCE_COLOR, TERM } = io.host.env;
   const wanted = FORCE_COLOR ? FORCE_COLOR !== "0" : io.isTerminal && TERM !== "dumb";
   const colours = wanted && !NO_COLOR && flags.color !== false;
-  return (format, text) => (colours ? styleText(format, text, { validateStream: false } as never) : text);
+  return (format, text) => (colours ? styleText(format, text, { validateStream: false }) : text);
 }
 export function isLive({ isTerminal, host }: Pick<Io, "isTerminal" | "host">): boolean {
   return isTerminal && host.env.TERM !== "dumb";
