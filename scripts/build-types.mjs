@@ -29,8 +29,11 @@ function follow(path) {
 /** Declares imported JSON in place: it is not in dist/types/, and a consumer may lack the option `resolveJsonModule`. */
 function withoutJson(path) {
   const source = join("src", relative(FOLDER, dirname(path)));
-  return readFileSync(path, "utf8").replace(/^import type (\w+) from "(\..+\.json)";$/gm, (_whole, name, target) => {
-    const value = JSON.stringify(JSON.parse(readFileSync(join(source, target), "utf8")));
-    return `declare const ${name}: ${value.replace(/"(?:[^"\\]|\\.)*"(?=[,\]}])/g, "string")};`;
-  });
+  return readFileSync(path, "utf8").replace(
+    /^import (?:type )?(\w+) from "(\..+\.json)".*;$/gm,
+    (_whole, name, target) => {
+      const value = JSON.stringify(JSON.parse(readFileSync(join(source, target), "utf8")));
+      return `declare const ${name}: ${value.replace(/"(?:[^"\\]|\\.)*"(?=[,\]}])/g, "string")};`;
+    },
+  );
 }

@@ -1,71 +1,24 @@
+import codes from "./codes/codes.json" with { type: "json" };
 import { type Diagnostic, type ShownDiagnostic, shownFinding } from "./diagnostic.ts";
 import { asFlag, type Hint, type OptionWriter, renderHint } from "./options.ts";
 
-/** Exit code for each error code. The keys are all the error codes that exist. */
-const EXIT_CODES = {
-  "usage.invalid": 2,
-  "workflow.invalid": 2,
-  "input.invalid": 2,
-  "config.invalid": 2,
-  "skill.invalid": 2,
-  "run.unknown": 2,
-  "run.exists": 2,
-  "run.finished": 2,
-  "recording.invalid": 2,
-  "node.failed": 1,
-  "route.unresolved": 1,
-  "replay.missing": 1,
-  "replay.changed": 1,
-  "script.exhausted": 1,
-  "run.no_work": 1,
-  "tool.failed": 1,
-  "tool.timeout": 1,
-  "tool.unknown": 1,
-  "output.invalid": 1,
-  "call.refused": 1,
-  "call.in_doubt": 1,
-  "config.missing": 3,
-  "skills.missing": 3,
-  "lock.differs": 3,
-  "actor.refused": 3,
-  "model.auth": 4,
-  "model.unknown": 4,
-  "model.quota": 4,
-  "model.overloaded": 4,
-  "model.unreachable": 4,
-  "model.rejected": 4,
-  "model.garbled": 4,
-  "model.silent": 4,
-  "offline.refused": 4,
-  "server.failed": 4,
-  "calls.full": 4,
-  "blob.unknown": 4,
-  "blob.refused": 4,
-  "sandbox.missing": 4,
-  "sandbox.failed": 4,
-  "sandbox.limit": 4,
-  "store.locked": 4,
-  "store.full": 4,
-  "store.failed": 4,
-  "journal.diverged": 4,
-  "run.altered": 4,
-  "output.failed": 4,
-  "plan.altered": 4,
-  "internal.fault": 4,
-  "limit.reached": 5,
-  "run.waiting": 7,
-  "run.interrupted": 130,
-} as const;
+type Codes = typeof codes;
 
-export type ErrorCode = keyof typeof EXIT_CODES;
+/** Every error code: the keys of codes.json. */
+export type ErrorCode = keyof Codes;
+
+/** Error codes of failed tool calls. Their entries state whether a write with that code may have had an effect. */
+export type CallCode = { [Code in ErrorCode]: Codes[Code] extends { acted: string } ? Code : never }[ErrorCode];
+
+const CODES: Readonly<Record<ErrorCode, { readonly exitCode: number; readonly acted?: string }>> = codes;
 
 /** Returns the exit code. An unknown code comes from a recording and counts as an external failure. */
 export function exitCodeOf(code: string): number {
-  return isErrorCode(code) ? EXIT_CODES[code] : 4;
+  return isErrorCode(code) ? CODES[code].exitCode : 4;
 }
 
 export function isErrorCode(code: string): code is ErrorCode {
-  return Object.hasOwn(EXIT_CODES, code);
+  return Object.hasOwn(CODES, code);
 }
 
 /** Codes after which the next model of a list is asked: another provider may answer the same request. */
@@ -81,38 +34,17 @@ export function isOutage(code: ErrorCode): boolean {
   return OUTAGES.has(code);
 }
 
-/** Error codes of failed tool calls, and whether a write with that code may have had an effect. */
-const CALLS = {
-  "tool.failed": "unknown",
-  "tool.timeout": "unknown",
-  "tool.unknown": "no",
-  "input.invalid": "no",
-  "output.invalid": "unknown",
-  "call.refused": "no",
-  "call.in_doubt": "unknown",
-  "calls.full": "no",
-  "limit.reached": "unknown",
-  "run.interrupted": "unknown",
-  "server.failed": "unknown",
-  "offline.refused": "no",
-  "sandbox.missing": "no",
-  "sandbox.failed": "no",
-  "sandbox.limit": "unknown",
-  "blob.unknown": "unknown",
-  "blob.refused": "unknown",
-} as const satisfies { readonly [Code in ErrorCode]?: Acted };
-
-export type CallCode = keyof typeof CALLS;
-
 /** Codes that `tool:result` records next to the message. */
-export const CALL_CODES = Object.keys(CALLS) as readonly CallCode[];
+export const CALL_CODES = (Object.keys(CODES) as ErrorCode[]).filter(
+  (code): code is CallCode => "acted" in CODES[code],
+);
 
 /** The effect of a failed call on the outside world: none, or possibly all that was requested. */
 export type Acted = "no" | "unknown";
 
 /** Derives from the code alone whether a failed write had an effect. Used for records without `acted`. */
-export function actedByCode(code: string | undefined): Acted {
-  return CALLS[CALL_CODES.find((known) => known === code) ?? "tool.failed"];
+export function actedByCode(code = "tool.failed"): Acted {
+  return isErrorCode(code) && CODES[code].acted === "no" ? "no" : "unknown";
 }
 
 /** Reads from a thrown value whether the write had an effect. Any error with the property `acted: "no"` counts. */
