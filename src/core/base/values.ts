@@ -218,7 +218,7 @@ export function nearest(word: string, candidates: Iterable<string>): string | un
 /** Suggests the nearest known name, in the given quotation marks. Undefined if none is near. */
 export function didYouMean(given: string, known: Iterable<string>, quote: '"' | "" = ""): string | undefined {
   const near = nearest(given, known);
-  return near && `did you mean ${quote}${near}${quote}?`;
+  return near === undefined ? undefined : `did you mean ${quote}${near}${quote}?`;
 }
 
 /** Counts edits: letters added, removed, changed, or two neighbors swapped. */
@@ -375,17 +375,3 @@ export type Fitting<Schema extends () => z.ZodType> = z.infer<ReturnType<Schema>
 
 /** Zod options for documents. A process reads only a few, so compiling validators does not pay off. */
 export const PARSED_ONCE = { jitless: true } as const;
-
-/** Matches a pattern in which `*` matches any characters. */
-export function matchesPattern(pattern: string, name: string): boolean {
-  const [head = "", ...rest] = pattern.split("*");
-  if (!name.startsWith(head)) return false;
-  let at = head.length;
-  for (const [index, part] of rest.entries()) {
-    const isLast = index === rest.length - 1;
-    const found = isLast ? name.lastIndexOf(part) : name.indexOf(part, at);
-    if (found < at || (isLast && found + part.length !== name.length)) return false;
-    at = found + part.length;
-  }
-  return at === name.length;
-}

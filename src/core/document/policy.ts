@@ -1,6 +1,7 @@
 import * as z from "zod";
-import { type Fitting, lazy, matchesPattern } from "../base/values.ts";
+import { type Fitting, lazy } from "../base/values.ts";
 import { flag, optional, text } from "../skill/field.ts";
+import { matchesPattern } from "../skill/glob.ts";
 import type { McpServerConfig } from "../skill/skill.ts";
 import { instanceOf } from "../skill/skill-reference.ts";
 import type { InnerWorkflows } from "./inner/place.ts";

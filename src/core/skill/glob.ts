@@ -14,31 +14,41 @@ export function matchesGlob(glob: string, path: string): boolean {
   });
 }
 
-/** Matches words with a pattern in which `**` stands for any number of words, and `match` decides on the others. */
+/**
+ * Matches words with a pattern in which `**` stands for any number of words, and `match` decides on the others.
+ * Backtracks only to the last `**`, to stay fast.
+ */
 export function matchesWords(
   pattern: readonly string[],
   words: readonly string[],
-  match: (pattern: string, word: string) => boolean,
+  match: (pattern: string, word: string) => boolean = (part, word) => part === word,
 ): boolean {
-  let row = words.map(() => false);
-  row.unshift(true);
-  for (const part of pattern) {
-    const next: boolean[] = [];
-    for (let at = 0; at <= words.length; at += 1) {
-      const before = at > 0 && (part === "**" ? next[at - 1] : row[at - 1] && match(part, words[at - 1] ?? ""));
-      next.push(Boolean(before || (part === "**" && row[at])));
-    }
-    row = next;
+  let [at, word, star, from] = [0, 0, -1, 0];
+  while (word < words.length) {
+    const part = pattern[at];
+    if (part === "**") [star, from, at] = [at, word, at + 1];
+    else if (part !== undefined && match(part, words[word] ?? "")) [at, word] = [at + 1, word + 1];
+    else if (star === -1) return false;
+    else [at, word, from] = [star + 1, from + 1, from + 1];
   }
-  return row[words.length] === true;
+  return pattern.slice(at).every((rest) => rest === "**");
+}
+
+/** Matches a name with a pattern in which `*` stands for any characters. */
+export function matchesPattern(pattern: string, name: string): boolean {
+  return matchesWords(withStars([...pattern]), [...name]);
+}
+
+/** Writes each `*` as `matchesWords` reads it. */
+function withStars(parts: readonly string[]): readonly string[] {
+  return parts.map((part) => (part === "*" ? "**" : part));
 }
 
 /** A name such as `[id].tsx` also matches itself. */
 function matchesName(pattern: string, name: string): boolean {
   if (pattern === name) return true;
   const parts = pattern.match(/\[!?[^[\]]+\]|./gsu) ?? [];
-  const any = parts.map((part) => (part === "*" ? "**" : part));
-  return matchesWords(any, [...name], (part, character) => {
+  return matchesWords(withStars(parts), [...name], (part, character) => {
     return part === "?" || part === character || (part.length > 2 && isInClass(part, character));
   });
 }

@@ -1,5 +1,5 @@
-import { matchesPattern } from "../../base/values.ts";
 import type { ProjectConfig } from "../../document/config.ts";
+import { matchesPattern } from "../../skill/glob.ts";
 import type { Rate } from "../ports.ts";
 
 const UNITS = { second: 1000, minute: 60_000, hour: 3_600_000, day: 86_400_000 };

@@ -1,6 +1,7 @@
 import type { Acted } from "../../base/errors.ts";
 import { type Fitting, isObject, type Json, mapStrings } from "../../base/values.ts";
 import { canonicalJson } from "../../engine/event/operation.ts";
+import { matchesWords } from "../../skill/glob.ts";
 import type { fixture } from "./test-file.ts";
 
 /**
@@ -45,22 +46,11 @@ function fits(wanted: Json, value: Json | undefined): boolean {
   return isObject(value) && Object.entries(wanted).every(([key, item]) => fits(item as Json, value[key] as Json));
 }
 
-/** Matches a pattern in which `*` is any characters and `\*` a star. Backtracks only to the last star, to stay fast. */
+/** Matches a pattern in which `*` is any characters and `\*` a star. */
 export function fitsGlob(pattern: string, text: string): boolean {
   const parts = pattern.match(/\\\*|\*|[\s\S]/gu) ?? [];
-  const letters = [...text];
-  let [part, letter, star, from] = [0, 0, -1, 0];
-  while (letter < letters.length) {
-    if (parts[part] === "*") [star, from, part] = [part, letter, part + 1];
-    else if (part < parts.length && plain(parts[part]) === letters[letter]) [part, letter] = [part + 1, letter + 1];
-    else if (star === -1) return false;
-    else [part, letter, from] = [star + 1, from + 1, from + 1];
-  }
-  return parts.slice(part).every((rest) => rest === "*");
-}
-
-function plain(part: string | undefined): string | undefined {
-  return part === "\\*" ? "*" : part;
+  const any = parts.map((part) => (part === "*" ? "**" : part.replace("\\*", "*")));
+  return matchesWords(any, [...text]);
 }
 
 /** Escapes stars, so that a value matches only itself. */
