@@ -119,19 +119,8 @@ function urlSafe(text: string): string {
   return text.replaceAll("+", "-").replaceAll("/", "_");
 }
 
-const BASE64 = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-
-/** Encodes the bytes after `offset` zeros. */
+/** Encodes the bytes after `offset` zeros, without padding. */
 function base64(bytes: Uint8Array, offset: number): string {
-  const end = offset + bytes.length;
-  // With zeros for the last group: V8 recompiles code that reads outside of an array again and again.
-  const padded = new Uint8Array(end + 2);
-  padded.set(bytes, offset);
-  let text = "";
-  for (let at = 0; at < end; at += 3) {
-    const group = ((padded[at] as number) << 16) | ((padded[at + 1] as number) << 8) | (padded[at + 2] as number);
-    text += BASE64.charAt(group >> 18) + BASE64.charAt((group >> 12) & 63);
-    text += BASE64.charAt((group >> 6) & 63) + BASE64.charAt(group & 63);
-  }
-  return text.slice(0, Math.ceil((end * 8) / 6));
+  const characters = Array.from(bytes, (byte) => String.fromCharCode(byte));
+  return btoa("\0".repeat(offset) + characters.join("")).replaceAll("=", "");
 }
