@@ -1,6 +1,6 @@
 import { checkPath, followPath, parsePath } from "../base/path.ts";
 import { shortText } from "../base/preview.ts";
-import { PATTERN_TOO_SLOW, withinSecond } from "../base/schema/time-bound.ts";
+import { faultOfPattern, PATTERN_TOO_SLOW, withinSecond } from "../base/schema/time-bound.ts";
 import { deepEqual, type JsonObject } from "../base/values.ts";
 import type { OutputMatch, ValueRule } from "./workflow/rule.ts";
 
@@ -87,12 +87,9 @@ function compare(match: OutputMatch, value: unknown): Comparison {
 /** Tests a JavaScript regex without flags on a string, or on the JSON text of any other value. */
 function comparePattern(pattern: string, value: unknown): Comparison {
   const wanted = { missed: `which does not match ${pattern}`, excluded: `which matches ${pattern}` };
-  let regex: RegExp;
-  try {
-    regex = new RegExp(pattern);
-  } catch (error) {
-    return { holds: false, wanted, undecided: `: ${(error as SyntaxError).message}` };
-  }
+  const fault = faultOfPattern(pattern);
+  if (fault !== undefined) return { holds: false, wanted, undecided: `: ${fault}` };
+  const regex = new RegExp(pattern);
   const text = typeof value === "string" ? value : (JSON.stringify(value) ?? "");
   const isMatch = withinSecond(() => regex.test(text));
   if (isMatch === undefined) return { holds: false, wanted, undecided: `: ${PATTERN_TOO_SLOW}: ${pattern}` };

@@ -1,7 +1,7 @@
 import type { BlobInfo, Blobs } from "../../core/base/blobs.ts";
 import { inputError, SkillflowError } from "../../core/base/errors.ts";
 import { imageFault, isImage } from "../../core/base/image.ts";
-import { PATTERN_TOO_SLOW, withinSecond } from "../../core/base/schema/time-bound.ts";
+import { faultOfPattern, PATTERN_TOO_SLOW, withinSecond } from "../../core/base/schema/time-bound.ts";
 import { checkedAs, type JsonObject } from "../../core/base/values.ts";
 import { wholeText } from "../../core/engine/tools/blob.ts";
 
@@ -161,20 +161,14 @@ function finderOf({ query, regex, ignore_case }: SearchBlob): Finder {
 
 /** Creates a finder that stops a slow pattern after a second. */
 function patternFinder(source: string, flags: string): Finder {
-  const pattern = readPattern(source, flags);
+  const fault = faultOfPattern(source, flags);
+  if (fault !== undefined) throw inputError(`the pattern is not a regular expression: ${fault}`);
+  const pattern = new RegExp(source, flags);
   return (lines) => {
     const places = withinSecond(() => lines.map((line) => line.search(pattern)));
     if (places) return places;
     throw inputError(`the pattern takes too long on these lines; search for a string (${PATTERN_TOO_SLOW})`);
   };
-}
-
-function readPattern(source: string, flags: string): RegExp {
-  try {
-    return new RegExp(source, flags);
-  } catch (error) {
-    throw inputError(`the pattern is not a regular expression: ${(error as Error).message}`);
-  }
 }
 
 async function* linesOf(blobs: Readable, info: BlobInfo): AsyncGenerator<readonly Line[]> {

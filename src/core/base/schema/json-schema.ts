@@ -1,5 +1,6 @@
 import { type Diagnostic, errorAt } from "../diagnostic.ts";
 import { didYouMean, isObject } from "../values.ts";
+import { faultOfPattern } from "./time-bound.ts";
 
 const TYPES = ["string", "number", "integer", "boolean", "object", "array", "null"];
 const SCHEMA_MAPS = ["properties", "patternProperties", "$defs", "definitions", "dependentSchemas"];
@@ -66,12 +67,8 @@ function isCount(value: unknown): boolean {
 
 function checkPattern(pattern: unknown, path: Path): Diagnostic[] {
   if (typeof pattern !== "string") return [finding(path, "must be a regular expression")];
-  try {
-    new RegExp(pattern, "u");
-    return [];
-  } catch (error) {
-    return [finding(path, `is not a regular expression: ${(error as SyntaxError).message}`)];
-  }
+  const fault = faultOfPattern(pattern, "u");
+  return fault === undefined ? [] : [finding(path, `is not a regular expression: ${fault}`)];
 }
 
 /** Accepts a list under `items` too: in draft-07 it holds one schema per position. */

@@ -12,5 +12,15 @@ export function setTimeBound(given: TimeBound): void {
 
 export const withinSecond: TimeBound = (work) => bound(work);
 
+/** Returns why a text is not a regular expression. Undefined if it is one. */
+export function faultOfPattern(source: string, flags = ""): string | undefined {
+  try {
+    new RegExp(source, flags);
+    return undefined;
+  } catch (error) {
+    return (error as SyntaxError).message;
+  }
+}
+
 /** Message for a pattern that reached the limit. Such a pattern counts as not matching. */
 export const PATTERN_TOO_SLOW = "pattern took over 1 s";

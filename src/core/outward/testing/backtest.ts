@@ -1,19 +1,19 @@
 import * as z from "zod";
+import { faultOfPattern } from "../../base/schema/time-bound.ts";
 import { type Fitting, type JsonObject, lazy } from "../../base/values.ts";
 import { jsonObject, lazyStrictObject, optional, text } from "../../skill/field.ts";
 
 /** Past incidents that a workflow is judged by: one file with a case, or with several. */
 
-const patterns = lazy(() => z.array(z.string().min(1).refine(isPattern, "is not a regular expression")));
+const patterns = lazy(() =>
+  z.array(
+    z
+      .string()
+      .min(1)
+      .refine((text) => faultOfPattern(text, "i") === undefined, "is not a regular expression"),
+  ),
+);
 const input = lazy(() => z.union([jsonObject(), z.string().regex(/^@./, 'must be a map or "@file"')]));
-
-function isPattern(pattern: string): boolean {
-  try {
-    return new RegExp(pattern, "i") instanceof RegExp;
-  } catch {
-    return false;
-  }
-}
 
 export const truthSchema = lazy(() =>
   z

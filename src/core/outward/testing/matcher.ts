@@ -1,5 +1,5 @@
 import { shortText } from "../../base/preview.ts";
-import { PATTERN_TOO_SLOW, withinSecond } from "../../base/schema/time-bound.ts";
+import { faultOfPattern, PATTERN_TOO_SLOW, withinSecond } from "../../base/schema/time-bound.ts";
 import { deepEqual, isObject, type Json, type JsonObject, nearest } from "../../base/values.ts";
 
 /** Compares actual with expected values: deeply, or by matchers. */
@@ -190,17 +190,8 @@ function wrongUse(name: Name, wanted: Json, path: readonly (string | number)[]):
     return wrong("must be a number or a matcher");
   if (name === "matches") {
     if (typeof wanted !== "string") return wrong("must be a pattern");
-    const fault = patternFault(wanted);
+    const fault = faultOfPattern(wanted);
     return fault === undefined ? [] : wrong(`is not a pattern: ${fault}`);
   }
   return name === "equals" ? [] : matcherProblems(wanted, path);
-}
-
-function patternFault(pattern: string): string | undefined {
-  try {
-    new RegExp(pattern);
-    return undefined;
-  } catch (error) {
-    return (error as SyntaxError).message;
-  }
 }

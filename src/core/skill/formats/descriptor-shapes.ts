@@ -1,6 +1,6 @@
 import * as z from "zod";
-import { attempt } from "../../base/errors.ts";
 import { checkJsonSchema } from "../../base/schema/json-schema.ts";
+import { faultOfPattern } from "../../base/schema/time-bound.ts";
 import { type Fitting, isObject, type JsonSchema, lazy } from "../../base/values.ts";
 import { strings, text, toolEffect, toolFacts, toolReach } from "../field.ts";
 
@@ -50,7 +50,7 @@ const argument = lazy(() =>
       subcommandOverride: z.string().optional(),
       denyPattern: z
         .string()
-        .refine((text) => attempt(() => new RegExp(text, "u")), "is not a regular expression")
+        .refine((text) => faultOfPattern(text, "u") === undefined, "is not a regular expression")
         .optional(),
       readPath: z.boolean().optional(),
       writePath: z.boolean().optional(),
