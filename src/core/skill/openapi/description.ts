@@ -1,4 +1,5 @@
 import { isObject, type JsonObject } from "../../base/values.ts";
+import { numberNames } from "../tool-names.ts";
 import { follow, plainSchema, said } from "./schema.ts";
 
 /** API description (OpenAPI 3.0 to 3.2, Swagger 2.0), limited to what read calls need. */
@@ -58,12 +59,12 @@ export function describeApi(document: unknown): ApiDescription | string {
   if (!isObject(document.paths)) return "it has no paths";
   const { title } = isObject(document.info) ? document.info : {};
   const operations = Object.entries(document.paths).flatMap(([path, item]) => operationsAt(document, path, item));
-  const taken: Names = new Map();
+  const names = numberNames(operations.map(({ name }) => name));
   return {
     title: said(title, 80) || "API",
     address: version === "2.0" ? oldAddress(document) : addressOf(document),
     access: accessOf(document),
-    operations: operations.map((operation) => ({ ...operation, name: freeName(operation.name, taken) })),
+    operations: operations.map((operation, index) => ({ ...operation, name: names[index] ?? operation.name })),
   };
 }
 
@@ -85,11 +86,16 @@ function operationsAt(document: Fields, path: string, given: unknown): ApiOperat
         method: method.toUpperCase(),
         path,
         summary: more === "" || more.startsWith(words) ? more || words : `${words.replace(/\.$/, "")}. ${more}`,
-        parameters: parameters.filter((one) => typeof one !== "string") as ApiParameter[],
+        parameters: withKeys(parameters.filter((one) => typeof one !== "string")),
         ...unfitOf(method, path, parameters),
       },
     ];
   });
+}
+
+function withKeys(parameters: readonly ApiParameter[]): ApiParameter[] {
+  const keys = numberNames(parameters.map(({ key }) => key));
+  return parameters.map((parameter, index) => ({ ...parameter, key: keys[index] ?? parameter.key }));
 }
 
 function unfitOf(method: string, path: string, parameters: readonly (ApiParameter | string)[]): { unfit?: string } {
@@ -113,20 +119,6 @@ function toolName(text: string): string {
   );
 }
 
-/** Taken names, each with the number at which to start looking for a free one. */
-type Names = Map<string, number>;
-
-/** Takes `name`, or the first free one of `name_2`, `name_3`, … */
-function freeName(name: string, taken: Names): string {
-  let free = name;
-  for (let n = taken.get(name) ?? 1; taken.has(free); n++) {
-    free = `${name}_${n + 1}`;
-    taken.set(name, n + 1);
-  }
-  taken.set(free, 1);
-  return free;
-}
-
 // ---- parameters
 
 /** Merges parameters: an operation's override its path's. A string explains why a required one cannot be sent. */
@@ -138,27 +130,21 @@ function parametersOf(document: Fields, given: readonly unknown[]): (ApiParamete
     if (parameter && typeof parameter.name === "string") found.set(`${parameter.in} ${parameter.name}`, parameter);
     else lost = "one of its parameters is in another document, or missing";
   }
-  const keys: Names = new Map();
-  const read = [...found.values()].flatMap((parameter) => parameterOf(document, parameter, keys) ?? []);
+  const read = [...found.values()].flatMap((parameter) => parameterOf(document, parameter) ?? []);
   return lost === undefined ? read : [...read, lost];
 }
 
 /** Headers that the client sets itself. */
 const NOT_ASKED = /^(?:accept|content-type|authorization|user-agent|cookie)$/i;
 
-function parameterOf(document: Fields, parameter: Fields, keys: Names): ApiParameter | string | undefined {
+function parameterOf(document: Fields, parameter: Fields): ApiParameter | string | undefined {
   const { name, in: place, required } = parameter;
   const isRequired = required === true || place === "path";
   if (typeof name !== "string" || (place === "header" && NOT_ASKED.test(name))) return undefined;
   if (place !== "path" && place !== "query" && place !== "header")
     return isRequired ? `it needs ${said(name, 60)} as a ${said(place, 20) || "parameter without a kind"}` : undefined;
-  const key = freeName(
-    name
-      .replace(/[^\w-]+/g, "_")
-      .replace(/^_+|(?<!_)_+$/g, "")
-      .slice(0, 60) || "value",
-    keys,
-  );
+  const plain = name.replace(/[^\w-]+/g, "_").replace(/^_+|(?<!_)_+$/g, "");
+  const key = plain.slice(0, 60) || "value";
   const schema = plainSchema(document, parameter.schema ?? parameter);
   const described = said(parameter.description);
   const whole = described === "" || schema.description !== undefined ? schema : { ...schema, description: described };
