@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { SkillflowError } from "../base/errors.ts";
+import { usageError } from "../base/errors.ts";
 import { type Fitting, isObject, lazy } from "../base/values.ts";
 import { hasForm, type LookUp, wantedOf } from "../skill/availability/config-form.ts";
 import type { Lack } from "../skill/availability/unavailable.ts";
@@ -235,19 +235,10 @@ export function refuseAmbiguous(
   for (const key of overrides.keys()) {
     const declaring = skills.flatMap(({ id, keys }) => (keys.includes(key) ? [id] : [])).sort();
     if (declaring.length < 2) continue;
-    throw new SkillflowError(
-      "usage.invalid",
-      `the value for ${key} could be for several skills: ${declaring.join(", ")}`,
-      {
-        hint: [
-          "choose one: ",
-          ...declaring.flatMap((id, index) => [
-            index === 0 ? "" : ", ",
-            { option: "set" as const, value: `${id}.${key}=VALUE` },
-          ]),
-        ],
-      },
-    );
+    const choices = declaring.flatMap((id, index) => {
+      return [index === 0 ? "choose one: " : ", ", { option: "set" as const, value: `${id}.${key}=VALUE` }];
+    });
+    throw usageError(`the value for ${key} could be for several skills: ${declaring.join(", ")}`, choices);
   }
 }
 

@@ -18,7 +18,7 @@ export function fillIn(
   const problems: string[] = [];
   const members = Object.entries(fields).flatMap(([name, value]) => {
     const resolve = (path: string) => valueAt(path, root, (problem) => problems.push(`with.${name}: ${problem}`));
-    return Object.entries(fill({ [name]: value }, "", { problems, resolving: () => resolve }) as JsonObject);
+    return Object.entries(fill({ [name]: value }, "", { problems, resolve }) as JsonObject);
   });
   const values = Object.fromEntries(members);
   const [problem] = problems;
@@ -27,13 +27,13 @@ export function fillIn(
 
 interface Filling {
   readonly problems: string[];
-  /** Returns a function that resolves the paths of one string. */
-  readonly resolving: (place: string) => (path: string) => Json;
+  /** Returns the value at the path of a template in the string at `place`. */
+  readonly resolve: (path: string, place: string) => Json;
 }
 
 /** Fills in a value. Optional members whose path does not resolve are left out, with their problems. */
 function fill(value: Json, place: string, filling: Filling): Json {
-  if (typeof value === "string") return fillText(value, filling.resolving(place));
+  if (typeof value === "string") return fillText(value, (path) => filling.resolve(path, place));
   if (Array.isArray(value)) return value.map((item, index) => fill(item, `${place}[${index}]`, filling));
   if (!isObject(value)) return value;
   const { problems } = filling;
@@ -70,7 +70,7 @@ interface StepRoots {
 export function fillStep(fields: JsonObject, roots: StepRoots): FilledStep | { readonly problem: string } {
   const problems: string[] = [];
   const found = { refers: false };
-  const resolving = (keep: (value: Json) => Json) => (place: string) => (path: string) => {
+  const resolving = (keep: (value: Json) => Json) => (path: string, place: string) => {
     const reference = IN_OUTPUT.test(path) ? followIndexed(path, roots.references) : undefined;
     // A path with `any:` resolves to no value where nothing was planned.
     if (!Array.isArray(reference) || reference.length === 0) {
@@ -79,7 +79,7 @@ export function fillStep(fields: JsonObject, roots: StepRoots): FilledStep | { r
     found.refers = true;
     return (reference as readonly Json[])[0] ?? null;
   };
-  const fillAs = (keep: (value: Json) => Json) => fill(fields, "with", { problems, resolving: resolving(keep) });
+  const fillAs = (keep: (value: Json) => Json) => fill(fields, "with", { problems, resolve: resolving(keep) });
   const values = fillAs((value) => value) as JsonObject;
   const planned = fillAs(withoutReferences) as JsonObject;
   const [problem] = problems;

@@ -1,5 +1,4 @@
-import type { JsonObject, JsonSchema } from "../base/values.ts";
-import { defined } from "../base/values.ts";
+import { defined, type JsonObject, type JsonSchema } from "../base/values.ts";
 import type { InputField } from "./workflow/input.ts";
 import type { Workflow } from "./workflow/workflow.ts";
 

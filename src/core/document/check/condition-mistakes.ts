@@ -16,27 +16,15 @@ const SIGNS = String.raw`===?|!==|=!|<>|=>|=<|=~(?=\s*\S)|!~|~=|:=|:(?=\s)|>(?!=
 const WORDS = String.raw`is\s+not|is|equals?|eq|neq?|gte?|lte?|gt|lt|not\s+in|not\s+exists|contains|includes|matches|like|starts\s?with|ends\s?with`;
 const OPERATOR = new RegExp(`^(${PATH})(?:\\s*(${SIGNS})|\\s+(${WORDS})(?=\\s|$))\\s*(\\S[\\s\\S]*)?$`, "i");
 
-const MEANT: Readonly<Record<string, string>> = {
-  "==": "=",
-  "===": "=",
-  ":": "=",
-  ":=": "=",
-  is: "=",
-  equal: "=",
-  equals: "=",
-  eq: "=",
-  "!==": "!=",
-  "=!": "!=",
-  "<>": "!=",
-  "is not": "!=",
-  ne: "!=",
-  neq: "!=",
-  "=>": ">=",
-  gte: ">=",
-  "=<": "<=",
-  lte: "<=",
+/** Operators, each with what it is called elsewhere. A condition has no `>` and `<`. */
+const MEANT: Readonly<Record<string, readonly string[]>> = {
+  "=": ["==", "===", ":", ":=", "is", "equal", "equals", "eq"],
+  "!=": ["!==", "=!", "<>", "is not", "ne", "neq"],
+  ">=": ["=>", "gte"],
+  "<=": ["=<", "lte"],
+  ">": [">", "gt"],
+  "<": ["<", "lt"],
 };
-const STRICT: Readonly<Record<string, ">" | "<">> = { ">": ">", gt: ">", "<": "<", lt: "<" };
 
 /** Parses a condition. Returns a problem if it is invalid, with a fix for a common mistake. `roots` are the nodes and `input`. */
 export function readCondition(
@@ -108,10 +96,9 @@ function operatorIn(text: string): Mistake | undefined {
   if (shown === undefined) return undefined;
   const operator = shown.toLowerCase().replace(/\s+/g, " ");
   const message = `uses "${shown}", which is not an operator`;
-  const meant = Object.hasOwn(MEANT, operator) ? MEANT[operator] : undefined;
+  const [meant] = Object.entries(MEANT).find(([, words]) => words.includes(operator)) ?? [];
+  if (meant === ">" || meant === "<") return { message, hint: strictHint(path, meant, rest) };
   if (meant !== undefined) return { message, hint: `write ${path} ${meant} ${rest || "VALUE"}` };
-  const strict = Object.hasOwn(STRICT, operator) ? STRICT[operator] : undefined;
-  if (strict) return { message, hint: strictHint(path, strict, rest) };
   if (operator === "not in") {
     return { message, hint: `write if: { output_matches: [{ path: ${path}, in: ${rest || "[A, B]"}, not: true }] }` };
   }
@@ -137,17 +124,17 @@ function strictHint(path: string, sign: ">" | "<", rest: string): string {
 
 const ONLY_PATH = new RegExp(`^${PATH}$`);
 const MISPLACED = new RegExp(`^(${PATH})\\s+(exists|in)(?=\\s|$|\\[)`, "i");
+const STARTS = [
+  [/^(not\s|!)/i, 'begins with "not"', "write PATH != VALUE, or PATH = false"],
+  [/^[\w.]*\(/, "has parentheses", "write one comparison without them: PATH = VALUE"],
+  [/^["'`“‘]/, "begins with a quote", "write the path without quotes: PATH = VALUE"],
+  [/^(true|false|always|otherwise|else|default)$/i, "names no path", "omit if: an edge without it is the default"],
+] as const;
 const INDEX = /^((?:all:|any:)?[\w.-]+)\[\d+\]/;
 
 function wrongStart(text: string, bare: string): Mistake | undefined {
-  if (/^(not\s|!)/i.test(text)) {
-    return { message: 'begins with "not"', hint: "write PATH != VALUE, or PATH = false" };
-  }
-  if (/^[\w.]*\(/.test(text)) {
-    return { message: "has parentheses", hint: "write one comparison without them: PATH = VALUE" };
-  }
-  if (/^["'`“‘]/.test(text))
-    return { message: "begins with a quote", hint: "write the path without quotes: PATH = VALUE" };
+  const [, message, hint] = STARTS.find(([pattern]) => pattern.test(text)) ?? [];
+  if (message !== undefined && hint !== undefined) return { message, hint };
   if (/^[$.@]/.test(text))
     return { message: `begins with "${text[0]}"`, hint: "begin the path with a node or with input" };
   const [indexed, list] = INDEX.exec(text) ?? [];
@@ -156,9 +143,6 @@ function wrongStart(text: string, bare: string): Mistake | undefined {
       message: `has the index ${indexed}`,
       hint: `write any:${list?.replace(/^(all|any):/, "")}[*] for one of the elements`,
     };
-  }
-  if (/^(true|false|always|otherwise|else|default)$/i.test(text)) {
-    return { message: "names no path", hint: "omit if: an edge without it is the default" };
   }
   if (ONLY_PATH.test(text)) return { message: "has no comparison", hint: `write ${text} = true, or ${text} exists` };
   const [, path, word = ""] = MISPLACED.exec(bare) ?? [];

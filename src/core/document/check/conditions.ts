@@ -1,4 +1,4 @@
-import { type Diagnostic, type DiagnosticCode, errorAt, warningAt } from "../../base/diagnostic.ts";
+import { type Diagnostic, errorAt, warningAt } from "../../base/diagnostic.ts";
 import { deepEqual, didYouMean, type JsonSchema, typeOf } from "../../base/values.ts";
 import { showCondition } from "../condition.ts";
 import { matchComplaint } from "../value-rule.ts";
@@ -15,7 +15,7 @@ export function checkConditions(workflow: Workflow, shapes: DataShapes): Diagnos
   return workflow.edges.flatMap((edge, index) => {
     if (edge.if === undefined) return [];
     const rule = readCondition(edge.if, roots);
-    if ("message" in rule) return [found("SCHEMA", index, { ...rule, message: `the condition ${rule.message}` })];
+    if ("message" in rule) return [errorAt("SCHEMA", placeOf(index), `the condition ${rule.message}`, rule.hint)];
     if (rule.output_matches?.some((match) => typeof match.in === "string")) return [];
     const before = earlier.get(edge.from) ?? [];
     const misfit = findMisfit(rule, index, shapes);
@@ -26,6 +26,8 @@ export function checkConditions(workflow: Workflow, shapes: DataShapes): Diagnos
   });
 }
 
+const placeOf = (edge: number) => ["edges", edge, "if"];
+
 /** Maximum number of earlier edges of a node to compare with a later one. */
 const MOST_COMPARED = 100;
 
@@ -33,15 +35,6 @@ interface Ruled {
   readonly edge: Edge;
   readonly rule: ValueRule;
   readonly index: number;
-}
-
-interface Found {
-  readonly message: string;
-  readonly hint?: string | undefined;
-}
-
-function found(code: DiagnosticCode, index: number, { message, hint }: Found): Diagnostic {
-  return (code === "SCHEMA" ? errorAt : warningAt)(code, ["edges", index, "if"], message, hint);
 }
 
 /** Finds the first comparison that no value of the data can satisfy, or that every value does. */
@@ -57,16 +50,16 @@ function findMisfit(rule: ValueRule, index: number, shapes: DataShapes): Diagnos
     if (typeof text === "string") {
       const message = `${shown} compares a ${types?.join(" or ")} with the string ${JSON.stringify(text)}`;
       const hint = `write ${match.path} ${match.not ? "!=" : "="} ${meantBy(text, types)}`;
-      return [found("SCHEMA", index, { message, hint })];
+      return [errorAt("SCHEMA", placeOf(index), message, hint)];
     }
     const hint = hintFor(match, shape);
     if (!canHold(match, shape)) {
       const message = `${shown} cannot hold: the data there never has such a value`;
-      return [found("EDGE_NEVER", index, { message, hint })];
+      return [warningAt("EDGE_NEVER", placeOf(index), message, hint)];
     }
     if (match.not && hint !== undefined) {
       const message = `${shown} always holds: the data there never has that value`;
-      return [found("EDGE_ALWAYS", index, { message, hint })];
+      return [warningAt("EDGE_ALWAYS", placeOf(index), message, hint)];
     }
   }
   return [];
@@ -172,7 +165,7 @@ function isShadowed({ rule, index }: Ruled, before: readonly Ruled[]): Diagnosti
   });
   if (!cover) return [];
   const message = `edge ${cover.index} is taken whenever "${showCondition(rule)}" holds, so this one is unreachable`;
-  return [found("EDGE_SHADOWED", index, { message, hint: "put the narrower condition first" })];
+  return [warningAt("EDGE_SHADOWED", placeOf(index), message, "put the narrower condition first")];
 }
 
 /** Checks whether every value that satisfies `match` also satisfies `wider`. */

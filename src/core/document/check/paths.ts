@@ -1,6 +1,6 @@
 import type { Diagnostic } from "../../base/diagnostic.ts";
 import { type Path, parsePath } from "../../base/path.ts";
-import { isObject, type Json, type JsonSchema, nearest } from "../../base/values.ts";
+import { defined, didYouMean, isObject, type Json, type JsonSchema } from "../../base/values.ts";
 import { parseCondition } from "../condition.ts";
 import { pathsIn, pathsInKey } from "../fill.ts";
 import { pathsOf } from "../value-rule.ts";
@@ -162,8 +162,8 @@ function checkPath(
       const { properties } = (roots.has(id) && shapes(id)) || {};
       return isObject(properties) && Object.hasOwn(properties, root.key);
     });
-    const near = owner === undefined ? nearest(root.key, roots) : `${owner}.${path}`;
-    return [{ code: "UNKNOWN_PATH_ROOT", severity, path: at, message, ...didYouMean(near) }];
+    const hint = owner === undefined ? didYouMean(root.key, roots, '"') : `did you mean "${owner}.${path}"?`;
+    return [{ code: "UNKNOWN_PATH_ROOT", severity, path: at, message, ...defined("hint", hint) }];
   }
   const data = `data of ${nodes.includes(root.key) ? `node "${root.key}"` : root.key}`;
   const about = `"${path}" of ${of}: the ${root.key === "input" || own[root.key] ? root.key : data}`;
@@ -204,7 +204,7 @@ function unknownField(shape: JsonSchema | undefined, fields: Path["segments"], {
   if (!missing) return [];
   const { message, hint } = missing;
   const found: Diagnostic = { code: "UNKNOWN_PATH", severity: "warning", path: at, message: `${about} ${message}` };
-  return [hint === undefined ? found : { ...found, hint }];
+  return [{ ...found, ...defined("hint", hint) }];
 }
 
 /** Describes the first field that the data never has. */
@@ -223,7 +223,7 @@ function firstUnknown(shape: JsonSchema | undefined, fields: Path["segments"], b
     if (types && !types.includes("object")) return { message: `${missing}: "${place}" is ${types.join(" or ")}` };
     if (!isObject(schema) || !isObject(schema.properties) || isOpen(schema)) return undefined;
     if (!Object.hasOwn(schema.properties, key)) {
-      return { message: missing, ...didYouMean(nearest(key, Object.keys(schema.properties))) };
+      return { message: missing, hint: didYouMean(key, Object.keys(schema.properties), '"') };
     }
     schema = schema.properties[key];
     place = next;
@@ -244,8 +244,4 @@ const OPEN = [
 
 function isOpen(schema: Readonly<Record<string, unknown>>): boolean {
   return OPEN.some((word) => schema[word] !== undefined && schema[word] !== false);
-}
-
-function didYouMean(near: string | undefined): Pick<Diagnostic, "hint"> {
-  return near === undefined ? {} : { hint: `did you mean "${near}"?` };
 }

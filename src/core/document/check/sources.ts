@@ -15,12 +15,8 @@ export interface SourceField {
 /** Lists every Source field of a run: runtime, then workflow, then each node. */
 export function sourceFields(workflow: Workflow, input: JsonObject): readonly SourceField[] {
   const nodes = Object.entries(workflow.nodes).flatMap(([id, node]): SourceField[] => [
-    ...(node.instruction === undefined
-      ? []
-      : [{ path: ["nodes", id, "instruction"], from: "document", value: node.instruction } as const]),
-    ...(node.approval === undefined
-      ? []
-      : [{ path: ["nodes", id, "approval", "ask"], from: "document", value: node.approval.ask } as const]),
+    ...single(["nodes", id, "instruction"], node.instruction),
+    ...single(["nodes", id, "approval", "ask"], node.approval?.ask),
     ...listed(["nodes", id, "rules"], "document", sourcesOf(node.rules)),
     ...listed(["nodes", id, "context"], "document", sourcesOf(node.context)),
   ]);
@@ -31,6 +27,10 @@ export function sourceFields(workflow: Workflow, input: JsonObject): readonly So
     ...listed(["context"], "document", workflow.context ?? []),
     ...nodes,
   ];
+}
+
+function single(path: SourceField["path"], value: unknown): SourceField[] {
+  return value === undefined ? [] : [{ path, from: "document", value }];
 }
 
 function listed(path: SourceField["path"], from: SourceField["from"], values: readonly unknown[]): SourceField[] {

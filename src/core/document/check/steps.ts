@@ -17,17 +17,16 @@ export function checkSteps({ nodes }: Pick<Workflow, "nodes">): Diagnostic[] {
   return Object.entries(nodes).flatMap(([id, { steps = [] }]) =>
     steps.flatMap((step, index): Diagnostic[] => {
       const { if: condition } = step;
-      const open = callsOf(step).flatMap(({ with: given = {} }) => unclosedIn(given as JsonObject));
-      if (open.length > 0) return [unclosed(["nodes", id, "steps", index, "with"], open[0] ?? "")];
+      const at = ["nodes", id, "steps", index];
+      const [open] = callsOf(step).flatMap(({ with: given = {} }) => unclosedIn(given as JsonObject));
+      if (open !== undefined) {
+        const message = `the template in "${shortText(open, 80)}" is not closed, so the tool gets it as written`;
+        return [warningAt("UNKNOWN_PATH", [...at, "with"], message, "end it with }}, or write {{{{ for {{")];
+      }
       if (condition === undefined) return [];
       const rule = readCondition(condition, roots);
       if (!("message" in rule)) return [];
-      return [errorAt("SCHEMA", ["nodes", id, "steps", index, "if"], `the condition ${rule.message}`, rule.hint)];
+      return [errorAt("SCHEMA", [...at, "if"], `the condition ${rule.message}`, rule.hint)];
     }),
   );
-}
-
-function unclosed(path: Diagnostic["path"], text: string): Diagnostic {
-  const message = `the template in "${shortText(text, 80)}" is not closed, so the tool gets it as written`;
-  return warningAt("UNKNOWN_PATH", path, message, "end it with }}, or write {{{{ for {{");
 }

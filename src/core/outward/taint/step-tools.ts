@@ -1,7 +1,8 @@
-import type { Diagnostic, DiagnosticCode, Finding } from "../../base/diagnostic.ts";
+import { type Diagnostic, errorAt, type Finding, warningAt } from "../../base/diagnostic.ts";
+import { attempt } from "../../base/errors.ts";
 import { plainlyFits } from "../../base/schema/plain-fit.ts";
 import { compileSchema } from "../../base/schema/schema.ts";
-import { isObject, type Json, type JsonObject, type JsonSchema, nearest } from "../../base/values.ts";
+import { didYouMean, isObject, type Json, type JsonObject, type JsonSchema, nearest } from "../../base/values.ts";
 import type { StepShape } from "../../document/check/node-data.ts";
 import { isOptionalMember, pathsIn } from "../../document/fill.ts";
 import type { WorkflowNode } from "../../document/workflow/node.ts";
@@ -32,7 +33,7 @@ export function checkToolNames(
     return named.flatMap(({ name, path }): Diagnostic[] => {
       if (known.has(name)) return [];
       const message = `no tool of node "${id}" is named "${name}"`;
-      return [{ ...error("UNKNOWN_TOOL", path, message, meant(name, known)), severity: "warning" }];
+      return [warningAt("UNKNOWN_TOOL", path, message, didYouMean(name, known, '"'))];
     });
   });
 }
@@ -116,12 +117,12 @@ function checkStep(
   const effects = new Set(calls.flatMap(({ tool }) => tool?.effect ?? []));
   const mixed = "the alternatives of a step must have the same effect, and some of these read while others write";
   return [
-    ...(effects.size > 1 ? [error("STEP_EFFECT", [...path, "first_of"], mixed)] : []),
+    ...(effects.size > 1 ? [errorAt("STEP_EFFECT", [...path, "first_of"], mixed)] : []),
     ...calls.flatMap(({ call, tool, at }) => {
       if (!tool) return unknownTool(call.tool, [...at, "tool"], known);
       const message = `${tool.exposed} writes, and the node has \`effects: read\``;
       const isRefused = tool.effect === "write" && node.effects === "read";
-      return [...(isRefused ? [error("STEP_EFFECT", [...at, "tool"], message)] : []), ...checkInput(call, tool, at)];
+      return [...(isRefused ? [errorAt("STEP_EFFECT", [...at, "tool"], message)] : []), ...checkInput(call, tool, at)];
     }),
   ];
 }
@@ -135,10 +136,10 @@ function unknownTool(name: string, path: Path, { all, sure, unsure }: KnownTools
   }
   const owners = all.filter((tool) => tool.name === name).map(({ exposed }) => exposed);
   if (owners.length > 1) {
-    return [error("UNKNOWN_TOOL", path, `"${name}" may be any of ${owners.join(", ")}`, "write the whole name")];
+    return [errorAt("UNKNOWN_TOOL", path, `"${name}" may be any of ${owners.join(", ")}`, "write the whole name")];
   }
-  const hint = meant(name, new Set(all.flatMap((tool) => [tool.exposed, tool.name])));
-  return [error("UNKNOWN_TOOL", path, `none of the node's skills has a tool named "${name}"`, hint)];
+  const hint = didYouMean(name, new Set(all.flatMap((tool) => [tool.exposed, tool.name])), '"');
+  return [errorAt("UNKNOWN_TOOL", path, `none of the node's skills has a tool named "${name}"`, hint)];
 }
 
 /** Compares the literal members of a step's input with the tool's schema. */
@@ -154,7 +155,7 @@ function checkInput({ with: given = {} }: StepCall, tool: ToolDescriptor, at: Pa
     written === name ||
     (additionalProperties === false && !Object.hasOwn(declared, written) && nearest(written, [name]) !== undefined);
   const missing = needed.filter((name) => !members.some((member) => isMeant(member.name, name)));
-  const found = (path: Path, message: string, hint?: string) => error("STEP_INPUT", [...at, ...path], message, hint);
+  const found = (path: Path, message: string, hint?: string) => errorAt("STEP_INPUT", [...at, ...path], message, hint);
   return [
     ...missing.map((name) => found(["with"], `${tool.exposed} needs \`${name}\``)),
     ...members.flatMap(({ written, name, isOptional, value }) => {
@@ -164,7 +165,7 @@ function checkInput({ with: given = {} }: StepCall, tool: ToolDescriptor, at: Pa
       }
       if (!Object.hasOwn(declared, name)) {
         if (additionalProperties !== false) return [];
-        const hint = meant(name, Object.keys(declared));
+        const hint = didYouMean(name, Object.keys(declared), '"');
         return [found(path, `${tool.exposed} has no parameter \`${name}\``, hint)];
       }
       if (pathsIn(value).length > 0) return [];
@@ -179,18 +180,5 @@ function literalProblems(schema: JsonSchema, name: string, value: Json): readonl
   if (plainlyFits(properties?.[name] ?? {}, value)) return [];
   const definitions = Object.entries(schema).filter(([key]) => key === "$defs" || key === "definitions");
   const own = { type: "object", properties: { [name]: properties?.[name] ?? {} }, ...Object.fromEntries(definitions) };
-  try {
-    return compileSchema(own)({ [name]: value });
-  } catch {
-    return [];
-  }
-}
-
-function meant(name: string, known: Iterable<string>): string | undefined {
-  const near = nearest(name, known);
-  return near === undefined ? undefined : `did you mean "${near}"?`;
-}
-
-function error(code: DiagnosticCode, path: Path, message: string, hint?: string): Diagnostic {
-  return { severity: "error", code, path, message, ...(hint === undefined ? {} : { hint }) };
+  return attempt(() => compileSchema(own)({ [name]: value })) ?? [];
 }
