@@ -67,9 +67,16 @@ export function claudeModel(provider: ClaudeProvider, service: Service, open: Op
   return {
     provider,
     async reply(prompt, call) {
-      const asked = await concede(wishesOf(prompt), REFUSALS, async (wishes) =>
-        ask([await keyed(service), open], prompt, call, wishes),
-      );
+      const asked = await concede(wishesOf(prompt), REFUSALS, async (wishes) => {
+        const current = await keyed(service);
+        const send = async (line: Line) => {
+          const client = await open(current, line);
+          const body = await requestOf(prompt, call, wishes);
+          // messages.create would print deprecation warnings to the console.
+          return client.post("/v1/messages", { body, stream: true, signal: line.signal }).asResponse();
+        };
+        return exchange(current, call, { send, readStream, readWhole });
+      });
       return { ...asked, parts: asked.parts.map((part) => (part.type === "opaque" ? { ...part, provider } : part)) };
     },
   };
@@ -85,21 +92,6 @@ function wishesOf({ output, turns }: Prompt): readonly Wish[] {
     ...(imagesIn(turns).length > 0 ? (["images"] as const) : []),
     ...(output && isExpressible(output) ? (["shape"] as const) : []),
   ];
-}
-
-async function ask(
-  [service, open]: readonly [Service, OpenClient],
-  prompt: Prompt,
-  call: ModelCall,
-  wishes: readonly Wish[],
-): Promise<Reply> {
-  const send = async (line: Line) => {
-    const client = await open(service, line);
-    const body = await requestOf(prompt, call, wishes);
-    // messages.create would print deprecation warnings to the console.
-    return client.post("/v1/messages", { body, stream: true, signal: line.signal }).asResponse();
-  };
-  return exchange(service, call, { send, readStream, readWhole });
 }
 
 /** Builds the request. Marks the prefix for the cache if further requests will share it. */

@@ -49,19 +49,28 @@ export interface Fault {
 }
 
 export function failureOf(service: Service, model: string, fault: Fault): SkillflowError {
+  const { name, keyName } = service;
   const code = codeOf(fault);
-  const message = sayFault(service, model, code, fault);
+  const status = fault.status === undefined ? "" : ` (${fault.status})`;
+  const said = withoutKey(service, fault.message).trim();
+  const reason = said === "" ? "" : `: ${said}`;
   switch (code) {
-    case "model.auth":
-      return new SkillflowError(code, message, { hint: `Check ${service.keyName}.` });
+    case "model.auth": {
+      const message = fault.status === 403 ? `${name} refused access${reason}` : `${name} refused the API key`;
+      return new SkillflowError(code, message, { hint: `Check ${keyName}.` });
+    }
     case "model.unknown":
-      return new SkillflowError(code, message, {
+      return new SkillflowError(code, `${name} has no model "${model}"${reason}`, {
         hint: "Set another with `model` in the workflow, its node or the run's options; for another server, check the base URL.",
       });
-    case "model.overloaded":
-      return new SkillflowError(code, message, { repeatable: waitOf(fault.headers) });
+    case "model.quota":
+      return new SkillflowError(code, `The quota or credit at ${withinSentence(service)} is used up${reason}`);
+    case "model.overloaded": {
+      const repeatable = waitOf(fault.headers);
+      return new SkillflowError(code, `${name} cannot answer now${status}${reason}`, { repeatable });
+    }
     default:
-      return new SkillflowError(code, message);
+      return new SkillflowError(code, `${name} rejected the request${status}${reason}`);
   }
 }
 
@@ -78,24 +87,6 @@ function codeOf({ status = 0, kinds, message }: Fault): ErrorCode {
   if (status === 401 || status === 403 || /authentication|permission|api_key/.test(kinds)) return "model.auth";
   if ([408, 409, 425, 429].includes(status) || status >= 500 || BUSY.test(kinds)) return "model.overloaded";
   return status === 0 && !INVALID.test(kinds) ? "model.overloaded" : "model.rejected";
-}
-
-function sayFault(service: Service, model: string, code: ErrorCode, fault: Fault): string {
-  const status = fault.status === undefined ? "" : ` (${fault.status})`;
-  const said = withoutKey(service, fault.message).trim();
-  const reason = said === "" ? "" : `: ${said}`;
-  switch (code) {
-    case "model.auth":
-      return fault.status === 403 ? `${service.name} refused access${reason}` : `${service.name} refused the API key`;
-    case "model.unknown":
-      return `${service.name} has no model "${model}"${reason}`;
-    case "model.quota":
-      return `The quota or credit at ${withinSentence(service)} is used up${reason}`;
-    case "model.overloaded":
-      return `${service.name} cannot answer now${status}${reason}`;
-    default:
-      return `${service.name} rejected the request${status}${reason}`;
-  }
 }
 
 function waitOf(headers: Fault["headers"]): { readonly afterMs?: number } {

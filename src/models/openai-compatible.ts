@@ -61,9 +61,13 @@ export function chatModel(provider: string, service: Service, open: typeof opena
       );
       const prompt = { ...asked, turns };
       const opening = openingOf(prompt);
-      const reply = await concede(wishesOf(prompt, opening), REFUSALS, (wishes) =>
-        ask([service, open], { model: call.model, ...requestOf(prompt, opening, wishes) }, call),
-      );
+      const reply = await concede(wishesOf(prompt, opening), REFUSALS, (wishes) => {
+        const send = async (line: Line) => {
+          const request = { model: call.model, ...requestOf(prompt, opening, wishes) };
+          return (await open(service, line)).chat.completions.create(request, { signal: line.signal }).asResponse();
+        };
+        return exchange(service, call, { send, readStream, readWhole });
+      });
       return { ...reply, parts: retagged(reply.parts, PROVIDER, provider) };
     },
   };
@@ -84,18 +88,6 @@ function wishesOf(prompt: Prompt, { instructions }: Opening): readonly Wish[] {
     ...(instructions === "" ? [] : (["system"] as const)),
     ...(prompt.output && prompt.tools.length === 0 ? (["shape"] as const) : []),
   ];
-}
-
-function ask(
-  [service, open]: readonly [Service, typeof openaiClient],
-  request: OpenAI.ChatCompletionCreateParamsStreaming,
-  call: ModelCall,
-): Promise<Reply> {
-  const send = async (line: Line) => {
-    const client = await open(service, line);
-    return client.chat.completions.create(request, { signal: line.signal }).asResponse();
-  };
-  return exchange(service, call, { send, readStream, readWhole });
 }
 
 function requestOf(

@@ -1,9 +1,8 @@
 import type OpenAI from "openai";
-import type { Json, JsonSchema } from "../core/base/values.ts";
-import { checkedAs } from "../core/base/values.ts";
+import { checkedAs, type Json, type JsonSchema } from "../core/base/values.ts";
 import { imagesIn, openingOf, type Part, type Prompt, type Reply, type Turn } from "../core/engine/event/prompt.ts";
 import type { Model, ModelCall } from "../core/engine/ports.ts";
-import { keyed, type Service, type ServiceOptions, serviceOf } from "./faults.ts";
+import { keyed, type ServiceOptions, serviceOf } from "./faults.ts";
 import { lookAt, NOTHING_SEEN, REFUSES_IMAGES, type Sight, type Sights, seenOf } from "./images.ts";
 import { openaiClient } from "./openai-client.ts";
 import { isStrictShape, shapeText } from "./shapes.ts";
@@ -46,7 +45,12 @@ export function openaiModel(options: ServiceOptions): Model {
       concede(wishesOf(prompt, withoutReasoning.has(call.model)), REFUSALS, async (wishes) => {
         const sights = wishes.includes("images") ? await lookAt(prompt.turns, call) : NOTHING_SEEN;
         const request = requestOf(prompt, { model: call.model, wishes, sights });
-        const reply = await ask(await keyed(service), request, call);
+        const current = await keyed(service);
+        const send = async (line: Line) => {
+          const client = await openaiClient(current, line);
+          return client.responses.create(request, { signal: line.signal }).asResponse();
+        };
+        const reply = await exchange(current, call, { send, readStream, readWhole });
         if (prompt.tools.length > 0 && !wishes.includes("reasoning")) withoutReasoning.add(call.model);
         return reply;
       }),
@@ -60,18 +64,6 @@ function wishesOf(prompt: Prompt, withoutReasoning: boolean): readonly Wish[] {
     ...(prompt.tools.length > 0 && !withoutReasoning ? (["reasoning"] as const) : []),
     ...(prompt.output ? (["shape"] as const) : []),
   ];
-}
-
-function ask(
-  service: Service,
-  request: OpenAI.Responses.ResponseCreateParamsStreaming,
-  call: ModelCall,
-): Promise<Reply> {
-  const send = async (line: Line) => {
-    const client = await openaiClient(service, line);
-    return client.responses.create(request, { signal: line.signal }).asResponse();
-  };
-  return exchange(service, call, { send, readStream, readWhole });
 }
 
 interface Asking {

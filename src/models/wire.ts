@@ -147,10 +147,8 @@ function checkAddress(service: Service): void {
 
 function startWatch(service: Service, outer: AbortSignal) {
   const controller = new AbortController();
-  const { signal } = controller;
+  const signal = AbortSignal.any([outer, controller.signal]);
   const timer = setTimeout(() => controller.abort(silence(service)), service.idleMs);
-  const relay = () => controller.abort(outer.reason);
-  outer.addEventListener("abort", relay, { once: true });
   const stopped = new Promise<never>((_, reject) => {
     signal.addEventListener("abort", () => reject(signal.reason), { once: true });
   });
@@ -158,10 +156,7 @@ function startWatch(service: Service, outer: AbortSignal) {
     signal,
     stopped,
     touch: () => void timer.refresh(),
-    end: () => {
-      clearTimeout(timer);
-      outer.removeEventListener("abort", relay);
-    },
+    end: () => clearTimeout(timer),
     hangUp: (reason: unknown) => controller.abort(reason),
   };
 }
