@@ -107,14 +107,11 @@ export async function withService(
     if (error instanceof SkillflowError) throw error;
     const told = service.keys.map((name) => ({ name, value: context.config[name]?.trim() ?? "" }));
     const secrets = [...told, ...(service.secrets ?? []).map((value) => ({ name: service.address, value }))];
-    const words = error instanceof TypeError ? oddForm(service, error) : messageOf(error);
+    // An answer without a checked schema lacked what the work read of it. Failed connections are `ServiceFault`s.
+    const isOdd = error instanceof TypeError;
+    const words = isOdd ? `${service.name} answered in an unexpected form (${error.message}).` : messageOf(error);
     throw requestsOf(context).failure(error, createRedactor(secrets).text(words));
   }
-}
-
-/** An answer without a checked schema lacked what the work read of it. Failures of the connection are `ServiceFault`s. */
-function oddForm({ name }: Service, { message }: TypeError): string {
-  return `${name} answered in an unexpected form (${message}).`;
 }
 
 /** Reads a secret from config. Throws if a header cannot carry it. */
@@ -244,7 +241,10 @@ async function send({ service, asking, context }: Call, url: URL, init: RequestI
     const text = await (asking.isText === "end" && response.ok
       ? endOfStream(response.body ?? new Blob([]).stream(), context.signal)
       : boundedText(response));
-    if (text === undefined) throw new ServiceFault(tooLarge(service, asking));
+    if (text === undefined)
+      throw new ServiceFault(
+        `${service.name}'s answer to ${lineOf(asking)} is larger than ${LARGEST_ANSWER / 1e6} MB and was not read: ask for less at a time.`,
+      );
     return { status: response.status, headers: response.headers, text };
   } catch (error) {
     context.signal.throwIfAborted();
@@ -344,10 +344,6 @@ export function limitAdvice(name: string, pause: number): string {
 
 function outcome({ effect = "read" }: Asking<z.ZodType>): string {
   return effect === "read" ? " Try again later." : " Whether it took effect is unclear: look before doing it again.";
-}
-
-function tooLarge({ name }: Service, asking: Asking<z.ZodType>): string {
-  return `${name}'s answer to ${lineOf(asking)} is larger than ${LARGEST_ANSWER / 1e6} MB and was not read: ask for less at a time.`;
 }
 
 function tooSlow({ name }: Service, asking: Asking<z.ZodType>): string {

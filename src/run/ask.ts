@@ -3,7 +3,6 @@ import { type ErrorCode, isOutage, SkillflowError } from "../core/base/errors.ts
 import { defined } from "../core/base/values.ts";
 import type { EventBody } from "../core/engine/event/event.ts";
 import type { Usage } from "../core/engine/event/prompt.ts";
-import type { CallUsage } from "../core/engine/event/reply.ts";
 import type { Step } from "../core/engine/fold/step.ts";
 import type { Model, ModelCall } from "../core/engine/ports.ts";
 import { digestPrompt } from "./digest.ts";
@@ -94,14 +93,14 @@ async function reply(options: AskOptions, step: AskStep, stopping: Stopping): Pr
     model: `${model.provider}:${name}`,
     parts: [...parts],
     stop,
-    usage: usage && priced(name, usage, options),
+    usage: usage && {
+      inputTokens: usage.inputTokens,
+      cachedTokens: usage.cachedTokens,
+      outputTokens: usage.outputTokens,
+      costUsd: options.priceOf(name, usage),
+    },
     prompt: digestPrompt(prompt),
   };
-}
-
-function priced(name: string, usage: Usage, { priceOf }: AskOptions): CallUsage {
-  const { inputTokens, cachedTokens, outputTokens } = usage;
-  return { inputTokens, cachedTokens, outputTokens, costUsd: priceOf(name, usage) };
 }
 
 /** Returns the delay before the next try, as the provider asks or exponential with jitter. Undefined means give up. */

@@ -81,7 +81,8 @@ async function driveSteps(run: Drive): Promise<State> {
     const found = next(program, state) ?? afterwardsStep(run, state);
     if (!found) return state;
     const step = recall && found.kind === "together" ? recall.narrow(found, position) : found;
-    if (endsRun(step) || performance.now() - heardAt > MOST_DEAF_MS) {
+    const isEnd = step.kind === "decide" && step.bodies[0]?.type === "workflow:end";
+    if (isEnd || performance.now() - heardAt > MOST_DEAF_MS) {
       await nextTurn();
       heardAt = performance.now();
     }
@@ -112,10 +113,6 @@ async function driveSteps(run: Drive): Promise<State> {
 
 /** Longest time in ms without yielding to the event loop, so that signals and timers are handled. */
 const MOST_DEAF_MS = 5;
-
-function endsRun(step: Step): boolean {
-  return step.kind === "decide" && step.bodies[0]?.type === "workflow:end";
-}
 
 /**
  * Adds the decisions that follow from an exit or a route to its record: the route, and the entry into the next node.
@@ -187,7 +184,9 @@ async function performedWith(
   [step, position]: readonly [Step, number],
 ): Promise<readonly Entry[]> {
   if (step.kind === "together" || run.underWay.has(step.key)) {
-    const entries = await performBeside(run, state, step);
+    const steps = step.kind === "together" ? step.steps : [step];
+    const begin = (each: SingleStep, alarm: Alarm) => performOne({ ...run, alarm }, state, each);
+    const entries = await takeBeside(run, steps, { begin, takesAll: run.recall !== undefined });
     return run.untold.length === 0 ? entries : [...entries, ...heard(run, run.untold.splice(0))];
   }
   const entries = await performOne(run, state, step);
@@ -204,12 +203,10 @@ function performOne(run: Drive, state: State, step: SingleStep): Performed {
 }
 
 function performDecision(run: Drive, state: State, step: Decision): readonly Entry[] {
-  return placed(run, step, run.recall?.bodies(step) ?? decisionOf(run, scopeOf(state, step), step));
-}
-
-function decisionOf(run: Drive, scope: State, step: Decision): readonly Entry[] {
-  const ending = step.bodies.some(isBeginning) ? endedAlready(run, scope) : undefined;
-  return ending ? [ending] : mapped(step.bodies, (body) => refused(body, run.refusal));
+  const recalled = run.recall?.bodies(step);
+  if (recalled) return placed(run, step, recalled);
+  const ending = step.bodies.some(isBeginning) ? endedAlready(run, scopeOf(state, step)) : undefined;
+  return placed(run, step, ending ? [ending] : mapped(step.bodies, (body) => refused(body, run.refusal)));
 }
 
 function scopeOf(state: State, { at }: SingleStep): State {
@@ -225,13 +222,6 @@ function placed(run: Run, step: SingleStep, came: readonly Entry[]): readonly En
   const { at } = step;
   const isOfAll = (body: Entry) => body.type === "run:interrupt" || "at" in body;
   return at === undefined ? bodies : mapped(bodies, (body) => (isOfAll(body) ? body : { ...body, at }));
-}
-
-/** Starts the steps that are not running yet, waits until at least one finishes, and returns all finished ones. */
-function performBeside(run: Drive, state: State, step: Step): Promise<readonly Entry[]> {
-  const steps = step.kind === "together" ? step.steps : [step];
-  const begin = (each: SingleStep, alarm: Alarm) => performOne({ ...run, alarm }, state, each);
-  return takeBeside(run, steps, { begin, takesAll: run.recall !== undefined });
 }
 
 /** Stops the running steps inside a node that ends, and returns their results so far. */

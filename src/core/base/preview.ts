@@ -104,6 +104,6 @@ export function withoutEnd(text: string, characters: string): string {
 /** Cuts text to a number of characters, and appends how many are missing. */
 export function clip(text: string, cap: number): string {
   if (text.length <= cap) return text;
-  const end = /[\uD800-\uDBFF]/.test(text.charAt(cap - 1)) ? cap - 1 : cap;
-  return `${text.slice(0, end)}… [${text.length - end} more characters]`;
+  const kept = startOf(text, cap);
+  return `${kept}… [${text.length - kept.length} more characters]`;
 }
