@@ -3,7 +3,7 @@ import { usageError } from "../base/errors.ts";
 import { type Fitting, isObject, lazy } from "../base/values.ts";
 import { hasForm, type LookUp, wantedOf } from "../skill/availability/config-form.ts";
 import type { Lack } from "../skill/availability/unavailable.ts";
-import { optional } from "../skill/field.ts";
+import { flag, lazyStrictObject, optional, positive, strings, text, writesMode } from "../skill/field.ts";
 import { mcpServerSchema } from "../skill/mcp-server.ts";
 import type { ConfigField, Skill, Tool } from "../skill/skill.ts";
 import { INSTANCE_NAME } from "../skill/skill-reference.ts";
@@ -16,7 +16,7 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 /** Rate such as `50/minute`, or a number of concurrent calls. */
 const rateSchema = lazy(() =>
   z.union([
-    z.int().min(1),
+    positive(),
     z
       .string()
       .regex(
@@ -26,72 +26,53 @@ const rateSchema = lazy(() =>
   ]),
 );
 
-const ratesSchema = lazy(() =>
-  z.strictObject({
-    runs: optional(z.int().min(1), "Maximum number of concurrent runs"),
-    models: optional(
-      z.record(z.string().min(1), rateSchema()),
-      "Rates of model calls, by PROVIDER:NAME. * matches anything.",
-    ),
-    skills: optional(z.record(z.string().min(1), rateSchema()), "Rates of tool calls, by skill id"),
-  }),
-);
+const ratesSchema = lazyStrictObject(() => ({
+  runs: optional(positive(), "Maximum number of concurrent runs"),
+  models: optional(z.record(text(), rateSchema()), "Rates of model calls, by PROVIDER:NAME. * matches anything."),
+  skills: optional(z.record(text(), rateSchema()), "Rates of tool calls, by skill id"),
+}));
 
 /** Config of one instance: each field's variable, or its value. */
 const instanceSchema = lazy(() =>
   z.record(
-    z.string().min(1),
-    z.union([
-      z.string().min(1),
-      z.strictObject({ env: z.string().min(1).describe("Environment variable that holds the value") }),
-    ]),
+    text(),
+    z.union([text(), z.strictObject({ env: text().describe("Environment variable that holds the value") })]),
   ),
 );
 export type InstanceConfig = Fitting<typeof instanceSchema>;
 
-const skillsSchema = lazy(() =>
-  z.strictObject({
-    extraDirs: optional(z.array(z.string().min(1)), "Additional skill folders, relative to this file"),
-    modules: optional(
-      z.array(z.string().min(1)),
-      "Plug-ins in code: a file or folder, relative to this file, or an npm package",
-    ),
-    disabled: optional(z.array(z.string()), "Ids of skills to exclude"),
-    discover: optional(z.boolean(), "false: do not search the standard folders for skills"),
-    order: optional(z.enum(["sweny", "skill-tools"]), "Precedence of the standard skill folders"),
-    contextMode: optional(
-      z.enum(["full", "readOnDemand"]),
-      "How the model gets the instructions of skills: in the prompt (full), or by reading them from a list",
-    ),
-    descriptor: optional(z.enum(["current", "seed"]), "Rule set for tools.json descriptors"),
-    allowScripts: optional(
-      z.boolean(),
-      "Allow resolveCommand scripts of descriptors. Effective only in the user's file.",
-    ),
-    add: optional(
-      z.record(z.string(), z.array(z.string().min(1))),
-      "More skills of nodes, by node: { implement: [workspace] }",
-    ),
-    instances: optional(
+const skillsSchema = lazyStrictObject(() => ({
+  extraDirs: optional(z.array(text()), "Additional skill folders, relative to this file"),
+  modules: optional(z.array(text()), "Plug-ins in code: a file or folder, relative to this file, or an npm package"),
+  disabled: optional(strings(), "Ids of skills to exclude"),
+  discover: optional(flag(), "false: do not search the standard folders for skills"),
+  order: optional(z.enum(["sweny", "skill-tools"]), "Precedence of the standard skill folders"),
+  contextMode: optional(
+    z.enum(["full", "readOnDemand"]),
+    "How the model gets the instructions of skills: in the prompt (full), or by reading them from a list",
+  ),
+  descriptor: optional(z.enum(["current", "seed"]), "Rule set for tools.json descriptors"),
+  allowScripts: optional(flag(), "Allow resolveCommand scripts of descriptors. Effective only in the user's file."),
+  add: optional(z.record(z.string(), z.array(text())), "More skills of nodes, by node: { implement: [workspace] }"),
+  instances: optional(
+    z.record(
+      text(),
       z.record(
-        z.string().min(1),
-        z.record(
-          z.string().regex(INSTANCE_NAME, "must begin with a letter and have at most 32 of a-z, 0-9 and -"),
-          instanceSchema(),
-        ),
+        z.string().regex(INSTANCE_NAME, "must begin with a letter and have at most 32 of a-z, 0-9 and -"),
+        instanceSchema(),
       ),
-      "More backends of a skill, by skill id and name: { prometheus: { eu: { PROMETHEUS_URL: { env: PROM_EU_URL } } } }",
     ),
-    defineTool: optional(z.boolean(), "Enable the skill tool-maker. Effective only in the user's file."),
-    trust: optional(z.array(z.string()), "Skills whose code may run. Effective only in the user's file."),
-    env: optional(
-      z.record(z.string(), z.array(z.string().min(1))),
-      "Environment variables to pass, by skill, for formats that cannot declare them. Effective only in the user's file.",
-    ),
-  }),
-);
+    "More backends of a skill, by skill id and name: { prometheus: { eu: { PROMETHEUS_URL: { env: PROM_EU_URL } } } }",
+  ),
+  defineTool: optional(flag(), "Enable the skill tool-maker. Effective only in the user's file."),
+  trust: optional(strings(), "Skills whose code may run. Effective only in the user's file."),
+  env: optional(
+    z.record(z.string(), z.array(text())),
+    "Environment variables to pass, by skill, for formats that cannot declare them. Effective only in the user's file.",
+  ),
+}));
 
-const lines = lazy(() => z.array(z.string().min(1)).min(1));
+const lines = lazy(() => z.array(text()).min(1));
 
 /** Form of `URL@COMMIT:PATH`. With a query, a checkout could have any address of this machine asked. */
 export const GIT_PLACE = /^([^?#\n]{1,2000})@([0-9a-f]{40}):(.+)$/;
@@ -99,7 +80,7 @@ export const GIT_PLACE = /^([^?#\n]{1,2000})@([0-9a-f]{40}):(.+)$/;
 const extensionSchema = lazy(() =>
   z
     .strictObject({
-      file: optional(z.string().min(1), "File in the repository, relative to this file"),
+      file: optional(text(), "File in the repository, relative to this file"),
       git: optional(
         z.string().regex(GIT_PLACE, "must be URL@COMMIT:PATH with the 40 digits of a commit, and without ? and #"),
         "URL@COMMIT:PATH",
@@ -114,54 +95,49 @@ const extensionSchema = lazy(() =>
 export type Extension = Fitting<typeof extensionSchema>;
 
 /** Schema of `.skillflow.yml`, in a project and per user. */
-export const projectConfigSchema = lazy(() =>
-  z.strictObject({
-    extends: optional(
-      z.union([extensionSchema(), z.array(extensionSchema())]),
-      "Files with shared settings, which those in this file override. Only in a project's file.",
-    ),
-    model: optional(modelChoice(), "Default model, PROVIDER:NAME, as in --model, or a list of models"),
-    judge_model: optional(modelChoice(), "Default model for judges, or a list of models"),
-    writes: optional(
-      z.enum(["allow", "plan", "deny"]),
-      "Same as --writes. The strictest value of the files and the workflow applies.",
-    ),
-    limits: optional(
-      workflowLimitsSchema(),
-      "Limits of each run. The strictest value of the files and the workflow applies.",
-    ),
-    rates: optional(ratesSchema(), "Rate limits, shared by all workers of a database, otherwise per process"),
-    skills: optional(skillsSchema(), "Where to find skills, and what they may do"),
-    workspace: optional(
-      z.strictObject({
-        commands: optional(lines(), "Same as WORKSPACE_COMMANDS"),
-        setup: optional(z.string().min(1), "Same as WORKSPACE_SETUP"),
-        mounts: optional(lines(), "Same as WORKSPACE_MOUNTS"),
-        paths: optional(lines(), "Same as WORKSPACE_PATHS"),
-        unprotect: optional(lines(), "Same as WORKSPACE_UNPROTECT"),
-        test: optional(z.string().min(1), "Command of the tests: default of the input test_command, in any file"),
-      }),
-      "Settings of the skill workspace. All but test are effective only in the user's file.",
-    ),
-    mcpServers: optional(
-      z.record(z.string(), mcpServerSchema()),
-      "MCP servers, by skill id. Servers in a project's file require trust.",
-    ),
-    fetch: optional(
-      z.strictObject({
-        auth: optional(
-          z.record(z.string(), z.string()),
-          "Names of the variables with the tokens, by host. Effective only in the user's file.",
-        ),
-        hosts: optional(
-          z.array(z.string().min(1)),
-          "Hosts of repositories that extends of a project's file may name. Effective only in the user's file.",
-        ),
-      }),
-      "Settings for sources fetched by URL, and for extends",
-    ),
-  }),
-);
+export const projectConfigSchema = lazyStrictObject(() => ({
+  extends: optional(
+    z.union([extensionSchema(), z.array(extensionSchema())]),
+    "Files with shared settings, which those in this file override. Only in a project's file.",
+  ),
+  model: optional(modelChoice(), "Default model, PROVIDER:NAME, as in --model, or a list of models"),
+  judge_model: optional(modelChoice(), "Default model for judges, or a list of models"),
+  writes: optional(writesMode(), "Same as --writes. The strictest value of the files and the workflow applies."),
+  limits: optional(
+    workflowLimitsSchema(),
+    "Limits of each run. The strictest value of the files and the workflow applies.",
+  ),
+  rates: optional(ratesSchema(), "Rate limits, shared by all workers of a database, otherwise per process"),
+  skills: optional(skillsSchema(), "Where to find skills, and what they may do"),
+  workspace: optional(
+    z.strictObject({
+      commands: optional(lines(), "Same as WORKSPACE_COMMANDS"),
+      setup: optional(text(), "Same as WORKSPACE_SETUP"),
+      mounts: optional(lines(), "Same as WORKSPACE_MOUNTS"),
+      paths: optional(lines(), "Same as WORKSPACE_PATHS"),
+      unprotect: optional(lines(), "Same as WORKSPACE_UNPROTECT"),
+      test: optional(text(), "Command of the tests: default of the input test_command, in any file"),
+    }),
+    "Settings of the skill workspace. All but test are effective only in the user's file.",
+  ),
+  mcpServers: optional(
+    z.record(z.string(), mcpServerSchema()),
+    "MCP servers, by skill id. Servers in a project's file require trust.",
+  ),
+  fetch: optional(
+    z.strictObject({
+      auth: optional(
+        z.record(z.string(), z.string()),
+        "Names of the variables with the tokens, by host. Effective only in the user's file.",
+      ),
+      hosts: optional(
+        z.array(text()),
+        "Hosts of repositories that extends of a project's file may name. Effective only in the user's file.",
+      ),
+    }),
+    "Settings for sources fetched by URL, and for extends",
+  ),
+}));
 export type ProjectConfig = Fitting<typeof projectConfigSchema>;
 
 const RESERVED_VARIABLE =

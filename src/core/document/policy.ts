@@ -1,6 +1,6 @@
 import * as z from "zod";
-import { type Fitting, lazy } from "../base/values.ts";
-import { flag, optional, text } from "../skill/field.ts";
+import type { Fitting } from "../base/values.ts";
+import { flag, lazyStrictObject, optional, text, writesMode } from "../skill/field.ts";
 import { matchesPattern } from "../skill/glob.ts";
 import type { McpServerConfig } from "../skill/skill.ts";
 import { instanceOf } from "../skill/skill-reference.ts";
@@ -14,19 +14,17 @@ const allowed = (description: string) =>
   optional(z.strictObject({ allow: z.array(text()).describe("Patterns, in which * matches anything") }), description);
 
 /** Schema of a policy: upper bounds that nothing else can loosen. */
-export const policySchema = lazy(() =>
-  z.strictObject({
-    writes: optional(z.enum(["allow", "plan", "deny"]), "The most that writes may do, as in --writes"),
-    models: optional(
-      z.array(text()),
-      "Models that may be asked, as patterns of PROVIDER:NAME in which * matches anything",
-    ),
-    limits: optional(workflowLimitsSchema(), "Upper bounds of each run's limits"),
-    skills: allowed("Skills that may be used, by id. The id of a skill includes its instances."),
-    mcp_servers: allowed("MCP servers that may be connected, by the id of their skill or by URL"),
-    require_frozen: optional(flag(), "true: as if --frozen were always given"),
-  }),
-);
+export const policySchema = lazyStrictObject(() => ({
+  writes: optional(writesMode(), "The most that writes may do, as in --writes"),
+  models: optional(
+    z.array(text()),
+    "Models that may be asked, as patterns of PROVIDER:NAME in which * matches anything",
+  ),
+  limits: optional(workflowLimitsSchema(), "Upper bounds of each run's limits"),
+  skills: allowed("Skills that may be used, by id. The id of a skill includes its instances."),
+  mcp_servers: allowed("MCP servers that may be connected, by the id of their skill or by URL"),
+  require_frozen: optional(flag(), "true: as if --frozen were always given"),
+}));
 export type Policy = Fitting<typeof policySchema>;
 
 export interface LoadedPolicy {

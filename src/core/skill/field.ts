@@ -45,6 +45,8 @@ export const pathSchema = lazy(() =>
     .describe("Path: [all:|any:]segment(.segment)*, where a segment can end in [*]"),
 );
 
+export const writesMode = lazy(() => z.enum(["allow", "plan", "deny"]));
+
 export const stringMap = lazy(() => z.record(z.string(), z.string()));
 
 export function atLeastOne(names: readonly string[]): [(value: Record<string, unknown>) => boolean, string] {

@@ -1,6 +1,14 @@
 import * as z from "zod";
 import { type Fitting, lazy } from "../../base/values.ts";
-import { durationSchema, optional, pathSchema } from "../../skill/field.ts";
+import {
+  durationSchema,
+  lazyStrictObject,
+  optional,
+  pathSchema,
+  positive,
+  text,
+  writesMode,
+} from "../../skill/field.ts";
 import { modelChoice } from "../model-list.ts";
 import { conditionSchema } from "../workflow/rule.ts";
 
@@ -8,9 +16,6 @@ import { conditionSchema } from "../workflow/rule.ts";
 
 const WEBHOOK_KINDS = ["generic", "sentry", "datadog", "betterstack", "pagerduty", "grafana", "github"] as const;
 export type WebhookKind = (typeof WEBHOOK_KINDS)[number];
-
-const text = lazy(() => z.string().min(1));
-const count = lazy(() => z.int().min(1));
 
 /** Name of a source. It is a URL path and a prefix of run ids, so it must differ from our own paths. */
 const SOURCE_NAME = /^(?!(?:health|metrics|approve)$)[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/;
@@ -42,110 +47,97 @@ const size = lazy(() =>
 
 const variable = lazy(() => z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/, "is not a variable name"));
 
-const source = lazy(() =>
-  z.strictObject({
-    kind: z.enum(WEBHOOK_KINDS).describe("Sender of the webhooks. Decides how requests are authenticated."),
-    secret: variable().describe("Name of the variable that holds the secret or the token, never the value itself"),
-    workflow: text().describe("Workflow file, relative to the folder of this file"),
-    input: optional(
-      z.record(z.string(), z.json()),
-      "Input of the run. {{body.path}} inserts a value. A string that is only {{body.path}} keeps the value's type.",
-    ),
-    when: optional(
-      conditionSchema(),
-      "Condition for starting a run. Other requests are answered and ignored. Paths begin with body or event.",
-    ),
-    fingerprint: optional(
-      pathSchema(),
-      "Path of a key that alerts of one cause share, body.PATH or input.FIELD. Such alerts join one run.",
-    ),
-    cool_down: optional(durationSchema(), "How long after a run ends alerts with its fingerprint join it"),
-  }),
-);
+const source = lazyStrictObject(() => ({
+  kind: z.enum(WEBHOOK_KINDS).describe("Sender of the webhooks. Decides how requests are authenticated."),
+  secret: variable().describe("Name of the variable that holds the secret or the token, never the value itself"),
+  workflow: text().describe("Workflow file, relative to the folder of this file"),
+  input: optional(
+    z.record(z.string(), z.json()),
+    "Input of the run. {{body.path}} inserts a value. A string that is only {{body.path}} keeps the value's type.",
+  ),
+  when: optional(
+    conditionSchema(),
+    "Condition for starting a run. Other requests are answered and ignored. Paths begin with body or event.",
+  ),
+  fingerprint: optional(
+    pathSchema(),
+    "Path of a key that alerts of one cause share, body.PATH or input.FIELD. Such alerts join one run.",
+  ),
+  cool_down: optional(durationSchema(), "How long after a run ends alerts with its fingerprint join it"),
+}));
 export type ListenSource = Fitting<typeof source>;
 
-const limits = lazy(() =>
-  z.strictObject({
-    concurrency: optional(count(), "Maximum number of concurrent runs (default 4)"),
-    queue: optional(count(), "Maximum number of queued runs. Further requests are rejected. Default: 1000."),
-    per_day: optional(
-      z.strictObject({
-        max_runs: optional(count(), "Maximum number of runs started by webhooks per UTC day (default 500)"),
-        max_cost_usd: optional(
-          z.number().positive(),
-          "Maximum cost of all runs started by webhooks per UTC day, in US dollars",
-        ),
-      }),
-      "Daily limits. Usage is stored with the states, so a restart keeps it.",
-    ),
-  }),
-);
+const limits = lazyStrictObject(() => ({
+  concurrency: optional(positive(), "Maximum number of concurrent runs (default 4)"),
+  queue: optional(positive(), "Maximum number of queued runs. Further requests are rejected. Default: 1000."),
+  per_day: optional(
+    z.strictObject({
+      max_runs: optional(positive(), "Maximum number of runs started by webhooks per UTC day (default 500)"),
+      max_cost_usd: optional(
+        z.number().positive(),
+        "Maximum cost of all runs started by webhooks per UTC day, in US dollars",
+      ),
+    }),
+    "Daily limits. Usage is stored with the states, so a restart keeps it.",
+  ),
+}));
 
-const approvals = lazy(() =>
-  z.strictObject({
-    to: optional(
-      z
-        .array(z.string().regex(/\S/, "must not be blank"))
-        .min(1)
-        .meta({ uniqueItems: true })
-        .refine((to) => new Set(to).size === to.length, "must not have anyone twice"),
-      "People who can decide. Each gets a separate link, and is recorded as `by` of the decision. Default: one link.",
-    ),
-    url: optional(
-      z.string().regex(/^https?:\/\/[^/?#\s@]+(?:\/[^?#\s]*)?$/, "must be an http:// or https:// address"),
-      "Public URL of this listener (default: the address that it listens on)",
-    ),
-  }),
-);
+const approvals = lazyStrictObject(() => ({
+  to: optional(
+    z
+      .array(z.string().regex(/\S/, "must not be blank"))
+      .min(1)
+      .meta({ uniqueItems: true })
+      .refine((to) => new Set(to).size === to.length, "must not have anyone twice"),
+    "People who can decide. Each gets a separate link, and is recorded as `by` of the decision. Default: one link.",
+  ),
+  url: optional(
+    z.string().regex(/^https?:\/\/[^/?#\s@]+(?:\/[^?#\s]*)?$/, "must be an http:// or https:// address"),
+    "Public URL of this listener (default: the address that it listens on)",
+  ),
+}));
 
 const approvers = lazy(() =>
   z.array(z.string().regex(/^[USW][A-Z0-9]{1,31}$/, "is not a Slack id: users begin with U or W, user groups with S")),
 );
 
-const slack = lazy(() =>
-  z.strictObject({
-    channels: z
-      .record(
-        z.string().regex(/^[CDG][A-Z0-9]{1,31}$/, "is not the id of a Slack channel, such as C0123456789"),
-        z.strictObject({
-          workflow: text().describe("Workflow file that a mention starts, relative to the folder of this file"),
-          approvers: optional(approvers(), "Who can decide in this channel. Replaces the general list."),
-        }),
-      )
-      .meta({ minProperties: 1 })
-      .refine((channels) => Object.keys(channels).length > 0, "must not be empty")
-      .describe("Channels, by id, in which a mention of the app starts a run"),
-    approvers: optional(approvers(), "Ids of users and user groups that can decide. Default: none."),
-  }),
-);
+const slack = lazyStrictObject(() => ({
+  channels: z
+    .record(
+      z.string().regex(/^[CDG][A-Z0-9]{1,31}$/, "is not the id of a Slack channel, such as C0123456789"),
+      z.strictObject({
+        workflow: text().describe("Workflow file that a mention starts, relative to the folder of this file"),
+        approvers: optional(approvers(), "Who can decide in this channel. Replaces the general list."),
+      }),
+    )
+    .meta({ minProperties: 1 })
+    .refine((channels) => Object.keys(channels).length > 0, "must not be empty")
+    .describe("Channels, by id, in which a mention of the app starts a run"),
+  approvers: optional(approvers(), "Ids of users and user groups that can decide. Default: none."),
+}));
 
 /** Input of a run that a mention in Slack starts. A workflow that declares inputs gets those that it declares. */
 export const SLACK_INPUTS = ["text", "channel", "thread_ts", "user", "permalink"] as const;
 
-export const listenFileSchema = lazy(() =>
-  z.strictObject({
-    host: optional(text(), "Address to listen on (default 127.0.0.1)"),
-    port: optional(z.int().min(0).max(65_535), "Port to listen on (default 8080). 0 selects a free port."),
-    max_body: optional(size(), "Maximum size of a request body (default 1MiB)"),
-    model: optional(modelChoice(), "Default model, PROVIDER:NAME, as in --model, or a list of models"),
-    writes: optional(
-      z.enum(["allow", "plan", "deny"]),
-      "Same as --writes. The strictest value of the files and the workflow applies.",
-    ),
-    sources: optional(
-      z
-        .record(sourceName(), source())
-        .meta({ minProperties: 1 })
-        .refine((sources) => Object.keys(sources).length > 0, "must not be empty"),
-      "Webhook sources, by name. Source NAME is POST /NAME. Can be absent if slack is present.",
-    ),
-    slack: optional(slack(), "Mentions, buttons and approvals in Slack"),
-    limits: optional(limits(), "Limits for all runs together"),
-    metrics: optional(
-      z.strictObject({ token: variable().describe("Name of the variable that holds the token of GET /metrics") }),
-      "Access to the metrics from other machines",
-    ),
-    approvals: optional(approvals(), "One-time links for runs that wait for an approval"),
-  }),
-);
+export const listenFileSchema = lazyStrictObject(() => ({
+  host: optional(text(), "Address to listen on (default 127.0.0.1)"),
+  port: optional(z.int().min(0).max(65_535), "Port to listen on (default 8080). 0 selects a free port."),
+  max_body: optional(size(), "Maximum size of a request body (default 1MiB)"),
+  model: optional(modelChoice(), "Default model, PROVIDER:NAME, as in --model, or a list of models"),
+  writes: optional(writesMode(), "Same as --writes. The strictest value of the files and the workflow applies."),
+  sources: optional(
+    z
+      .record(sourceName(), source())
+      .meta({ minProperties: 1 })
+      .refine((sources) => Object.keys(sources).length > 0, "must not be empty"),
+    "Webhook sources, by name. Source NAME is POST /NAME. Can be absent if slack is present.",
+  ),
+  slack: optional(slack(), "Mentions, buttons and approvals in Slack"),
+  limits: optional(limits(), "Limits for all runs together"),
+  metrics: optional(
+    z.strictObject({ token: variable().describe("Name of the variable that holds the token of GET /metrics") }),
+    "Access to the metrics from other machines",
+  ),
+  approvals: optional(approvals(), "One-time links for runs that wait for an approval"),
+}));
 export type ListenFile = Fitting<typeof listenFileSchema>;

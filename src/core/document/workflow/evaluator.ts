@@ -1,6 +1,15 @@
 import * as z from "zod";
 import { type Fitting, lazy } from "../../base/values.ts";
-import { anyRequired, atLeastOne, flag, optional, pathSchema, positive, text } from "../../skill/field.ts";
+import {
+  anyRequired,
+  atLeastOne,
+  flag,
+  lazyStrictObject,
+  optional,
+  pathSchema,
+  positive,
+  text,
+} from "../../skill/field.ts";
 import { valueRule } from "./rule.ts";
 
 export const tools = lazy(() => z.array(text()).min(1).optional());
@@ -18,24 +27,22 @@ const functionRule = lazy(() =>
 );
 export type FunctionRule = Fitting<typeof functionRule>;
 
-const evidenceRule = lazy(() =>
-  z.strictObject({
-    claims: pathSchema().describe("Path of the claims in the result data, such as claims[*]"),
-    cites: optional(pathSchema(), "Path of the cites in a claim (default evidence[*])"),
-    ref: optional(pathSchema(), "Path of the result reference in a cite (default ref)"),
-    quote: optional(pathSchema(), "Path of the quote in a cite (default quote)"),
-    independent: optional(flag(), "true: a claim needs a cite of a tool whose origin is team (default false)"),
-    texts: optional(
-      z.array(pathSchema()).min(1),
-      "Paths of further fields, whose facts must be in records that claims of this run quote, or in the input",
-    ),
-    refutes: optional(
-      pathSchema(),
-      "Path of refuted claims of earlier nodes, {claim, evidence}, such as refuted[*]. Their cites have the same paths.",
-    ),
-    min_supported: optional(z.int().min(0), "Minimum number of supported claims (default 1)"),
-  }),
-);
+const evidenceRule = lazyStrictObject(() => ({
+  claims: pathSchema().describe("Path of the claims in the result data, such as claims[*]"),
+  cites: optional(pathSchema(), "Path of the cites in a claim (default evidence[*])"),
+  ref: optional(pathSchema(), "Path of the result reference in a cite (default ref)"),
+  quote: optional(pathSchema(), "Path of the quote in a cite (default quote)"),
+  independent: optional(flag(), "true: a claim needs a cite of a tool whose origin is team (default false)"),
+  texts: optional(
+    z.array(pathSchema()).min(1),
+    "Paths of further fields, whose facts must be in records that claims of this run quote, or in the input",
+  ),
+  refutes: optional(
+    pathSchema(),
+    "Path of refuted claims of earlier nodes, {claim, evidence}, such as refuted[*]. Their cites have the same paths.",
+  ),
+  min_supported: optional(z.int().min(0), "Minimum number of supported claims (default 1)"),
+}));
 export type EvidenceRule = Fitting<typeof evidenceRule>;
 
 const evaluatorName = lazy(() => text().describe("Name, unique at the node. Paths refer to the result by it."));
@@ -81,17 +88,15 @@ export type Evaluator = Fitting<typeof evaluator>;
 
 export type EvidenceEvaluator = Extract<Evaluator, { kind: "evidence" }>;
 
-export const retry = lazy(() =>
-  z.strictObject({
-    max: positive().describe("Maximum number of retries after a failed evaluation"),
-    instruction: optional(
-      z.union([
-        text(),
-        z.strictObject({ auto: z.literal(true).describe("A model writes advice for the retry") }),
-        z.strictObject({ reflect: text().describe("A model writes advice for the retry, with this prompt") }),
-      ]),
-      "Instruction for the retry, in addition to the failures",
-    ),
-  }),
-);
+export const retry = lazyStrictObject(() => ({
+  max: positive().describe("Maximum number of retries after a failed evaluation"),
+  instruction: optional(
+    z.union([
+      text(),
+      z.strictObject({ auto: z.literal(true).describe("A model writes advice for the retry") }),
+      z.strictObject({ reflect: text().describe("A model writes advice for the retry, with this prompt") }),
+    ]),
+    "Instruction for the retry, in addition to the failures",
+  ),
+}));
 export type Retry = Fitting<typeof retry>;

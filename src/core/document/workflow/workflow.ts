@@ -1,6 +1,14 @@
 import * as z from "zod";
 import { type Fitting, lazy } from "../../base/values.ts";
-import { durationSchema, optional, pathSchema, positive, text } from "../../skill/field.ts";
+import {
+  durationSchema,
+  lazyStrictObject,
+  optional,
+  pathSchema,
+  positive,
+  text,
+  writesMode,
+} from "../../skill/field.ts";
 import { mcpServerSchema } from "../../skill/mcp-server.ts";
 import { modelChoice } from "../model-list.ts";
 import { inputField } from "./input.ts";
@@ -25,46 +33,37 @@ export type InlineSkill = Fitting<typeof inlineSkill>;
 /** Name of a state, which is also its file name. */
 const STATE_NAME = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/;
 
-const stateSchema = lazy(() =>
-  z.strictObject({
-    keep: optional(durationSchema(), "How long to keep an entry after it was last seen (default: forever)"),
-    max_entries: optional(
-      positive(),
-      "Maximum number of entries. The most recently seen are kept. Default: no maximum.",
-    ),
-  }),
-);
+const stateSchema = lazyStrictObject(() => ({
+  keep: optional(durationSchema(), "How long to keep an entry after it was last seen (default: forever)"),
+  max_entries: optional(positive(), "Maximum number of entries. The most recently seen are kept. Default: no maximum."),
+}));
 
 export type StateDeclaration = Fitting<typeof stateSchema>;
 
-const coolDown = lazy(() =>
-  z.strictObject({
-    for: durationSchema().describe("Duration of the cool-down"),
-    key: pathSchema().describe("Path of the cool-down key, such as input.fingerprint"),
-  }),
-);
+const coolDown = lazyStrictObject(() => ({
+  for: durationSchema().describe("Duration of the cool-down"),
+  key: pathSchema().describe("Path of the cool-down key, such as input.fingerprint"),
+}));
 export type CoolDown = Fitting<typeof coolDown>;
 
-const reportSchema = lazy(() =>
-  z.strictObject({
-    headline: optional(pathSchema(), "Path of a one-line summary, such as assess.headline"),
-    severity: optional(pathSchema(), "Path of the severity"),
-    impact: optional(pathSchema(), "Path of the impact: who is affected, and how"),
-    cause: optional(
-      pathSchema(),
-      "Path of the cause. Its sibling fields file, line, commit and confidence are shown with it.",
-    ),
-    action: optional(pathSchema(), "Path of the first step to take"),
-    ruled_out: optional(
-      pathSchema(),
-      "Path of the candidates that were ruled out. Defaults to the field ruled_out next to the cause.",
-    ),
-    missing_evidence: optional(
-      pathSchema(),
-      "Path of what could not be checked. Defaults to the field missing_evidence next to the cause.",
-    ),
-  }),
-);
+const reportSchema = lazyStrictObject(() => ({
+  headline: optional(pathSchema(), "Path of a one-line summary, such as assess.headline"),
+  severity: optional(pathSchema(), "Path of the severity"),
+  impact: optional(pathSchema(), "Path of the impact: who is affected, and how"),
+  cause: optional(
+    pathSchema(),
+    "Path of the cause. Its sibling fields file, line, commit and confidence are shown with it.",
+  ),
+  action: optional(pathSchema(), "Path of the first step to take"),
+  ruled_out: optional(
+    pathSchema(),
+    "Path of the candidates that were ruled out. Defaults to the field ruled_out next to the cause.",
+  ),
+  missing_evidence: optional(
+    pathSchema(),
+    "Path of what could not be checked. Defaults to the field missing_evidence next to the cause.",
+  ),
+}));
 
 const WORKFLOW_TYPES = ["pr_review", "e2e_test", "content_generation", "monitor", "data_sync", "generic"] as const;
 
@@ -107,7 +106,7 @@ export const workflowSchema = lazy(() =>
       ),
       report: optional(reportSchema, "Paths of the findings that reports show. Paths that do not resolve are omitted."),
       writes: optional(
-        z.enum(["allow", "plan", "deny"]),
+        writesMode(),
         "Whether tools that write are executed (allow, default), planned for review (plan), or not offered (deny)",
       ),
       limits: optional(workflowLimitsSchema, "Limits of a run"),

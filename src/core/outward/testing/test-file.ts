@@ -2,12 +2,11 @@ import * as z from "zod";
 import { PATH_PATTERN } from "../../base/path.ts";
 import { type Fitting, lazy } from "../../base/values.ts";
 import { RUN_STATUSES } from "../../engine/event/end.ts";
-import { json, jsonObject, lazyStrictObject, optional, text } from "../../skill/field.ts";
+import { json, jsonObject, lazyStrictObject, optional, text, writesMode } from "../../skill/field.ts";
 
 /** Test files (`*.test.yml`). One declaration serves as type, validator and published schema. */
 
 const names = lazy(() => z.array(text()));
-const writes = lazy(() => z.enum(["allow", "plan", "deny"]));
 const live = lazy(() => z.literal("live").describe("Call tools without a fixture for real"));
 
 export const fixture = lazy(() =>
@@ -128,7 +127,7 @@ const testCase = lazyStrictObject(() => ({
     z.union([z.string().regex(/^@./, 'must be a map, or "@file"'), jsonObject()]),
     'Input of the run: a map, or "@file" (default: empty)',
   ),
-  writes: optional(writes(), "Overrides the file's writes"),
+  writes: optional(writesMode(), "Overrides the file's writes"),
   fixtures: live().optional(),
   approvals: approvals().optional(),
   expect: optional(expected(), "Expected result"),
@@ -138,7 +137,7 @@ export type TestCase = Fitting<typeof testCase>;
 export const testFileSchema = lazyStrictObject(() => ({
   workflow: text().describe("Workflow file. Paths are relative to the test file."),
   model: optional(text(), "Model: script:FILE, replay:FILE, or provider:name"),
-  writes: optional(writes(), "Same as --writes (default: the setting of the workflow and project)"),
+  writes: optional(writesMode(), "Same as --writes (default: the setting of the workflow and project)"),
   fixtures: live().optional(),
   tools: optional(
     z.record(z.string(), z.array(fixture())),

@@ -2,7 +2,7 @@ import * as z from "zod";
 import { checkJsonSchema } from "../../base/schema/json-schema.ts";
 import { faultOfPattern } from "../../base/schema/time-bound.ts";
 import { type Fitting, isObject, type JsonSchema, lazy } from "../../base/values.ts";
-import { strings, text, toolEffect, toolFacts, toolReach } from "../field.ts";
+import { lazyStrictObject, strings, text, toolEffect, toolFacts, toolReach } from "../field.ts";
 
 /** Format version. `seed` is the original document, `current` is version 0.5.0 of the program that reads such files. */
 export type DescriptorProfile = "current" | "seed";
@@ -10,30 +10,26 @@ export type DescriptorProfile = "current" | "seed";
 /** Marks issues about unsupported keys, in their `params`. */
 export const UNSUPPORTED = { unsupported: true } as const;
 
-const helper = lazy(() =>
-  z.strictObject({
-    script: z.string().optional(),
-    binary: z.string().optional(),
-    subcommand: z.string().optional(),
-    args: strings().default([]),
-  }),
-);
+const helper = lazyStrictObject(() => ({
+  script: z.string().optional(),
+  binary: z.string().optional(),
+  subcommand: z.string().optional(),
+  args: strings().default([]),
+}));
 const postProcess = lazy(() => z.strictObject({ ...helper().shape, emptyIsResult: z.boolean().optional() }));
 /** Script of the skill, or allowlisted command, that converts a text. */
 export type Helper = Fitting<typeof helper>;
 
 const flag = lazy(() => z.string().refine((name) => name.replace(/^-+/, "") !== "", "is not a flag name"));
-const seedArgument = lazy(() =>
-  z.strictObject({
-    param: z.string(),
-    kind: z.enum(["positional", "flag", "flagifboolean"]).default("positional"),
-    flag: flag().optional(),
-    flagIfTrue: z.string().optional(),
-    flagIfFalse: z.string().optional(),
-    normalizeNewlines: z.boolean().optional(),
-    resolveCommand: helper().optional(),
-  }),
-);
+const seedArgument = lazyStrictObject(() => ({
+  param: z.string(),
+  kind: z.enum(["positional", "flag", "flagifboolean"]).default("positional"),
+  flag: flag().optional(),
+  flagIfTrue: z.string().optional(),
+  flagIfFalse: z.string().optional(),
+  normalizeNewlines: z.boolean().optional(),
+  resolveCommand: helper().optional(),
+}));
 
 const argument = lazy(() =>
   z
@@ -76,63 +72,55 @@ const argument = lazy(() =>
 /** Mapping of one parameter to command-line arguments. */
 export type Argument = Fitting<typeof argument>;
 
-const seedExecution = lazy(() =>
-  z.strictObject({
-    tool: z.string(),
-    binary: text(),
-    subcommand: z.string(),
-    args: z.array(seedArgument()).default([]),
-  }),
-);
+const seedExecution = lazyStrictObject(() => ({
+  tool: z.string(),
+  binary: text(),
+  subcommand: z.string(),
+  args: z.array(seedArgument()).default([]),
+}));
 
 const names = lazy(() => z.union([strings(), z.string().transform((name) => [name])]).default([]));
 /** Keys that compare resolved values with `denyPattern`. Without a pattern they have no effect. */
 export const RESOLVED_DENIALS = ["denyResolveCommand", "denyAlwaysResolve"] as const;
 
-const hintCondition = lazy(() =>
-  z.strictObject({
-    match: z.string().optional(),
-    exitCode: z.union([z.literal("nonzero"), z.int()]).optional(),
-    notEmpty: z.boolean().optional(),
-    whenArg: z.record(z.string(), z.json()).optional(),
-    hint: z.string(),
-  }),
-);
+const hintCondition = lazyStrictObject(() => ({
+  match: z.string().optional(),
+  exitCode: z.union([z.literal("nonzero"), z.int()]).optional(),
+  notEmpty: z.boolean().optional(),
+  whenArg: z.record(z.string(), z.json()).optional(),
+  hint: z.string(),
+}));
 /** Line that is added to a call's output if all its conditions hold. */
 export type HintCondition = Fitting<typeof hintCondition>;
 
-const sideRead = lazy(() =>
-  z.strictObject({
-    pathParam: z.string(),
-    filename: z.string().regex(/^(?!.*\.\.)[^/\\\0]+$/, "must be a file name without folders"),
-    label: z.string().optional(),
-    oncePerSession: z.boolean().optional(),
-  }),
-);
+const sideRead = lazyStrictObject(() => ({
+  pathParam: z.string(),
+  filename: z.string().regex(/^(?!.*\.\.)[^/\\\0]+$/, "must be a file name without folders"),
+  label: z.string().optional(),
+  oncePerSession: z.boolean().optional(),
+}));
 /** File whose text is added to the output. A parameter names its folder. */
 export type SideRead = Fitting<typeof sideRead>;
 
-const execution = lazy(() =>
-  z.strictObject({
-    ...seedExecution().shape,
-    args: z
-      .array(argument())
-      .default([])
-      .refine(
-        (args) => ["stdin", "workingdir"].every((kind) => args.filter((each) => each.kind === kind).length < 2),
-        "has two arguments for the standard input, or two working directories",
-      ),
-    binaryWrapper: z.tuple([text()], z.string()).optional(),
-    condition: z.strictObject({ binGroup: z.int().min(0) }).optional(),
-    paramCondition: z.strictObject({ present: names(), absent: names() }).optional(),
-    successExitCodes: z.array(z.int()).optional(),
-    postProcess: postProcess().optional(),
-    maxOutputLines: z.int().min(0).optional(),
-    truncationHint: z.string().optional(),
-    hintConditions: z.array(hintCondition()).optional(),
-    sideRead: sideRead().optional(),
-  }),
-);
+const execution = lazyStrictObject(() => ({
+  ...seedExecution().shape,
+  args: z
+    .array(argument())
+    .default([])
+    .refine(
+      (args) => ["stdin", "workingdir"].every((kind) => args.filter((each) => each.kind === kind).length < 2),
+      "has two arguments for the standard input, or two working directories",
+    ),
+  binaryWrapper: z.tuple([text()], z.string()).optional(),
+  condition: z.strictObject({ binGroup: z.int().min(0) }).optional(),
+  paramCondition: z.strictObject({ present: names(), absent: names() }).optional(),
+  successExitCodes: z.array(z.int()).optional(),
+  postProcess: postProcess().optional(),
+  maxOutputLines: z.int().min(0).optional(),
+  truncationHint: z.string().optional(),
+  hintConditions: z.array(hintCondition()).optional(),
+  sideRead: sideRead().optional(),
+}));
 /** Command that carries out a tool. */
 export type Execution = Fitting<typeof execution>;
 
