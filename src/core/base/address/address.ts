@@ -2,13 +2,16 @@
 
 /**
  * Reports whether an address is refused, in any notation: decimal, octal, hexadecimal and short IPv4, IPv6 with or
- * without brackets. Anything that is not an address is refused too, including zone ids.
+ * without brackets. Anything that is not an address is refused too, including zone ids. The notations are read as
+ * `fetch` reads them.
  */
 export function isRefusedAddress(text: string): boolean {
   const bare = /^\[(.*)\]$/.exec(text)?.[1] ?? text;
-  if (!bare.includes(":")) return isRefusedIPv4(parseIPv4(bare));
-  const groups = parseIPv6(bare);
-  return groups === undefined || isRefusedIPv6(groups);
+  const url = `http://${bare.includes(":") ? `[${bare}]` : bare}/`;
+  if (!/^[\da-fx.:]+$/i.test(bare) || !URL.canParse(url)) return true;
+  const { hostname } = new URL(url);
+  if (hostname.startsWith("[")) return isRefusedIPv6(parseIPv6(hostname.slice(1, -1)));
+  return !/^\d+\.\d+\.\d+\.\d+$/.test(hostname) || isRefusedIPv4(parseIPv4(hostname));
 }
 
 /** Reports whether a host name always refers to this machine, without asking a resolver. */
@@ -19,8 +22,7 @@ export function isLocalName(host: string): boolean {
 
 const LOCAL_NAMES = new Set(["", "localhost", "ip6-localhost", "ip6-loopback"]);
 
-function isRefusedIPv4(address: number | undefined): boolean {
-  if (address === undefined) return true;
+function isRefusedIPv4(address: number): boolean {
   return REFUSED_IPV4.some(({ base, bits }) => (address ^ base) >>> (32 - bits) === 0);
 }
 
@@ -40,22 +42,11 @@ const REFUSED_IPV4 = [
 ];
 
 function range(base: string, bits: number): { readonly base: number; readonly bits: number } {
-  return { base: parseIPv4(base) ?? 0, bits };
+  return { base: parseIPv4(base), bits };
 }
 
-/** Parses IPv4 like inet_aton: one to four numbers, where the last one fills the remaining bytes. */
-function parseIPv4(text: string): number | undefined {
-  const numbers = text.replace(/\.$/, "").split(".").map(parseNumber);
-  const last = numbers.pop() ?? Number.NaN;
-  if (numbers.length > 3 || !(last < 256 ** (4 - numbers.length))) return undefined;
-  if (!numbers.every((number) => number < 256)) return undefined;
-  return numbers.reduce((sum, number, index) => sum + number * 256 ** (3 - index), last);
-}
-
-function parseNumber(text: string): number {
-  if (/^0x[0-9a-f]*$/i.test(text)) return Number.parseInt(`0${text.slice(2)}`, 16);
-  if (/^0[0-7]*$/.test(text)) return Number.parseInt(text, 8);
-  return /^[1-9]\d*$/.test(text) ? Number(text) : Number.NaN;
+function parseIPv4(text: string): number {
+  return text.split(".").reduce((sum, byte) => sum * 256 + Number(byte), 0);
 }
 
 /**
@@ -70,22 +61,9 @@ function isRefusedIPv6(groups: readonly number[]): boolean {
   return (first & 0xe000) !== 0x2000 || first === 0x2002 || (first === 0x2001 && second === 0);
 }
 
-/** Parses eight groups of 16 bits. Returns undefined if the text is not an IPv6 address. */
-function parseIPv6(text: string): readonly number[] | undefined {
-  const halves = withoutDots(text).split("::");
-  const [head = [], tail] = halves.map((half) => (half === "" ? [] : half.split(":")));
-  const missing = 8 - head.length - (tail?.length ?? 0);
-  if (halves.length > 2 || (tail ? missing < 1 : missing !== 0)) return undefined;
-  const groups = tail ? [...head, ...Array<string>(missing).fill("0"), ...tail] : head;
-  if (!groups.every((group) => /^[0-9a-f]{1,4}$/i.test(group))) return undefined;
-  return groups.map((group) => Number.parseInt(group, 16));
-}
-
-/** Converts `::ffff:1.2.3.4` to `::ffff:102:304`. */
-function withoutDots(text: string): string {
-  const start = text.lastIndexOf(":") + 1;
-  const dotted = text.slice(start);
-  const address = dotted.includes(".") ? parseIPv4(dotted) : undefined;
-  if (address === undefined) return text;
-  return `${text.slice(0, start)}${(address >>> 16).toString(16)}:${(address & 0xffff).toString(16)}`;
+/** Parses eight groups of 16 bits. `::` stands for those that are missing. */
+function parseIPv6(text: string): readonly number[] {
+  const [head = [], tail = []] = text.split("::").map((half) => (half === "" ? [] : half.split(":")));
+  const missing = Array<string>(8 - head.length - tail.length).fill("0");
+  return [...head, ...missing, ...tail].map((group) => Number.parseInt(group, 16));
 }
