@@ -1,3 +1,4 @@
+import entities from "./entities.json" with { type: "json" };
 import { hasUnseen, UNSEEN_RUN } from "./unseen.ts";
 
 export interface Codes {
@@ -60,7 +61,6 @@ export const ESCAPES: readonly Escape[] = [
   },
 ];
 
-/** Invisible characters. */
 export const UNSEEN: Escape = { depth: 0, isIn: hasUnseen, codes: UNSEEN_RUN };
 
 /** Unicode tag characters: invisible, each encoding one ASCII character. */
@@ -120,41 +120,4 @@ const LETTERS: Readonly<Record<string, string>> = {
 };
 
 /** HTML entities for the punctuation that a secret may contain, and for invisible characters. */
-const ENTITIES = new Map(
-  Object.entries({
-    "&": "amp",
-    "<": "lt",
-    ">": "gt",
-    '"': "quot",
-    "'": "apos",
-    "!": "excl",
-    "#": "num",
-    $: "dollar",
-    "%": "percnt",
-    "(": "lpar",
-    ")": "rpar",
-    "*": "ast midast",
-    "+": "plus",
-    ",": "comma",
-    ".": "period",
-    "/": "sol",
-    ":": "colon",
-    ";": "semi",
-    "=": "equals",
-    "?": "quest",
-    "@": "commat",
-    "[": "lbrack lsqb",
-    "\\": "bsol",
-    "]": "rbrack rsqb",
-    "^": "hat",
-    _: "lowbar underbar",
-    "`": "grave diacriticalgrave",
-    "{": "lbrace lcub",
-    "|": "verbar vert verticalline",
-    "}": "rbrace rcub",
-    " ": "nbsp",
-    "\n": "newline",
-    "\t": "tab",
-    "": "shy zwnj zwj lrm rlm zerowidthspace nobreak invisiblecomma invisibletimes",
-  }).flatMap(([character, names]) => names.split(" ").map((name) => [name, character] as const)),
-);
+const ENTITIES = new Map(Object.entries(entities));
