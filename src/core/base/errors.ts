@@ -4,13 +4,18 @@ import { asFlag, type Hint, type OptionWriter, renderHint } from "./options.ts";
 
 type Codes = typeof codes;
 
-/** Every error code: the keys of codes.json. */
 export type ErrorCode = keyof Codes;
 
 /** Error codes of failed tool calls. Their entries state whether a write with that code may have had an effect. */
 export type CallCode = { [Code in ErrorCode]: Codes[Code] extends { acted: string } ? Code : never }[ErrorCode];
 
-const CODES: Readonly<Record<ErrorCode, { readonly exitCode: number; readonly acted?: string }>> = codes;
+interface Traits {
+  readonly exitCode: number;
+  readonly acted?: string;
+  readonly outage?: boolean;
+}
+
+const CODES: Readonly<Record<ErrorCode, Traits>> = codes;
 
 /** Returns the exit code. An unknown code comes from a recording and counts as an external failure. */
 export function exitCodeOf(code: string): number {
@@ -21,17 +26,12 @@ export function isErrorCode(code: string): code is ErrorCode {
   return Object.hasOwn(CODES, code);
 }
 
-/** Codes after which the next model of a list is asked: another provider may answer the same request. */
-const OUTAGES: ReadonlySet<ErrorCode> = new Set([
-  "model.overloaded",
-  "model.unreachable",
-  "model.quota",
-  // The provider has no key or package here, which the start of the run has reported.
-  "config.missing",
-]);
-
+/**
+ * Reports whether the next model of a list is asked, because another provider may answer the same request. The start of
+ * a run reports the models without a key or a package (`config.missing`).
+ */
 export function isOutage(code: ErrorCode): boolean {
-  return OUTAGES.has(code);
+  return CODES[code].outage === true;
 }
 
 /** Codes that `tool:result` records next to the message. */
@@ -66,7 +66,6 @@ export function refusalOf(error: unknown): "lasting" | "passing" | undefined {
   return isUnsent(error) ? "passing" : undefined;
 }
 
-/** Reports whether the connection failed before a request could be sent. */
 function isUnsent(error: unknown, depth = 0): boolean {
   if (typeof error !== "object" || error === null || depth > 5) return false;
   if (["connect", "getaddrinfo"].includes(String(propertyOf(error, "syscall")))) return true;
@@ -178,7 +177,6 @@ export class SkillflowError extends Error {
   }
 }
 
-/** Returns the error of a wrong command line, option or argument. */
 export function usageError(message: string, hint?: Hint): SkillflowError {
   return new SkillflowError("usage.invalid", message, { hint });
 }
