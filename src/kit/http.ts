@@ -122,33 +122,26 @@ export function trim(result: unknown): Json {
  * members are allowed, such as the note of `trim` about what it omitted.
  */
 export function resultSchema(always: string, members: string): JsonSchema {
-  const schema = objectSchema(members.matchAll(/[[\]{}]|[^\s[\]{}]+/g), undefined);
+  const schema = objectSchema(members.match(/[[\]{}]|[^\s[\]{}]+/g) ?? [], undefined);
   return always === "" ? schema : { ...schema, required: always.split(" ") };
 }
 
-type Words = Iterator<RegExpExecArray>;
-
-function nextOf(words: Words): string | undefined {
-  const { value, done } = words.next();
-  return done ? undefined : value[0];
-}
-
 /** Consumes the words up to the end of an object. */
-function objectSchema(words: Words, end: "}" | undefined): JsonSchema {
+function objectSchema(words: string[], end: "}" | undefined): JsonSchema {
   const properties: Record<string, JsonSchema> = {};
-  for (let word = nextOf(words); word !== end; word = nextOf(words)) {
+  for (let word = words.shift(); word !== end; word = words.shift()) {
     const [, name, type = "text"] = /^(\w+)(?::(\w*))?$/.exec(word ?? "") ?? [];
     if (name === undefined) throw new Error(`"${word ?? "the end"}" is not a member of a result.`);
-    properties[name] = schemaOf(type || nextOf(words), words);
+    properties[name] = schemaOf(type || words.shift(), words);
   }
   return { type: "object", properties };
 }
 
-function schemaOf(type: string | undefined, words: Words): JsonSchema {
+function schemaOf(type: string | undefined, words: string[]): JsonSchema {
   if (type === "{") return objectSchema(words, "}");
   if (type === "[") {
-    const items = schemaOf(nextOf(words), words);
-    if (nextOf(words) !== "]") throw new Error("A list of a result's member has one type, and ends with ].");
+    const items = schemaOf(words.shift(), words);
+    if (words.shift() !== "]") throw new Error("A list of a result's member has one type, and ends with ].");
     return { type: "array", items };
   }
   const leaf = LEAVES.get(type);
