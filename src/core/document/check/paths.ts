@@ -15,15 +15,14 @@ import { STEP_ROOTS, WITH_ROOTS } from "./steps.ts";
 /** Finds paths that never lead anywhere: their root is unknown, or the data never has the field. */
 export function checkPaths(workflow: Workflow, shapes: DataShapes, stepShape?: StepShape): Diagnostic[] {
   const nodes = Object.keys(workflow.nodes);
+  const entries = Object.entries(workflow.nodes);
   const known = new Set(["input", ...nodes]);
   const roots = new Set([...known, "skills"]);
-  const stepRoots = new Set([...roots, ...STEP_ROOTS]);
+  const inSteps = { known: roots, roots: new Set([...roots, ...STEP_ROOTS]) };
   const told = [
-    ...pathsInNodes(workflow, { known, roots }),
-    ...Object.entries(workflow.nodes).flatMap(([id, node]) => pathsOfInner(id, node, known)),
-    ...Object.entries(workflow.nodes).flatMap(([id, node]) =>
-      pathsOfSteps(id, node, { known: roots, roots: stepRoots, stepShape }),
-    ),
+    ...entries.flatMap((entry) => pathsBefore(entry, { known, roots })),
+    ...entries.flatMap((entry) => pathsOfInner(entry, known)),
+    ...entries.flatMap((entry) => pathsOfSteps(entry, inSteps, stepShape)),
     ...pathsInEdges(workflow, roots),
     ...pathsAtTop(workflow, known),
   ];
@@ -43,23 +42,21 @@ interface WrittenPath {
   readonly own?: Readonly<Record<string, JsonSchema>>;
 }
 
-function pathsInNodes(
-  { nodes }: Workflow,
-  { known, roots }: { readonly known: ReadonlySet<string>; readonly roots: ReadonlySet<string> },
-): WrittenPath[] {
-  return Object.entries(nodes).flatMap(([id, { requires = {}, once }]) => {
-    const about = { of: `node "${id}"`, severity: "warning" } as const;
-    const required = pathsOf(requires).map((path) => ({ ...about, path, roots, at: ["nodes", id, "requires"] }));
-    const keys = [once ?? []].flat().flatMap((key, index) => {
-      const at = ["nodes", id, "once", ...(Array.isArray(once) ? [index] : [])];
-      return pathsInKey(key).map((path) => ({ ...about, path, roots: known, at }));
-    });
-    return [...required, ...keys];
+type NodeEntry = readonly [id: string, node: WorkflowNode];
+type Roots = Readonly<Record<"known" | "roots", ReadonlySet<string>>>;
+
+function pathsBefore([id, { requires = {}, once }]: NodeEntry, { known, roots }: Roots): WrittenPath[] {
+  const about = { of: `node "${id}"`, severity: "warning" } as const;
+  const required = pathsOf(requires).map((path) => ({ ...about, path, roots, at: ["nodes", id, "requires"] }));
+  const keys = [once ?? []].flat().flatMap((key, index) => {
+    const at = ["nodes", id, "once", ...(Array.isArray(once) ? [index] : [])];
+    return pathsInKey(key).map((path) => ({ ...about, path, roots: known, at }));
   });
+  return [...required, ...keys];
 }
 
 /** Lists the paths of a map or call. `over` and `with` start in the context, `key` and `unless_changed` in the item. */
-function pathsOfInner(id: string, { map, with: given }: WorkflowNode, known: ReadonlySet<string>): WrittenPath[] {
+function pathsOfInner([id, { map, with: given }]: NodeEntry, known: ReadonlySet<string>): WrittenPath[] {
   if (!map && !given) return [];
   const about = { of: `node "${id}"`, severity: "error" } as const;
   const inWith = { roots: new Set([...known, ...WITH_ROOTS]), own: without(RUN_SHAPES, known) };
@@ -80,15 +77,7 @@ function pathsOfInner(id: string, { map, with: given }: WorkflowNode, known: Rea
 }
 
 /** Lists the paths of a node's steps, in conditions and templates. A step reads only the results of earlier steps. */
-function pathsOfSteps(
-  id: string,
-  node: WorkflowNode,
-  {
-    known,
-    roots,
-    stepShape,
-  }: Record<"known" | "roots", ReadonlySet<string>> & { readonly stepShape: StepShape | undefined },
-): WrittenPath[] {
+function pathsOfSteps([id, node]: NodeEntry, { known, roots }: Roots, stepShape?: StepShape): WrittenPath[] {
   const { steps = [] } = node;
   return steps.flatMap((step, index) => {
     const at = ["nodes", id, "steps", index];
@@ -107,13 +96,11 @@ function pathsOfSteps(
   });
 }
 
-/** Shapes of the roots that describe the run. */
 const RUN_SHAPES: Readonly<Record<string, JsonSchema>> = {
   run: closed({ id: TEXT, report_url: TEXT }),
   finding: closed({ title: TEXT, text: TEXT, markdown: TEXT, slack: TEXT, json: { type: "object" } }),
 };
 
-/** Leaves out the shapes of roots that nodes hide. */
 function without(shapes: Readonly<Record<string, JsonSchema>>, known: ReadonlySet<string>) {
   return Object.fromEntries(Object.entries(shapes).filter(([root]) => !known.has(root)));
 }
@@ -207,7 +194,6 @@ function unknownField(shape: JsonSchema | undefined, fields: Path["segments"], {
   return [{ ...found, ...defined("hint", hint) }];
 }
 
-/** Describes the first field that the data never has. */
 function firstUnknown(shape: JsonSchema | undefined, fields: Path["segments"], before: string) {
   let schema: unknown = shape;
   let place = before;
