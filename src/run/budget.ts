@@ -8,14 +8,19 @@ import type { State } from "../core/engine/fold/state.ts";
 import type { Journal } from "../core/engine/ports.ts";
 import { Stop } from "./stop.ts";
 
-/** A run, and what can stop its steps early. */
-export interface Timed {
+/** The parts of a run that its time limits depend on. */
+export interface Limited {
   readonly program: Program;
   readonly journal: Journal;
   readonly redactor: Redactor;
+  /** Aborted when the run is interrupted. */
   readonly signal: AbortSignal;
   /** Milliseconds of the run's time limit already used by start-up. */
   readonly spentMs?: number;
+}
+
+/** A run, and what can stop its steps early. */
+export interface Timed extends Limited {
   /** Aborted together with the run's signal. */
   readonly interrupted: Stop;
   /** Stops a step when the time is up. */

@@ -1,21 +1,19 @@
 import { messageOf } from "../core/base/errors.ts";
 import { cutMiddle } from "../core/base/preview.ts";
-import type { Redactor } from "../core/base/redact/redact.ts";
 import { mapped } from "../core/base/values.ts";
 import { next } from "../core/engine/decide/interpreter.ts";
 import type { RunError } from "../core/engine/event/end.ts";
 import type { Entry, EventBody } from "../core/engine/event/event.ts";
 import { answerQuestion } from "../core/engine/evidence/question.ts";
 import { fold, foldTime } from "../core/engine/fold/fold.ts";
-import type { Program } from "../core/engine/fold/program.ts";
 import { begin, type State } from "../core/engine/fold/state.ts";
 import type { SingleStep, Step } from "../core/engine/fold/step.ts";
-import type { Journal, Observer } from "../core/engine/ports.ts";
+import type { Observer } from "../core/engine/ports.ts";
 import { redactDecision, redactOutcome } from "../core/engine/record/content.ts";
 import { refusedCall } from "../core/skill/skill.ts";
 import type { Ask } from "./ask.ts";
 import { type Beside, cutOffIn, nextTurn, nothingBeside, takeBeside } from "./beside.ts";
-import { type Alarm, createAlarm, endedAlready, MOST_SAID, openBudget, type Timed } from "./budget.ts";
+import { type Alarm, createAlarm, endedAlready, type Limited, MOST_SAID, openBudget, type Timed } from "./budget.ts";
 import type { AskReach, CallTool } from "./call.ts";
 import { noCalls, performCalls, type Running } from "./calls.ts";
 import type { AskChange } from "./change.ts";
@@ -23,9 +21,7 @@ import type { Afterwards, Recall } from "./recall.ts";
 import { Stop } from "./stop.ts";
 import { type Suspect, suspected } from "./stray.ts";
 
-export interface Run {
-  readonly program: Program;
-  readonly journal: Journal;
+export interface Run extends Limited {
   readonly ask: Ask;
   readonly callTool: CallTool;
   /** Asks a tool who can read its target. If undefined, every target that could be public counts as public. */
@@ -34,14 +30,9 @@ export interface Run {
   readonly askChange?: AskChange;
   /** Returns the text of a blob, or undefined if the run does not have it. */
   readonly blobText?: (id: string) => Promise<string | undefined>;
-  readonly redactor: Redactor;
   readonly observers: readonly Observer[];
-  /** Aborted when the run is interrupted. */
-  readonly signal: AbortSignal;
   /** Events to record before the run continues after an earlier end, such as a resume or an approval. */
   readonly afterwards: readonly Afterwards[];
-  /** Milliseconds of the run's time limit already used by start-up. */
-  readonly spentMs?: number;
   /** Results from the recording, in a replay. */
   readonly recall?: Recall | undefined;
   /** Returns the error of a run that would otherwise succeed, such as a replay whose prompts changed. */
