@@ -114,12 +114,10 @@ function fromOffset(text: string, offset: number, most: number) {
   return { log: fromByte(bytes, offset, stop), ...(stop < bytes.length ? { next_offset: stop } : {}) };
 }
 
-/** Returns the text from the character at a byte on. */
 function fromByte(bytes: Buffer, offset: number, end = bytes.length): string {
   return bytes.toString("utf8", characterStart(bytes, Math.min(offset, bytes.length)), end);
 }
 
-/** Returns the start of the character at a byte. */
 function characterStart(bytes: Buffer, at: number): number {
   let start = at;
   while (start > 0 && start < bytes.length && ((bytes[start] ?? 0) & 0xc0) === 0x80) start--;

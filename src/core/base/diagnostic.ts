@@ -44,7 +44,6 @@ export function isDiagnostic(finding: Finding): finding is Diagnostic {
   return finding.severity !== "note";
 }
 
-/** A finding as a surface shows it. */
 export type Shown<Found extends Finding> = Omit<Found, "hint"> & { readonly hint?: string };
 export type ShownDiagnostic = Shown<Diagnostic>;
 
@@ -54,7 +53,6 @@ export function shownFinding<Found extends Finding>(found: Found, write: OptionW
   return { ...rest, ...(hint === undefined ? {} : { hint: renderHint(hint, write) }), field: fieldPath(found.path) };
 }
 
-/** Compares two findings by line and column. */
 export function byPlace(a: Finding, b: Finding): number {
   return (a.line ?? 0) - (b.line ?? 0) || (a.column ?? 0) - (b.column ?? 0);
 }

@@ -17,7 +17,6 @@ interface OptionPart<Name extends string = string> {
   readonly value?: string | undefined;
 }
 
-/** Formats an option for a surface, such as the command line. */
 export type OptionWriter = (option: string, value?: string) => string;
 
 export function renderHint(hint: string | readonly (string | OptionPart)[], write: OptionWriter): string {

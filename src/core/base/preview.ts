@@ -15,7 +15,6 @@ export function cutMiddle(text: string, most: number): string {
   return `${text.slice(0, head)}\n[… ${text.length - head - tail} characters left out …]\n${text.slice(-tail)}`;
 }
 
-/** Shortens a name or a phrase with an ellipsis. */
 export function shortText(text: string, most: number): string {
   return text.length > most ? `${startOf(text, most - 1)}…` : text;
 }

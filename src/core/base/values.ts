@@ -26,7 +26,6 @@ export type InferredInput<Schema> = Schema extends { readonly type: unknown }
     ? OfType<"object", Schema>
     : JsonObject;
 
-/** Distributes over the names of a union. */
 type OfEach<Name, Schema> = Name extends unknown ? OfType<Name, Schema> : never;
 
 type OfType<Name, Schema> = Name extends "string"
@@ -160,7 +159,6 @@ function setOwn(object: { [key: string]: Json }, key: string, value: Json): void
   else Object.defineProperty(object, key, { value, enumerable: true, configurable: true, writable: true });
 }
 
-/** Makes a deep copy that can be changed independently. */
 export function copyJson(value: Json): Json {
   if (typeof value !== "object" || value === null) return value;
   if (Array.isArray(value)) return mapped(value, copyJson);
@@ -360,7 +358,6 @@ export function lazy<Value>(make: () => Value): () => Value {
   };
 }
 
-/** Caches the results of a function by its argument. */
 export function memo<Key, Value>(make: (key: Key) => Value): (key: Key) => Value {
   const made = new Map<Key, Value>();
   return (key) => {

@@ -168,7 +168,6 @@ export function endsAsSecret(name: string): boolean {
 /** Variables that every MCP server receives. They are not secret, even if a skill declares them. */
 export const BASE_VARIABLES: readonly string[] = ["PATH", "HOME", "LANG", "TMPDIR"];
 
-/** Field of a skill's config, with its value and source. */
 export interface ResolvedField {
   readonly key: string;
   readonly field: ConfigField;
@@ -288,7 +287,6 @@ export function configValues(fields: readonly ResolvedField[]): Readonly<Record<
   return Object.fromEntries(fields.flatMap(({ key, value }) => (value === undefined ? [] : [[key, value]])));
 }
 
-/** Returns the values to redact, with their placeholder names. */
 export function secretValues(fields: readonly ResolvedField[]): { readonly name: string; readonly value: string }[] {
   return fields.flatMap(({ key, field, value }) =>
     value === undefined || field.secret === false ? [] : [{ name: key, value }],

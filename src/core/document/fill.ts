@@ -132,7 +132,6 @@ export function memberName(name: string, member: Json): string {
   return isOptionalMember(name, member) ? name.slice(0, -1) : name;
 }
 
-/** Returns the paths in a value's strings, as written. */
 export function pathsIn(value: Json): string[] {
   return stringsIn(value).flatMap((text) => [...text.matchAll(PART)].flatMap(([, path]) => path?.trim() ?? []));
 }

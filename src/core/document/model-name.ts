@@ -139,7 +139,6 @@ export function providersOf(
   return new Set(modelsOf(model ?? workflow.model ?? run).map((name) => parseModel(name).provider ?? serving));
 }
 
-/** Models that this process can ask. */
 export interface ModelAccess {
   readonly env: Environment;
   readonly own?: OwnPrefixes | undefined;
@@ -173,7 +172,6 @@ export function fallbackLacks(model: ModelChoice, workflow: Workflow, access: Mo
   return [...new Set(found.flatMap(({ name, lack }) => (lack ? [`${name} cannot be asked: ${lack.reason}`] : [])))];
 }
 
-/** Returns what each model lacks, for each list that a run uses. */
 function lacksOf(
   model: ModelChoice,
   workflow: Workflow | undefined,

@@ -28,7 +28,6 @@ function isChanged(number: string): boolean {
   return /^-?\d+$/.test(number) ? !Number.isSafeInteger(Number(number)) : !Number.isFinite(Number(number));
 }
 
-/** Returns the position after a string that starts at `start`. */
 function endOfString(json: string, start: number): number {
   for (let at = json.indexOf('"', start + 1); at !== -1; at = json.indexOf('"', at + 1)) {
     let before = at;

@@ -39,7 +39,6 @@ export function matchesPattern(pattern: string, name: string): boolean {
   return matchesWords(withStars([...pattern]), [...name]);
 }
 
-/** Writes each `*` as `matchesWords` reads it. */
 function withStars(parts: readonly string[]): readonly string[] {
   return parts.map((part) => (part === "*" ? "**" : part));
 }

@@ -75,7 +75,6 @@ export interface ForeignResult {
   readonly truncated: boolean;
 }
 
-/** Returns the error code for a program that was ended early. */
 export function codeOfEnding(ended: ForeignResult["ended"]): "tool.timeout" | "sandbox.limit" {
   return ended === "time" ? "tool.timeout" : "sandbox.limit";
 }

@@ -45,7 +45,6 @@ export interface KnownSkills extends Iterable<string> {
   has(reference: string): boolean;
 }
 
-/** Describes why no skill matches a reference. */
 export function describeAbsence(reference: string): string {
   const instance = instanceOf(reference);
   if (instance) return `the skill ${instance.skill} has no instance or version ${instance.name}`;

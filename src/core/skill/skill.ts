@@ -300,7 +300,6 @@ export interface ToolDescriptor extends ToolReach {
   readonly settled?: string[];
 }
 
-/** Describes the tools as offered, in order. */
 export function describeTools(skill: Skill, tools: readonly Tool[]): ToolDescriptor[] {
   const names = numberNames(tools.map((tool) => exposedName(skill.id, tool.name)));
   return tools.map((tool, index) => describeTool(skill, tool, names[index] ?? tool.name));

@@ -22,7 +22,6 @@ export type Explained = { readonly code: string } & (
 ) &
   Explanation;
 
-/** Codes of findings, grouped by subject. */
 export const DIAGNOSTIC_THEMES: Readonly<Record<string, Partial<Record<DiagnosticCode, Explanation>>>> = diagnostics;
 
 /** Explanations of error codes. The type requires one for every code, including those of tool calls. */

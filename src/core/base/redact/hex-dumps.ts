@@ -27,7 +27,6 @@ const MOST_BEFORE = 3;
 /** Number of digits in the shortest secret. */
 const LEAST_DIGITS = 16;
 
-/** Reports whether a text may contain a row of a dump. */
 export function mayHoldRow(text: string): boolean {
   return text.search(FIRST_ROW) !== -1;
 }

@@ -206,7 +206,6 @@ interface Means {
 
 type Container = Extract<Json, object>;
 
-/** A string within a value, and its location. */
 interface Leaf {
   readonly owner: Container;
   readonly key: string | number;

@@ -43,7 +43,6 @@ export function viewsOf(text: string): readonly View[] {
 
 const toSource: View["toSource"] = (start, end) => [start, end];
 
-/** Returns a part of a view. */
 export function partOf({ text, toSource }: View, from: number, to: number): View {
   return { text: text.slice(from, to), toSource: (start, end) => toSource(from + start, from + end) };
 }

@@ -12,7 +12,6 @@ const WIDTHLESS = String.raw`[\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\
 
 const CONTROL = new RegExp(CONTROLS);
 const WIDTHLESS_ONE = new RegExp(WIDTHLESS);
-/** Matches the runs of invisible characters. */
 export const UNSEEN_RUN = new RegExp(`${TERMINAL_SEQUENCE}|(?:${CONTROLS}|${WIDTHLESS})+`, "g");
 
 /** Detects invisible characters. Two tests are faster, because the second is free for one-byte strings. */

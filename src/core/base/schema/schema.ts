@@ -31,7 +31,6 @@ export function compileSchema(schema: JsonSchema): SchemaCheck {
   };
 }
 
-/** Returns why a schema cannot be compiled. Undefined if it can. */
 export function faultOfSchema(schema: JsonSchema): string | undefined {
   try {
     compileSchema(schema);
@@ -125,7 +124,6 @@ function distinct(problems: readonly SchemaProblem[]): readonly SchemaProblem[] 
   return [...new Map(problems.map((problem) => [problem.message, problem])).values()];
 }
 
-/** A pattern and the text that it is being matched against. */
 interface Matching {
   readonly source: string;
   readonly text: string;

@@ -12,7 +12,6 @@ export function setTimeBound(given: TimeBound): void {
 
 export const withinSecond: TimeBound = (work) => bound(work);
 
-/** Returns why a text is not a regular expression. Undefined if it is one. */
 export function faultOfPattern(source: string, flags = ""): string | undefined {
   try {
     new RegExp(source, flags);

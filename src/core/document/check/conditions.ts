@@ -149,7 +149,6 @@ function isOfType(value: unknown, type: string): boolean {
   return type === "integer" ? Number.isInteger(value) : typeOf(value) === type;
 }
 
-/** Returns the values that a comparison names. */
 function namedBy({ equals, in: list }: OutputMatch): readonly unknown[] | undefined {
   return equals === undefined ? (Array.isArray(list) ? list : undefined) : [equals];
 }

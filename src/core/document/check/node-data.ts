@@ -12,7 +12,6 @@ import type { Workflow } from "../workflow/workflow.ts";
 /** Finds the workflow that a node runs. Returns undefined if there is none or its file was not read. */
 export type FindInner = (node: string) => Omit<Inner, "stepShape"> | undefined;
 
-/** Returns the schema of a step's output, or undefined if it is not known. */
 export type StepShape = (node: WorkflowNode, step: NodeStep) => JsonSchema | undefined;
 
 /** Knowledge beyond the document itself. */
@@ -63,7 +62,6 @@ function shapeOf(root: string, { workflow, find, stepShape }: Inner, input?: Jso
   return closed({ ...(properties as Properties), ...Object.fromEntries(RUN_FIELDS.map((name) => [name, {}])) });
 }
 
-/** Returns the schemas of the outputs of steps by their ids. */
 export function stepOutputs(node: WorkflowNode, steps: readonly NodeStep[], stepShape?: StepShape): Properties {
   return Object.fromEntries(steps.map((step) => [step.id, stepShape?.(node, step) ?? {}]));
 }

@@ -68,7 +68,6 @@ type SourceForm =
   | { readonly kind: "file"; readonly path: string }
   | { readonly kind: "url"; readonly url: string };
 
-/** Reason why a Source has no content. */
 export interface SourceProblem {
   readonly code: Extract<DiagnosticCode, `SOURCE_${string}`>;
   readonly message: string;

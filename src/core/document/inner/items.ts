@@ -81,7 +81,6 @@ export function valuesOf({ as, unseen }: MapSettings, item: Json): JsonObject {
   return Object.fromEntries(paths.map((path) => [path, valueAtPath(path, { [as]: item }) ?? null]));
 }
 
-/** Returns the list at a path of the context, or undefined if it is not a list. */
 export function listAt(path: string, root: JsonObject): readonly Json[] | undefined {
   const found = followPath(path, root);
   if ("missing" in found) return undefined;

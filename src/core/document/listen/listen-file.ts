@@ -27,7 +27,6 @@ const SIZE = /^(\d{1,9})(B|KB|KiB|MB|MiB)?$/;
 const UNITS: Readonly<Record<string, number>> = { B: 1, KB: 1000, KiB: 1024, MB: 1000 ** 2, MiB: 1024 ** 2 };
 const MOST_BODY = 64 * 1024 ** 2;
 
-/** Parses a size in bytes. Returns undefined if it is malformed. */
 export function parseSize(size: string | number): number | undefined {
   const [, digits, unit = "B"] = SIZE.exec(String(size)) ?? [];
   return digits === undefined ? undefined : Number(digits) * (UNITS[unit] ?? 1);

@@ -7,7 +7,6 @@ import type { ListenSource } from "./listen-file.ts";
 
 /** Mapping of a webhook to a run's input, based only on its source and its body. */
 
-/** Roots of the paths in a source. */
 export interface WebhookEvent {
   readonly body: Json;
   /** Event type in the vendor's header, such as `issues` or `event_alert`. Absent if there is none. */

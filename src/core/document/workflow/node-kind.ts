@@ -61,7 +61,6 @@ export function checkKind(fields: object, unknown: readonly string[], refuse: Re
   }
 }
 
-/** Returns the same rules as JSON Schema. */
 export const kindsMeta = () => ({
   oneOf: ONE_OF.map((kind) => ({ required: [kind] })),
   allOf: [

@@ -89,7 +89,6 @@ const approvalSchema = lazyStrictObject(() => ({
   on_timeout: optional(z.enum(["fail", "deny"]), "Result if there is no answer in time (default fail)"),
 }));
 
-/** Limits of a map's item or of a call. */
 const innerLimits = lazy(() => workflowLimitsSchema().omit({ per_day: true }));
 
 const evalPolicy = lazy(() =>

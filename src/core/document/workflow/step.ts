@@ -59,7 +59,6 @@ export const stepsSchema = lazy(() =>
     }),
 );
 
-/** Returns the calls that a step may make, in order of preference. */
 export function callsOf({ tool, with: given, first_of }: NodeStep): readonly StepCall[] {
   return first_of ?? (tool === undefined ? [] : [{ tool, ...(given ? { with: given } : {}) }]);
 }

@@ -12,7 +12,6 @@ import { readsStrangers } from "./tools.ts";
 
 export type TaintCode = Extract<DiagnosticCode, `taint.${string}`>;
 
-/** Finding about a node, or about the step at an index. */
 export interface Fault {
   readonly code: TaintCode;
   readonly node: string;
@@ -80,7 +79,6 @@ function isTainted(path: string, node: string, { workflow, tainted, toolsAt }: A
   return tainted.has(node) && root !== "skills" && root !== "run";
 }
 
-/** Checks whether a step reads only what the team wrote. */
 function isOfTeam(
   steps: readonly NodeStep[] | undefined,
   id: string | undefined,

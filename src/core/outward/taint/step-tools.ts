@@ -142,7 +142,6 @@ function unknownTool(name: string, path: Path, { all, sure, unsure }: KnownTools
   return [errorAt("UNKNOWN_TOOL", path, `none of the node's skills has a tool named "${name}"`, hint)];
 }
 
-/** Compares the literal members of a step's input with the tool's schema. */
 function checkInput({ with: given = {} }: StepCall, tool: ToolDescriptor, at: Path): Diagnostic[] {
   const { properties, required, additionalProperties } = tool.input_schema;
   const declared = isObject(properties) ? (properties as JsonObject) : {};

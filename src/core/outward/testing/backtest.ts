@@ -38,7 +38,6 @@ export const truthSchema = lazy(() =>
 );
 export type Truth = Fitting<typeof truthSchema>;
 
-/** Paths with only plain segments. */
 function isInside(place: string): boolean {
   return place.split("/").every((segment) => !["", ".", ".."].includes(segment) && !/[\\\0:]/.test(segment));
 }

@@ -93,7 +93,6 @@ export function answerOf(record: RunRecord, state: State) {
   };
 }
 
-/** Finds the texts with a key, at any depth. */
 function* membersOf(value: unknown, key: string): Generator<string> {
   if (Array.isArray(value)) for (const one of value) yield* membersOf(one, key);
   if (!isObject(value)) return;
@@ -116,7 +115,6 @@ export function compareScores(before: Scores, now: Scores) {
   return { before: a, now: b, spread, fell: a - b > spread + 1e-9, cases: ids.length };
 }
 
-/** Returns the mean over the cases of each run. */
 function runMeans(scores: Scores, ids: readonly string[]): number[] {
   const rows = ids.map((id) => scores.get(id) ?? []);
   const runs = Math.max(...rows.map(({ length }) => length));

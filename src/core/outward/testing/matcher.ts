@@ -163,7 +163,6 @@ interface MatcherProblem {
   readonly hint?: string;
 }
 
-/** Finds misused matchers in an expected value. */
 export function matcherProblems(expected: Json, path: readonly (string | number)[]): MatcherProblem[] {
   if (Array.isArray(expected)) return expected.flatMap((item, n) => matcherProblems(item, [...path, n]));
   if (!isObject(expected)) return [];

@@ -22,7 +22,6 @@ export const UNAVAILABLE_KINDS = [
   "unknown",
 ] as const;
 
-/** Reason why a skill cannot be used. */
 export interface Unavailable {
   readonly kind: (typeof UNAVAILABLE_KINDS)[number];
   readonly reason: string;

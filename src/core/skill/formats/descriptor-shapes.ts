@@ -69,7 +69,6 @@ const argument = lazy(() =>
       if (found) addIssue({ code: "custom", path: [found], message: "is not supported", params: UNSUPPORTED });
     }),
 );
-/** Mapping of one parameter to command-line arguments. */
 export type Argument = Fitting<typeof argument>;
 
 const seedExecution = lazyStrictObject(() => ({
@@ -121,7 +120,6 @@ const execution = lazyStrictObject(() => ({
   hintConditions: z.array(hintCondition()).optional(),
   sideRead: sideRead().optional(),
 }));
-/** Command that carries out a tool. */
 export type Execution = Fitting<typeof execution>;
 
 const parameters = lazy(() =>

@@ -227,7 +227,6 @@ function checkPairs(each: Execution, index: number, allowlist: Allowlist): Descr
   });
 }
 
-/** Returns why a command is refused, or undefined if it is allowed. */
 export function refusedBy(allowlist: Allowlist, binary: string, subcommand: string): string | undefined {
   const subcommands = allowlist.get(binary);
   if (!subcommands) return `binary not allowlisted: ${binary}`;

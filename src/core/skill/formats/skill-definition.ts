@@ -135,7 +135,6 @@ function checkInputSchema(
   return isOther ? [...faults, { path: [...path, "type"], message: `${place} must be of type object` }] : faults;
 }
 
-/** Checks for a zod schema, version 4 or 3. */
 export function isZod(value: unknown): boolean {
   return isObject(value) && ("_zod" in value || "_def" in value);
 }

@@ -140,7 +140,6 @@ export function loosenings({ effects = {}, ...config }: McpServerConfig): readon
   return [...readers.map(([tool]) => `effects.${tool}`), ...keys, ...auth];
 }
 
-/** Removes all keys that loosen a server's limits. */
 export function withoutLoosenings({ effects, ...config }: McpServerConfig): McpServerConfig {
   const strict = REACH_KEYS.filter((key) => config[key] === STRICTER[key]);
   const { origin: _, audience: __, reads: ___, auth: ____, ...server } = config;

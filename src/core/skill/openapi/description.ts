@@ -13,7 +13,6 @@ export interface ApiDescription {
   readonly operations: readonly ApiOperation[];
 }
 
-/** Way of sending a credential. */
 export type Access =
   | { readonly kind: "bearer" | "basic" }
   | { readonly kind: "header" | "query"; readonly name: string };
@@ -151,7 +150,6 @@ function parameterOf(document: Fields, parameter: Fields): ApiParameter | string
   return { key, name, place, isRequired, schema: whole, ...styleOf(parameter, place) };
 }
 
-/** Returns how lists and objects are written in a URL. */
 function styleOf(
   { style, explode, collectionFormat }: Fields,
   place: string,

@@ -20,7 +20,6 @@ export function follow(document: unknown, value: unknown): { readonly [key: stri
   return undefined;
 }
 
-/** Follows a JSON Pointer without its `#/`. */
 export function pointedAt(document: unknown, pointer: string): unknown {
   return pointer.split("/").reduce<unknown>((value, part) => {
     const key = percentDecoded(part).replaceAll("~1", "/").replaceAll("~0", "~");
