@@ -1,10 +1,11 @@
 import { SkillflowError, usageError } from "../base/errors.ts";
 import type { Hint } from "../base/options.ts";
 import { defined, nearest } from "../base/values.ts";
-import { type ConfigForm, hasForm, wantedOf } from "../skill/availability/config-form.ts";
+import { hasForm, wantedOf } from "../skill/availability/config-form.ts";
 import type { Environment } from "./config.ts";
 import { type InnerWorkflows, nodePath } from "./inner/place.ts";
 import { isUnique, type ModelChoice, modelsOf } from "./model-list.ts";
+import needs from "./provider-needs.json" with { type: "json" };
 import type { WorkflowNode } from "./workflow/node.ts";
 import type { Workflow } from "./workflow/workflow.ts";
 
@@ -214,47 +215,16 @@ function lackError(provider: Provider, { needs, reason, fix, hint = fix }: Provi
   return new SkillflowError("config.missing", `${provider} needs ${needs}`, { hint });
 }
 
-const ADDRESS: ConfigForm = { format: "base_url" };
-const KEY: ConfigForm = { format: "token" };
-
 interface ProviderNeeds {
-  readonly variables: Readonly<Record<string, ConfigForm | undefined>>;
+  readonly variables: Readonly<Record<string, "token" | "base_url">>;
   /** Variables that must be set. One of an inner list is enough. */
   readonly required?: readonly (readonly string[])[];
   readonly package?: string;
 }
 
 /** Packages and variables that each provider needs. The clouds find their credentials themselves. */
-const NEEDS: Readonly<Partial<Record<Provider, ProviderNeeds>>> = {
-  anthropic: {
-    variables: { ANTHROPIC_API_KEY: KEY, ANTHROPIC_BASE_URL: ADDRESS },
-    required: [["ANTHROPIC_API_KEY"]],
-  },
-  openai: { variables: { OPENAI_API_KEY: KEY, OPENAI_BASE_URL: ADDRESS }, required: [["OPENAI_API_KEY"]] },
-  "openai-compatible": {
-    variables: { OPENAI_BASE_URL: ADDRESS, OPENAI_API_KEY: KEY },
-    required: [["OPENAI_BASE_URL"]],
-  },
-  bedrock: {
-    variables: { AWS_BEARER_TOKEN_BEDROCK: KEY, ANTHROPIC_BEDROCK_BASE_URL: ADDRESS },
-    package: "@anthropic-ai/bedrock-sdk",
-  },
-  vertex: {
-    variables: { ANTHROPIC_VERTEX_BASE_URL: ADDRESS },
-    required: [["CLOUD_ML_REGION"]],
-    package: "@anthropic-ai/vertex-sdk",
-  },
-  azure: {
-    variables: { AZURE_OPENAI_ENDPOINT: ADDRESS, AZURE_OPENAI_API_KEY: KEY, AZURE_OPENAI_AD_TOKEN: KEY },
-    required: [["AZURE_OPENAI_ENDPOINT"], ["AZURE_OPENAI_API_KEY", "AZURE_OPENAI_AD_TOKEN"]],
-  },
-};
-
-const EXAMPLES: Readonly<Record<string, string>> = {
-  OPENAI_BASE_URL: "for example http://localhost:11434/v1 for Ollama",
-  AZURE_OPENAI_ENDPOINT: "for example https://NAME.openai.azure.com",
-  CLOUD_ML_REGION: "for example us-east5, or global",
-};
+const NEEDS = needs.providers as Readonly<Partial<Record<Provider, ProviderNeeds>>>;
+const EXAMPLES: Readonly<Record<string, string>> = needs.examples;
 
 interface ProviderLack {
   /** Missing package or variable. Undefined if a variable is malformed. */
@@ -272,13 +242,10 @@ function lackOf(provider: Provider, { env, hasPackage = () => true }: ModelAcces
     const needs = `the package ${name}, which is not installed`;
     return { needs, reason: `the package ${name} is not installed`, fix: `npm install ${name}` };
   }
-  for (const [variable, form] of Object.entries(variables)) {
-    if (!form || !env[variable] || hasForm(env[variable], form, () => "none")) continue;
-    return {
-      needs: undefined,
-      reason: `${variable} is not ${wantedOf(form)}`,
-      fix: `set ${variable} to ${wantedOf(form)}`,
-    };
+  for (const [variable, format] of Object.entries(variables)) {
+    if (!env[variable] || hasForm(env[variable], { format }, () => "none")) continue;
+    const wanted = wantedOf({ format });
+    return { needs: undefined, reason: `${variable} is not ${wanted}`, fix: `set ${variable} to ${wanted}` };
   }
   const missing = required.filter((names) => !names.some((each) => env[each]));
   if (missing.length === 0) return undefined;

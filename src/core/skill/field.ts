@@ -49,8 +49,16 @@ export const writesMode = lazy(() => z.enum(["allow", "plan", "deny"]));
 
 export const stringMap = lazy(() => z.record(z.string(), z.string()));
 
-export function atLeastOne(names: readonly string[]): [(value: Record<string, unknown>) => boolean, string] {
-  return [(value) => names.some((name) => value[name] !== undefined), `needs at least one of ${names.join(", ")}`];
+/** Like `lazyStrictObject`, but with at least one of the named fields. The published schema requires one, too. */
+export function lazyAnyOf<Shape extends z.ZodRawShape>(names: readonly string[], fields: () => Shape) {
+  const hasAny = (value: Readonly<Record<string, unknown>>) => names.some((name) => value[name] !== undefined);
+  const message = `needs at least one of ${names.join(", ")}`;
+  return lazy(() =>
+    z
+      .strictObject(fields())
+      .refine(hasAny, message)
+      .meta({ anyOf: anyRequired(names) }),
+  );
 }
 
 export function anyRequired(names: readonly string[]) {

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { lazy } from "../base/values.ts";
-import { anyRequired, atLeastOne, optional, stringMap, strings, text, toolReach } from "./field.ts";
+import { lazyAnyOf, optional, stringMap, strings, text, toolReach } from "./field.ts";
 
 const clientId = lazy(() => text().describe("Client id at the authorization server"));
 
@@ -43,22 +43,17 @@ const mcpAuth = lazy(() => {
     .describe("OAuth 2.1 for a server with a url. Effective only in the user's file.");
 });
 
-export const mcpServerSchema = lazy(() =>
-  z
-    .strictObject({
-      type: optional(z.enum(["stdio", "http"]), "Transport (default: stdio with a command, http with a url)"),
-      command: optional(text(), "Program to start"),
-      args: optional(strings(), "Arguments of the program"),
-      url: optional(text(), "URL of a running server"),
-      headers: optional(stringMap(), "Headers of each request. ${VARIABLE} inserts a variable declared in env."),
-      env: optional(stringMap(), "Environment variables for the server, each with its purpose"),
-      effects: optional(
-        z.record(z.string(), z.enum(["read", "write"])),
-        "Effects by tool, overriding those that the server states. read is effective only in the user's file.",
-      ),
-      ...toolReach(),
-      auth: mcpAuth().optional(),
-    })
-    .refine(...atLeastOne(["command", "url"]))
-    .meta({ anyOf: anyRequired(["command", "url"]) }),
-);
+export const mcpServerSchema = lazyAnyOf(["command", "url"], () => ({
+  type: optional(z.enum(["stdio", "http"]), "Transport (default: stdio with a command, http with a url)"),
+  command: optional(text(), "Program to start"),
+  args: optional(strings(), "Arguments of the program"),
+  url: optional(text(), "URL of a running server"),
+  headers: optional(stringMap(), "Headers of each request. ${VARIABLE} inserts a variable declared in env."),
+  env: optional(stringMap(), "Environment variables for the server, each with its purpose"),
+  effects: optional(
+    z.record(z.string(), z.enum(["read", "write"])),
+    "Effects by tool, overriding those that the server states. read is effective only in the user's file.",
+  ),
+  ...toolReach(),
+  auth: mcpAuth().optional(),
+}));

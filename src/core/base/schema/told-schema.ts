@@ -13,16 +13,8 @@ const CHECKED_ANYWAY: ReadonlySet<string> = new Set([
   "maxProperties",
 ]);
 /** Keywords whose value is a schema or a list of schemas. */
-const INNER: ReadonlySet<string> = new Set([
-  "items",
-  "not",
-  "additionalProperties",
-  "anyOf",
-  "oneOf",
-  "allOf",
-  "prefixItems",
-]);
-const NAMED: ReadonlySet<string> = new Set(["properties", "patternProperties", "$defs", "definitions"]);
+const INNER = ["items", "not", "additionalProperties", "anyOf", "oneOf", "allOf", "prefixItems"];
+const NAMED = ["properties", "patternProperties", "$defs", "definitions"];
 
 /**
  * Shortens a tool's input schema for the model: removes parameters with fixed values, and bounds that every call is
@@ -62,7 +54,7 @@ function isPlain(key: string, value: Json): boolean {
 }
 
 function inner(key: string, value: Json): Json {
-  if (INNER.has(key)) return shortened(value);
-  if (!NAMED.has(key) || !isObject(value)) return value;
+  if (INNER.includes(key)) return shortened(value);
+  if (!NAMED.includes(key) || !isObject(value)) return value;
   return Object.fromEntries(Object.entries(value).map(([name, schema]) => [name, shortened(schema as Json)]));
 }

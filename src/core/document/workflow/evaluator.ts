@@ -1,30 +1,15 @@
 import * as z from "zod";
 import { type Fitting, lazy } from "../../base/values.ts";
-import {
-  anyRequired,
-  atLeastOne,
-  flag,
-  lazyStrictObject,
-  optional,
-  pathSchema,
-  positive,
-  text,
-} from "../../skill/field.ts";
+import { flag, lazyAnyOf, lazyStrictObject, optional, pathSchema, positive, text } from "../../skill/field.ts";
 import { valueRule } from "./rule.ts";
 
 export const tools = lazy(() => z.array(text()).min(1).optional());
-const functionNames = ["any_tool_called", "all_tools_called", "no_tool_called"];
 
-const functionRule = lazy(() =>
-  z
-    .strictObject({
-      any_tool_called: tools().describe("At least one of these tools was called successfully"),
-      all_tools_called: tools().describe("Each of these tools was called successfully"),
-      no_tool_called: tools().describe("None of these tools was called"),
-    })
-    .refine(...atLeastOne(functionNames))
-    .meta({ anyOf: anyRequired(functionNames) }),
-);
+const functionRule = lazyAnyOf(["any_tool_called", "all_tools_called", "no_tool_called"], () => ({
+  any_tool_called: tools().describe("At least one of these tools was called successfully"),
+  all_tools_called: tools().describe("Each of these tools was called successfully"),
+  no_tool_called: tools().describe("None of these tools was called"),
+}));
 export type FunctionRule = Fitting<typeof functionRule>;
 
 const evidenceRule = lazyStrictObject(() => ({

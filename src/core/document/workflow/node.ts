@@ -1,10 +1,9 @@
 import * as z from "zod";
 import { type Fitting, isObject, lazy } from "../../base/values.ts";
 import {
-  anyRequired,
-  atLeastOne,
   durationSchema,
   flag,
+  lazyAnyOf,
   lazyStrictObject,
   optional,
   pathSchema,
@@ -21,17 +20,10 @@ import { conditionSchema, requires } from "./rule.ts";
 import { nodeSources, sourceSchema } from "./source.ts";
 import { stepsSchema } from "./step.ts";
 
-const filterNames = ["allow", "deny"];
-
-const toolFilter = lazy(() =>
-  z
-    .strictObject({
-      allow: optional(z.array(text()).min(1), "Offer only these tools of the node's skills"),
-      deny: optional(z.array(text()).min(1), "Never offer these tools, even if they are in allow"),
-    })
-    .refine(...atLeastOne(filterNames))
-    .meta({ anyOf: anyRequired(filterNames) }),
-);
+const toolFilter = lazyAnyOf(["allow", "deny"], () => ({
+  allow: optional(z.array(text()).min(1), "Offer only these tools of the node's skills"),
+  deny: optional(z.array(text()).min(1), "Never offer these tools, even if they are in allow"),
+}));
 
 export const edge = lazyStrictObject(() => ({
   from: z.string().describe("Node id"),

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { type Fitting, lazy } from "../../base/values.ts";
-import { anyRequired, atLeastOne, optional, pathSchema } from "../../skill/field.ts";
+import { anyRequired, lazyAnyOf, optional, pathSchema } from "../../skill/field.ts";
 
 const COMPARISONS = ["equals", "in", "matches", "at_least", "at_most"] as const;
 
@@ -28,25 +28,15 @@ const checks = lazy(() => ({
   output_matches: optional(() => z.array(outputMatch()).min(1), "Comparisons that must all hold"),
 }));
 
-const checkNames = ["output_required", "output_matches"];
+const CHECKS = ["output_required", "output_matches"];
 
-export const requires = lazy(() =>
-  z
-    .strictObject({
-      ...checks(),
-      on_fail: optional(z.enum(["fail", "skip"]), "Result of the node if the check fails (default fail)"),
-    })
-    .refine(...atLeastOne(checkNames))
-    .meta({ anyOf: anyRequired(checkNames) }),
-);
+export const requires = lazyAnyOf(CHECKS, () => ({
+  ...checks(),
+  on_fail: optional(z.enum(["fail", "skip"]), "Result of the node if the check fails (default fail)"),
+}));
 export type Requires = Fitting<typeof requires>;
 
-export const valueRule = lazy(() =>
-  z
-    .strictObject(checks())
-    .refine(...atLeastOne(checkNames))
-    .meta({ anyOf: anyRequired(checkNames) }),
-);
+export const valueRule = lazyAnyOf(CHECKS, checks);
 export type ValueRule = Fitting<typeof valueRule>;
 
 export const conditionSchema = lazy(() =>
