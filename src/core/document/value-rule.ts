@@ -47,51 +47,50 @@ export function matchComplaint(
   value: unknown,
   onUndecided?: (complaint: string) => void,
 ): string | undefined {
-  const { holds, wanted, undecided } = compare(match, value);
+  const { holds, missed, excluded, undecided } = compare(match, value);
   if (undecided !== undefined) {
     onUndecided?.(`${match.path}${undecided}`);
     return `${match.path}${undecided}`;
   }
   if (holds !== (match.not ?? false)) return undefined;
   const shown = shortText(JSON.stringify(value) ?? "undefined", 120);
-  return `${match.path} is ${shown}, ${match.not ? wanted.excluded : wanted.missed}`;
+  return `${match.path} is ${shown}, ${match.not ? excluded : missed}`;
 }
 
 interface Comparison {
   readonly holds: boolean;
-  readonly wanted: { readonly missed: string; readonly excluded: string };
+  /** Description of the values that hold, without and with `not`. */
+  readonly missed: string;
+  readonly excluded: string;
   readonly undecided?: string;
 }
 
-function compare(match: OutputMatch, value: unknown): Comparison {
-  if (match.equals !== undefined) {
-    const text = JSON.stringify(match.equals);
-    return { holds: deepEqual(value, match.equals), wanted: { missed: `not ${text}`, excluded: `and must not be` } };
+function compare({ equals, in: list, at_least, at_most, matches = "" }: OutputMatch, value: unknown): Comparison {
+  if (equals !== undefined) {
+    return { holds: deepEqual(value, equals), missed: `not ${JSON.stringify(equals)}`, excluded: "and must not be" };
   }
-  if (Array.isArray(match.in)) {
-    const text = JSON.stringify(match.in);
-    const wanted = { missed: `not one of ${text}`, excluded: `one of ${text}` };
-    return { holds: match.in.some((allowed) => deepEqual(value, allowed)), wanted };
+  if (Array.isArray(list)) {
+    const words = `one of ${JSON.stringify(list)}`;
+    return { holds: list.some((one) => deepEqual(one, value)), missed: `not ${words}`, excluded: words };
   }
-  if (match.at_least !== undefined) {
-    const wanted = { missed: `not at least ${match.at_least}`, excluded: `which is at least ${match.at_least}` };
-    return { holds: typeof value === "number" && value >= match.at_least, wanted };
-  }
-  if (match.at_most !== undefined) {
-    const wanted = { missed: `not at most ${match.at_most}`, excluded: `which is at most ${match.at_most}` };
-    return { holds: typeof value === "number" && value <= match.at_most, wanted };
-  }
-  return comparePattern(match.matches ?? "", value);
+  const isNumber = typeof value === "number";
+  if (at_least !== undefined) return { holds: isNumber && value >= at_least, ...bound(`at least ${at_least}`) };
+  if (at_most !== undefined) return { holds: isNumber && value <= at_most, ...bound(`at most ${at_most}`) };
+  return comparePattern(matches, value);
+}
+
+function bound(words: string) {
+  return { missed: `not ${words}`, excluded: `which is ${words}` };
 }
 
 /** Tests a JavaScript regex without flags on a string, or on the JSON text of any other value. */
 function comparePattern(pattern: string, value: unknown): Comparison {
   const wanted = { missed: `which does not match ${pattern}`, excluded: `which matches ${pattern}` };
   const fault = faultOfPattern(pattern);
-  if (fault !== undefined) return { holds: false, wanted, undecided: `: ${fault}` };
+  if (fault !== undefined) return { holds: false, ...wanted, undecided: `: ${fault}` };
   const regex = new RegExp(pattern);
   const text = typeof value === "string" ? value : (JSON.stringify(value) ?? "");
   const isMatch = withinSecond(() => regex.test(text));
-  if (isMatch === undefined) return { holds: false, wanted, undecided: `: ${PATTERN_TOO_SLOW}: ${pattern}` };
-  return { holds: isMatch, wanted };
+  if (isMatch === undefined) return { holds: false, ...wanted, undecided: `: ${PATTERN_TOO_SLOW}: ${pattern}` };
+  return { holds: isMatch, ...wanted };
 }
