@@ -11,9 +11,11 @@ interface Segment {
   readonly each: boolean;
 }
 
-/** The values, or the segment that does not exist. With `any:`, elements can be missing one by one. */
-export type Resolved = { readonly values: readonly Found[] } | { readonly missing: string };
-type Found = { readonly value: unknown } | { readonly missing: string };
+/** Describes the segment that does not exist. */
+export interface Missing {
+  readonly missing: string;
+}
+type Found = { readonly value: unknown } | Missing;
 
 const SEGMENT_TEXT = "[A-Za-z_][A-Za-z0-9_-]*(?:\\[\\*\\])?";
 export const PATH_PATTERN = new RegExp(`^(?:(?:all|any):)?${SEGMENT_TEXT}(?:\\.${SEGMENT_TEXT})*$`);
@@ -30,7 +32,8 @@ export function parsePath(text: string): Path | undefined {
   return { quantifier: prefix?.[1] === "any" ? "any" : "all", segments };
 }
 
-function resolvePath(path: Path, value: unknown): Resolved {
+/** Returns the values. With `any:`, elements can be missing one by one. */
+function resolvePath(path: Path, value: unknown): readonly Found[] | Missing {
   let found: Found[] = [{ value }];
   let place = "";
   for (const { key, each } of path.segments) {
@@ -40,9 +43,9 @@ function resolvePath(path: Path, value: unknown): Resolved {
   }
   if (path.quantifier === "all" || !path.segments.some((segment) => segment.each)) {
     const miss = found.find((item) => "missing" in item);
-    if (miss) return miss as { missing: string };
+    if (miss) return miss;
   }
-  return { values: found };
+  return found;
 }
 
 function follow(value: unknown, key: string, each: boolean, place: string): Found[] {
@@ -55,12 +58,12 @@ function follow(value: unknown, key: string, each: boolean, place: string): Foun
 }
 
 /** Returns the values at a path. With `any:`, elements without a value are left out. */
-export function followPath(text: string, root: Json): readonly Json[] | { readonly missing: string } {
+export function followPath(text: string, root: Json): readonly Json[] | Missing {
   const path = parsePath(text);
   if (!path) return { missing: `${text} is not a path` };
   const resolved = resolvePath(path, root);
   if ("missing" in resolved) return resolved;
-  return resolved.values.flatMap((found) => ("missing" in found ? [] : [found.value as Json]));
+  return resolved.flatMap((found) => ("missing" in found ? [] : [found.value as Json]));
 }
 
 /** Returns the value at a path, or the list of several. Undefined if there is none. */
@@ -80,7 +83,7 @@ export function checkPath(
   if (!path) return `${text} is not a path`;
   const resolved = resolvePath(path, root);
   if ("missing" in resolved) return resolved.missing;
-  const complaints = resolved.values.map((found) => ("missing" in found ? found.missing : test(found.value)));
+  const complaints = resolved.map((found) => ("missing" in found ? found.missing : test(found.value)));
   if (path.quantifier === "all") return complaints.find((complaint) => complaint !== undefined);
   if (complaints.includes(undefined)) return undefined;
   return complaints[0] ?? `${text}: the list is empty`;

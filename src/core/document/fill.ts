@@ -1,4 +1,4 @@
-import { followPath } from "../base/path.ts";
+import { followPath, type Missing } from "../base/path.ts";
 import { isObject, type Json, type JsonObject, mapStrings, stringsIn } from "../base/values.ts";
 
 /** Templates in `with`: `{{path}}` in a string is replaced by the value at that path of the context. */
@@ -157,10 +157,6 @@ function valueAt(path: string, root: JsonObject, refuse: (problem: string) => vo
   if (Array.isArray(found)) return path.includes("[*]") ? found : (found[0] ?? null);
   refuse(`{{${path}}}: ${(found as Missing).missing}`);
   return null;
-}
-
-interface Missing {
-  readonly missing: string;
 }
 
 /** Returns the values at a path whose segments may end in `[n]`, counted from 0. */
