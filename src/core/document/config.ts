@@ -3,7 +3,7 @@ import { usageError } from "../base/errors.ts";
 import { type Fitting, isObject, lazy } from "../base/values.ts";
 import { hasForm, type LookUp, wantedOf } from "../skill/availability/config-form.ts";
 import type { Lack } from "../skill/availability/unavailable.ts";
-import { flag, lazyStrictObject, optional, positive, strings, text, writesMode } from "../skill/field.ts";
+import { flag, lazyStrictObject, matching, optional, positive, strings, text, writesMode } from "../skill/field.ts";
 import { mcpServerSchema } from "../skill/mcp-server.ts";
 import type { ConfigField, Skill, Tool } from "../skill/skill.ts";
 import { INSTANCE_NAME } from "../skill/skill-reference.ts";
@@ -17,12 +17,10 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 const rateSchema = lazy(() =>
   z.union([
     positive(),
-    z
-      .string()
-      .regex(
-        /^[1-9]\d{0,6}\/(?:second|minute|hour|day)$/,
-        "must be a rate such as 50/minute, or a number of concurrent calls",
-      ),
+    matching(
+      /^[1-9]\d{0,6}\/(?:second|minute|hour|day)$/,
+      "must be a rate such as 50/minute, or a number of concurrent calls",
+    ),
   ]),
 );
 
@@ -58,7 +56,7 @@ const skillsSchema = lazyStrictObject(() => ({
     z.record(
       text(),
       z.record(
-        z.string().regex(INSTANCE_NAME, "must begin with a letter and have at most 32 of a-z, 0-9 and -"),
+        matching(INSTANCE_NAME, "must begin with a letter and have at most 32 of a-z, 0-9 and -"),
         instanceSchema(),
       ),
     ),
@@ -82,13 +80,12 @@ const extensionSchema = lazy(() =>
     .strictObject({
       file: optional(text(), "File in the repository, relative to this file"),
       git: optional(
-        z.string().regex(GIT_PLACE, "must be URL@COMMIT:PATH with the 40 digits of a commit, and without ? and #"),
+        matching(GIT_PLACE, "must be URL@COMMIT:PATH with the 40 digits of a commit, and without ? and #"),
         "URL@COMMIT:PATH",
       ),
-      sha256: z
-        .string()
-        .regex(/^[0-9a-f]{64}$/, "must be the 64 hexadecimal digits of the file's sha256")
-        .describe("Digest of the file"),
+      sha256: matching(/^[0-9a-f]{64}$/, "must be the 64 hexadecimal digits of the file's sha256").describe(
+        "Digest of the file",
+      ),
     })
     .refine(({ file, git }) => (file === undefined) !== (git === undefined), "must have either file or git"),
 );
@@ -176,7 +173,6 @@ export interface ResolvedField {
   readonly from: "override" | "environment" | undefined;
   /** True if an empty value was given, or white space for a field with a declared form. */
   readonly empty: boolean;
-  /** True if the value does not have the declared form. */
   readonly malformed: boolean;
 }
 

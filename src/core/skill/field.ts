@@ -24,6 +24,8 @@ export function lazyStrictObject<Shape extends z.ZodRawShape>(fields: () => Shap
 }
 
 export const text = lazy(() => z.string().min(1));
+/** String that matches a pattern. The message completes "FIELD ". */
+export const matching = (pattern: RegExp, message: string) => z.string().regex(pattern, message);
 export const flag = lazy(() => z.boolean());
 export const positive = lazy(() => z.int().min(1));
 export const strings = lazy(() => z.array(z.string()));
@@ -61,7 +63,20 @@ export function lazyAnyOf<Shape extends z.ZodRawShape>(names: readonly string[],
   );
 }
 
-export function anyRequired(names: readonly string[]) {
+/** Like `lazyStrictObject`, but with exactly one of the named fields. */
+export function lazyOneOf<Shape extends z.ZodRawShape>(names: readonly string[], fields: () => Shape) {
+  const isOne = (value: Readonly<Record<string, unknown>>) =>
+    names.filter((name) => value[name] !== undefined).length === 1;
+  const message = `needs exactly one of ${names.slice(0, -1).join(", ")} and ${names.at(-1)}`;
+  return lazy(() =>
+    z
+      .strictObject(fields())
+      .refine(isOne, message)
+      .meta({ oneOf: anyRequired(names) }),
+  );
+}
+
+function anyRequired(names: readonly string[]) {
   return names.map((name) => ({ required: [name] }));
 }
 

@@ -3,6 +3,7 @@ import { type Fitting, lazy } from "../../base/values.ts";
 import {
   durationSchema,
   lazyStrictObject,
+  matching,
   optional,
   pathSchema,
   positive,
@@ -21,7 +22,7 @@ export type WebhookKind = (typeof WEBHOOK_KINDS)[number];
 const SOURCE_NAME = /^(?!(?:health|metrics|approve)$)[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/;
 const NAMING = "is not a source name: use up to 64 letters, digits, _ and -, but not health, metrics or approve";
 
-const sourceName = lazy(() => z.string().regex(SOURCE_NAME, NAMING));
+const sourceName = lazy(() => matching(SOURCE_NAME, NAMING));
 
 const SIZE = /^(\d{1,9})(B|KB|KiB|MB|MiB)?$/;
 const UNITS: Readonly<Record<string, number>> = { B: 1, KB: 1000, KiB: 1024, MB: 1000 ** 2, MiB: 1024 ** 2 };
@@ -36,7 +37,7 @@ const size = lazy(() =>
   z
     .union([
       z.int().meta({ minimum: 1, maximum: MOST_BODY }),
-      z.string().regex(SIZE, "is not a size: use bytes, or 256KiB, 1MiB"),
+      matching(SIZE, "is not a size: use bytes, or 256KiB, 1MiB"),
     ])
     .refine((given) => {
       const bytes = parseSize(given) ?? (typeof given === "number" ? 0 : 1); // another text is not a size
@@ -44,7 +45,7 @@ const size = lazy(() =>
     }, "must be between 1 and 64MiB"),
 );
 
-const variable = lazy(() => z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/, "is not a variable name"));
+const variable = lazy(() => matching(/^[A-Za-z_][A-Za-z0-9_]*$/, "is not a variable name"));
 
 const source = lazyStrictObject(() => ({
   kind: z.enum(WEBHOOK_KINDS).describe("Sender of the webhooks. Decides how requests are authenticated."),
@@ -84,26 +85,26 @@ const limits = lazyStrictObject(() => ({
 const approvals = lazyStrictObject(() => ({
   to: optional(
     z
-      .array(z.string().regex(/\S/, "must not be blank"))
+      .array(matching(/\S/, "must not be blank"))
       .min(1)
       .meta({ uniqueItems: true })
       .refine((to) => new Set(to).size === to.length, "must not have anyone twice"),
     "People who can decide. Each gets a separate link, and is recorded as `by` of the decision. Default: one link.",
   ),
   url: optional(
-    z.string().regex(/^https?:\/\/[^/?#\s@]+(?:\/[^?#\s]*)?$/, "must be an http:// or https:// address"),
+    matching(/^https?:\/\/[^/?#\s@]+(?:\/[^?#\s]*)?$/, "must be an http:// or https:// address"),
     "Public URL of this listener (default: the address that it listens on)",
   ),
 }));
 
 const approvers = lazy(() =>
-  z.array(z.string().regex(/^[USW][A-Z0-9]{1,31}$/, "is not a Slack id: users begin with U or W, user groups with S")),
+  z.array(matching(/^[USW][A-Z0-9]{1,31}$/, "is not a Slack id: users begin with U or W, user groups with S")),
 );
 
 const slack = lazyStrictObject(() => ({
   channels: z
     .record(
-      z.string().regex(/^[CDG][A-Z0-9]{1,31}$/, "is not the id of a Slack channel, such as C0123456789"),
+      matching(/^[CDG][A-Z0-9]{1,31}$/, "is not the id of a Slack channel, such as C0123456789"),
       z.strictObject({
         workflow: text().describe("Workflow file that a mention starts, relative to the folder of this file"),
         approvers: optional(approvers(), "Who can decide in this channel. Replaces the general list."),

@@ -1,6 +1,15 @@
 import * as z from "zod";
 import { type Fitting, lazy } from "../../base/values.ts";
-import { flag, lazyAnyOf, lazyStrictObject, optional, pathSchema, positive, text } from "../../skill/field.ts";
+import {
+  flag,
+  lazyAnyOf,
+  lazyStrictObject,
+  matching,
+  optional,
+  pathSchema,
+  positive,
+  text,
+} from "../../skill/field.ts";
 import { valueRule } from "./rule.ts";
 
 export const tools = lazy(() => z.array(text()).min(1).optional());
@@ -62,7 +71,7 @@ export const evaluator = lazy(() =>
       kind: z.literal("judge").describe("A model without tools judges the answer"),
       rubric: text().describe("Question about the answer"),
       pass_when: optional(
-        z.string().regex(/^\S+$/, "must be one word without white space"),
+        matching(/^\S+$/, "must be one word without white space"),
         "Verdict of the judge that passes, one word (default yes)",
       ),
       model: optional(text(), "Model for this judge (default: the node's judge_model)"),

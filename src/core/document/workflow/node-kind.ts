@@ -61,24 +61,17 @@ export function checkKind(fields: object, unknown: readonly string[], refuse: Re
   }
 }
 
+const ifKind = (kind: string, then: object) => ({ if: { required: [kind] }, then });
+
+/** Returns the same rules as JSON Schema. */
 export const kindsMeta = () => ({
   oneOf: ONE_OF.map((kind) => ({ required: [kind] })),
   allOf: [
-    ...Object.entries(FIELDS_OF).map(([kind, fields]) => ({
-      if: { required: [kind] },
-      // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema.
-      then: { propertyNames: { enum: [...new Set(fields)] } },
-    })),
-    {
-      if: { required: ["instruction"] },
-      // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema.
-      then: { propertyNames: { not: { enum: NOT_ASKED } } },
-    },
-    {
-      if: { required: ["map"] },
-      // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema.
-      then: { oneOf: [{ required: ["workflow"] }, { required: ["nodes", "edges", "entry"] }] },
-    },
+    ...Object.entries(FIELDS_OF).map(([kind, fields]) =>
+      ifKind(kind, { propertyNames: { enum: [...new Set(fields)] } }),
+    ),
+    ifKind("instruction", { propertyNames: { not: { enum: NOT_ASKED } } }),
+    ifKind("map", { oneOf: [{ required: ["workflow"] }, { required: ["nodes", "edges", "entry"] }] }),
   ],
   dependentRequired: { nodes: ["edges", "entry"], edges: ["nodes"], entry: ["nodes"] },
 });

@@ -5,6 +5,7 @@ import {
   flag,
   lazyAnyOf,
   lazyStrictObject,
+  matching,
   optional,
   pathSchema,
   positive,
@@ -53,10 +54,9 @@ const mapSchema = lazy(() =>
   z
     .strictObject({
       over: pathSchema().describe("Path of the list, in an earlier node's data or the input"),
-      as: z
-        .string()
-        .regex(/^[A-Za-z_][A-Za-z0-9_-]*$/, "is not a name: use letters, digits, _ and -")
-        .describe("Name of the item in the inner workflow: input.NAME"),
+      as: matching(/^[A-Za-z_][A-Za-z0-9_-]*$/, "is not a name: use letters, digits, _ and -").describe(
+        "Name of the item in the inner workflow: input.NAME",
+      ),
       key: optional(
         pathSchema(),
         "Path of a stable key in the item, such as issue.fingerprint (default: its position)",

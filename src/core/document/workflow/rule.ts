@@ -1,26 +1,16 @@
 import * as z from "zod";
 import { type Fitting, lazy } from "../../base/values.ts";
-import { anyRequired, lazyAnyOf, optional, pathSchema } from "../../skill/field.ts";
+import { lazyAnyOf, lazyOneOf, matching, optional, pathSchema } from "../../skill/field.ts";
 
-const COMPARISONS = ["equals", "in", "matches", "at_least", "at_most"] as const;
-
-const outputMatch = lazy(() =>
-  z
-    .strictObject({
-      path: pathSchema().describe("Path of the value to compare"),
-      equals: optional(z.json(), "Expected value, compared deeply"),
-      in: optional(() => z.union([z.array(z.json()), pathSchema()]), "List of accepted values, or a path to them"),
-      matches: optional(z.string(), "Regular expression (ECMAScript), with a time limit of one second"),
-      at_least: optional(z.number(), "Minimum number"),
-      at_most: optional(z.number(), "Maximum number"),
-      not: optional(z.literal(true), "Inverts the comparison. A path that does not resolve fails in both cases."),
-    })
-    .refine(
-      (match) => COMPARISONS.filter((test) => match[test] !== undefined).length === 1,
-      "needs exactly one of equals, in, matches, at_least and at_most",
-    )
-    .meta({ oneOf: anyRequired(COMPARISONS) }),
-);
+const outputMatch = lazyOneOf(["equals", "in", "matches", "at_least", "at_most"], () => ({
+  path: pathSchema().describe("Path of the value to compare"),
+  equals: optional(z.json(), "Expected value, compared deeply"),
+  in: optional(() => z.union([z.array(z.json()), pathSchema()]), "List of accepted values, or a path to them"),
+  matches: optional(z.string(), "Regular expression (ECMAScript), with a time limit of one second"),
+  at_least: optional(z.number(), "Minimum number"),
+  at_most: optional(z.number(), "Maximum number"),
+  not: optional(z.literal(true), "Inverts the comparison. A path that does not resolve fails in both cases."),
+}));
 export type OutputMatch = Fitting<typeof outputMatch>;
 
 const checks = lazy(() => ({
@@ -41,7 +31,7 @@ export type ValueRule = Fitting<typeof valueRule>;
 
 export const conditionSchema = lazy(() =>
   z
-    .union([z.string().regex(/\S/, "is empty: write PATH = VALUE"), valueRule()])
+    .union([matching(/\S/, "is empty: write PATH = VALUE"), valueRule()])
     .describe("Value rule, or PATH = VALUE, !=, >=, <=, PATH in [A, B], PATH exists"),
 );
 export type Condition = Fitting<typeof conditionSchema>;

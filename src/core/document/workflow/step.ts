@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { type Fitting, lazy } from "../../base/values.ts";
-import { optional, text } from "../../skill/field.ts";
+import { matching, optional, text } from "../../skill/field.ts";
 import { conditionSchema } from "./rule.ts";
 
 /** Steps of a `steps` node: tool calls that no model chooses. */
@@ -21,13 +21,10 @@ export type StepCall = Fitting<typeof stepCall>;
 const nodeStep = lazy(() =>
   z
     .strictObject({
-      id: z
-        .string()
-        .regex(
-          /^(?!(?:error|evals|fail_soft)$)[a-z][a-z0-9_]*$/,
-          "must begin with a letter, have only a-z, 0-9 and _, and not be error, evals or fail_soft",
-        )
-        .describe("Name of the step, unique in the node. Later steps read its result at steps.ID."),
+      id: matching(
+        /^(?!(?:error|evals|fail_soft)$)[a-z][a-z0-9_]*$/,
+        "must begin with a letter, have only a-z, 0-9 and _, and not be error, evals or fail_soft",
+      ).describe("Name of the step, unique in the node. Later steps read its result at steps.ID."),
       ...stepCall().partial().shape,
       first_of: optional(z.array(stepCall()).min(1), "Calls of which the first with an available skill is made"),
       if: conditionSchema().optional(),

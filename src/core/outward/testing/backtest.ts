@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { faultOfPattern } from "../../base/schema/time-bound.ts";
 import { type Fitting, type JsonObject, lazy } from "../../base/values.ts";
-import { jsonObject, lazyStrictObject, optional, text } from "../../skill/field.ts";
+import { jsonObject, lazyStrictObject, matching, optional, text } from "../../skill/field.ts";
 
 /** Past incidents that a workflow is judged by: one file with a case, or with several. */
 
@@ -13,7 +13,7 @@ const patterns = lazy(() =>
       .refine((text) => faultOfPattern(text, "i") === undefined, "is not a regular expression"),
   ),
 );
-const input = lazy(() => z.union([jsonObject(), z.string().regex(/^@./, 'must be a map or "@file"')]));
+const input = lazy(() => z.union([jsonObject(), matching(/^@./, 'must be a map or "@file"')]));
 
 export const truthSchema = lazy(() =>
   z
@@ -21,7 +21,7 @@ export const truthSchema = lazy(() =>
       verdict: optional(text(), "True verdict"),
       cause_kind: optional(text(), "True kind of cause"),
       commit: optional(
-        z.string().regex(/^[0-9a-fA-F]{7,64}$/, "must be a commit id of at least 7 hexadecimal digits"),
+        matching(/^[0-9a-fA-F]{7,64}$/, "must be a commit id of at least 7 hexadecimal digits"),
         "Commit of the change that caused it",
       ),
       service: optional(text(), "Service that is at fault, compared without case"),
@@ -55,7 +55,7 @@ const placed = () => ({
 });
 
 /** Case ids are used in file names. */
-const caseId = lazy(() => z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,79}$/, "must be usable as a file name"));
+const caseId = lazy(() => matching(/^[A-Za-z0-9][A-Za-z0-9._-]{0,79}$/, "must be usable as a file name"));
 
 export const backtestCaseSchema = lazyStrictObject(() => ({
   id: caseId(),

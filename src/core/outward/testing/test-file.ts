@@ -2,33 +2,34 @@ import * as z from "zod";
 import { PATH_PATTERN } from "../../base/path.ts";
 import { type Fitting, lazy } from "../../base/values.ts";
 import { RUN_STATUSES } from "../../engine/event/end.ts";
-import { json, jsonObject, lazyStrictObject, optional, text, writesMode } from "../../skill/field.ts";
+import {
+  json,
+  jsonObject,
+  lazyOneOf,
+  lazyStrictObject,
+  matching,
+  optional,
+  text,
+  writesMode,
+} from "../../skill/field.ts";
 
 /** Test files (`*.test.yml`). One declaration serves as type, validator and published schema. */
 
 const names = lazy(() => z.array(text()));
 const live = lazy(() => z.literal("live").describe("Call tools without a fixture for real"));
 
-export const fixture = lazy(() =>
-  z
-    .strictObject({
-      when: optional(
-        json(),
-        "Arguments to match. Only the given keys of objects are compared, and * in a string matches any characters. Default: any arguments.",
-      ),
-      output: optional(json(), 'Output of the call: a value, or "@file"'),
-      error: optional(z.string(), "Error message with which the call fails, instead of output"),
-      acted: optional(
-        z.enum(["no", "unknown"]),
-        "With error: whether the write may have happened. Defaults to unknown, or to no if the tool is idempotent.",
-      ),
-    })
-    .refine(
-      ({ output, error }) => (output === undefined) !== (error === undefined),
-      "needs exactly one of output and error",
-    )
-    .meta({ oneOf: [{ required: ["output"] }, { required: ["error"] }] }),
-);
+export const fixture = lazyOneOf(["output", "error"], () => ({
+  when: optional(
+    json(),
+    "Arguments to match. Only the given keys of objects are compared, and * in a string matches any characters. Default: any arguments.",
+  ),
+  output: optional(json(), 'Output of the call: a value, or "@file"'),
+  error: optional(z.string(), "Error message with which the call fails, instead of output"),
+  acted: optional(
+    z.enum(["no", "unknown"]),
+    "With error: whether the write may have happened. Defaults to unknown, or to no if the tool is idempotent.",
+  ),
+}));
 
 const matcher = lazy(() =>
   z
@@ -80,12 +81,10 @@ const expected = lazyStrictObject(() => ({
   ),
   data: optional(
     z.record(
-      z
-        .string()
-        .regex(
-          PLACED_PATH,
-          "is not a path: [all:|any:]node.key(.key)*, where a key can end in [*]; for an inner run each[KEY]/node.key",
-        ),
+      matching(
+        PLACED_PATH,
+        "is not a path: [all:|any:]node.key(.key)*, where a key can end in [*]; for an inner run each[KEY]/node.key",
+      ),
       json(),
     ),
     "Values or matchers, by path in the nodes' data. Inner runs: each[fp-81]/look.kind.",
@@ -95,12 +94,10 @@ const expected = lazyStrictObject(() => ({
   planned: optional(z.array(plannedWrite()), "Writes that must be planned. An empty list means that none was planned."),
   steps: optional(
     z.record(
-      z
-        .string()
-        .regex(
-          /^(?:[^[\]/.]+(?:\[[^\]]*\])?\/)*[^/.]+\.[a-z][a-z0-9_]*$/,
-          "is not a step: node.step, or each[KEY]/node.step",
-        ),
+      matching(
+        /^(?:[^[\]/.]+(?:\[[^\]]*\])?\/)*[^/.]+\.[a-z][a-z0-9_]*$/,
+        "is not a step: node.step, or each[KEY]/node.step",
+      ),
       z.enum(["success", "failed", "skipped", "planned"]),
     ),
     "Results of steps, such as look.logs: success. The last visit of a node counts.",
@@ -124,7 +121,7 @@ export type Expected = Fitting<typeof expected>;
 const testCase = lazyStrictObject(() => ({
   name: text().describe("Unique name, shown in the case's line"),
   input: optional(
-    z.union([z.string().regex(/^@./, 'must be a map, or "@file"'), jsonObject()]),
+    z.union([matching(/^@./, 'must be a map, or "@file"'), jsonObject()]),
     'Input of the run: a map, or "@file" (default: empty)',
   ),
   writes: optional(writesMode(), "Overrides the file's writes"),
