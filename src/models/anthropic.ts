@@ -59,7 +59,6 @@ export function anthropicModel(options: ServiceOptions): Model {
   });
 }
 
-/** Creates the SDK's client for one exchange. */
 type OpenClient = (service: Service, line: Line) => Promise<Pick<BaseAnthropic, "post">>;
 
 /** Creates a model that uses the Messages API. The client decides where requests go and how they are authenticated. */
@@ -142,7 +141,12 @@ interface Message {
 function messagesOf(texts: readonly string[], turns: readonly Message[], cached: boolean): Anthropic.MessageParam[] {
   const opening: Message = { role: "user", content: texts.map(textBlock) };
   const messages = [opening];
-  for (const turn of turns) append(messages, turn);
+  for (const { role, content } of turns) {
+    const last = messages.at(-1);
+    // Roles alternate, and no message is empty.
+    if (last?.role === role) last.content.push(...content);
+    else if (content.length > 0) messages.push({ role, content });
+  }
   if (cached) {
     mark(opening.content, texts.length - 1);
     const last = messages.at(-1) ?? opening;
@@ -151,14 +155,6 @@ function messagesOf(texts: readonly string[], turns: readonly Message[], cached:
   const [first] = opening.content;
   const plain = opening.content.length === 1 && first?.type === "text" && !first.cache_control;
   return plain ? [{ role: "user", content: first.text }, ...messages.slice(1)] : messages;
-}
-
-/** Appends content so that roles alternate and no message is empty. */
-function append(messages: Message[], { role, content }: Message): void {
-  const last = messages.at(-1);
-  if (content.length === 0) return;
-  if (last?.role === role) last.content.push(...content);
-  else messages.push({ role, content });
 }
 
 function mark(content: Anthropic.ContentBlockParam[], index: number): void {

@@ -12,7 +12,6 @@ export type Sights = ReadonlyMap<string, Sight>;
 
 export const NOTHING_SEEN: Sights = new Map();
 
-/** Matches errors of services that do not accept images. */
 export const REFUSES_IMAGES = /\bimage|input_image|\bvision\b|multi-?modal|media_type/i;
 
 export async function lookAt(turns: readonly Turn[], { image }: Pick<ModelCall, "image">): Promise<Sights> {
@@ -30,7 +29,6 @@ export async function lookAt(turns: readonly Turn[], { image }: Pick<ModelCall, 
   return sights;
 }
 
-/** Returns the loaded images of a result or message, in order. */
 export function seenOf(images: readonly { readonly blob_id: string }[] | undefined, sights: Sights): readonly Sight[] {
   return (images ?? []).flatMap(({ blob_id }) => sights.get(blob_id) ?? []);
 }

@@ -3,7 +3,6 @@ import { LONGEST_TIMER_MS } from "../core/base/values.ts";
 import type { Service } from "./faults.ts";
 import type { Line } from "./wire.ts";
 
-/** Creates the SDK's client for one exchange. */
 export async function openaiClient(service: Service, line: Line): Promise<OpenAI> {
   const { default: Client } = await import("openai");
   return new Client(plainClient(service, line));

@@ -51,7 +51,6 @@ export function compatibleModel(options: ServiceOptions): Model {
   return chatModel(PROVIDER, service, openaiClient);
 }
 
-/** Creates a model that uses the Chat Completions API. The client decides where requests go. */
 export function chatModel(provider: string, service: Service, open: typeof openaiClient): Model {
   return {
     provider,

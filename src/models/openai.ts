@@ -1,5 +1,5 @@
 import type OpenAI from "openai";
-import { checkedAs, type Json, type JsonSchema } from "../core/base/values.ts";
+import { checkedAs, type Json } from "../core/base/values.ts";
 import { imagesIn, openingOf, type Part, type Prompt, type Reply, type Turn } from "../core/engine/event/prompt.ts";
 import type { Model, ModelCall } from "../core/engine/ports.ts";
 import { keyed, type ServiceOptions, serviceOf } from "./faults.ts";
@@ -24,6 +24,7 @@ import {
 } from "./wire.ts";
 
 const PROVIDER = "openai";
+const FORMAT = { type: "json_schema", name: "output" } as const;
 
 /** Optional features. `images`: images in results. `reasoning`: encrypted reasoning to send back. */
 type Wish = "images" | "shape" | "reasoning";
@@ -92,7 +93,9 @@ function requestOf(prompt: Prompt, { model, wishes, sights }: Asking): OpenAI.Re
           })),
         }
       : {}),
-    ...(output && shaped ? { text: { format: formatOf(output) } } : {}),
+    ...(output && shaped
+      ? { text: { format: { ...FORMAT, schema: { ...output }, strict: isStrictShape(output) } } }
+      : {}),
   };
 }
 
@@ -100,10 +103,6 @@ function openingItem(texts: readonly string[]): OpenAI.Responses.EasyInputMessag
   const [only = ""] = texts;
   if (texts.length <= 1) return { role: "user", content: only };
   return { role: "user", content: texts.map((text) => ({ type: "input_text", text })) };
-}
-
-function formatOf(output: JsonSchema): OpenAI.Responses.ResponseFormatTextJSONSchemaConfig {
-  return { type: "json_schema", name: "output", schema: { ...output }, strict: isStrictShape(output) };
 }
 
 function itemsOf(turn: Turn, sights: Sights): OpenAI.Responses.ResponseInputItem[] {

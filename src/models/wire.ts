@@ -22,9 +22,7 @@ export interface Line {
   readonly signal: AbortSignal;
 }
 
-/** An API: how a request is sent, and how each form of its answer is read. */
 interface Talk {
-  /** Sends the request with the SDK. */
   readonly send: (line: Line) => Promise<Received>;
   readonly readStream: (answer: Answer, events: Events, call: ModelCall) => Promise<Reply>;
   readonly readWhole: (answer: Answer, body: Fields, call: ModelCall) => Reply;
@@ -38,7 +36,6 @@ export interface Answer {
   readonly failureIn: (body: Fields) => SkillflowError | undefined;
 }
 
-/** Marker for `data: [DONE]`, which ends some streams. */
 export const DONE = Symbol("done");
 
 /** Sends one request and reads the response. Rejects with the signal's reason or a `model.*` error. */
@@ -97,7 +94,6 @@ export function usageFrom(usage: Fields, input: "input" | "prompt", output: "out
   };
 }
 
-/** Returns the tokens written to the provider's cache, if any. */
 export function writtenToCache(count: unknown): Pick<Usage, "cacheWriteTokens"> {
   return countOf(count) > 0 ? { cacheWriteTokens: countOf(count) } : {};
 }
@@ -197,7 +193,6 @@ interface Arrived {
   readonly touch: () => void;
 }
 
-/** Reads the response, whether it is a stream or a single body. */
 async function readAnswer(service: Service, call: ModelCall, { response, talk, touch }: Arrived): Promise<Reply> {
   touch();
   const garbled = (what: string) =>
@@ -273,7 +268,6 @@ async function readToEnd(reader: ReadableStreamDefaultReader<Uint8Array>): Promi
   await leave();
 }
 
-/** Yields the `data` of server-sent events. */
 async function* dataOf(chunks: AsyncIterable<string> | Iterable<string>): AsyncGenerator<string> {
   let pieces: string[] = [];
   // A boundary may be split between chunks. Only the new text is searched, as a block may have many chunks.

@@ -19,7 +19,6 @@ export function nothingBeside(): Beside {
 }
 
 interface Taking {
-  /** Starts a step with its own alarm. */
   readonly begin: (step: SingleStep, alarm: Alarm) => readonly Entry[] | Promise<readonly Entry[]>;
   /** True in a replay: waits for all steps, because they were recorded together. */
   readonly takesAll: boolean;
@@ -88,7 +87,6 @@ function isEnding({ type }: EventBody): boolean {
   return type === "run:interrupt" || type === "limit:reached";
 }
 
-/** Wakes the waiting code when a step finishes. */
 export function createSettling() {
   let wake: (() => void) | undefined;
   return {

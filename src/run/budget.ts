@@ -130,7 +130,6 @@ function interruption({ signal, redactor }: Timed): EventBody {
   return { type: "run:interrupt", reason: cutMiddle(reason, MOST_SAID) };
 }
 
-/** Longest external message in a record. */
 export const MOST_SAID = 2000;
 
 function reasonOf(body: EventBody): string {

@@ -45,7 +45,6 @@ export interface CallOptions {
   readonly timeoutMs: number;
   readonly workDir: string;
   readonly fetch: typeof fetch;
-  /** Defaults to false. */
   readonly offline?: boolean;
   readonly loggerFor: (skill: string) => Logger;
   readonly redactor: Redactor;
@@ -95,7 +94,6 @@ function sharedParts({ blobs, redactor, loggerFor }: CallOptions) {
   };
 }
 
-/** Time limit for determining the audience. */
 const MOST_REACH_MS = 10_000;
 
 /**
@@ -272,7 +270,6 @@ function openEnding(timeoutMs: number, outer: Stopping): Ending {
   };
 }
 
-/** Returns the result as JSON, or a message if it is invalid. */
 function checked(given: unknown, schema: JsonSchema | undefined): { readonly output: Json } | string {
   let output: Json;
   try {

@@ -13,7 +13,6 @@ interface Calling {
   readonly callTool: CallTool;
 }
 
-/** Calls that were started but not recorded yet. */
 export interface Running {
   readonly calls: Map<StepKey, RunningCall>;
   /** Stops all the calls. Replaced after use. */

@@ -17,7 +17,6 @@ interface CopyChange {
 }
 
 interface Changing {
-  /** Returns the change of the working copy that the call belongs to. */
   readonly changeOf: (call: Call) => Promise<CopyChange>;
   readonly redactor: Redactor;
 }

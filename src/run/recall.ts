@@ -4,7 +4,6 @@ import type { Change } from "../core/engine/event/patch.ts";
 import type { SingleStep, Step, Together } from "../core/engine/fold/step.ts";
 import type { StoredRun } from "../core/engine/ports.ts";
 
-/** Results that a replay takes from the recorded run. */
 export interface Recall {
   /** Returns the recorded result of a step, or undefined if the replay performs it. */
   bodies(step: SingleStep): readonly Entry[] | undefined;
@@ -16,7 +15,6 @@ export interface Recall {
   includes(step: SingleStep, position: number): boolean;
 }
 
-/** Recorded answers and decisions that a run follows. */
 export interface Replaying {
   readonly recall: Recall;
   readonly afterwards: readonly Afterwards[];
@@ -100,7 +98,6 @@ function stepOf(event: RunEvent): StepKey {
 export interface Afterwards {
   readonly key: StepKey;
   readonly body: EventBody;
-  /** Path of the inner run that a decision concerns. */
   readonly at?: string;
 }
 

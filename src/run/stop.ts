@@ -35,7 +35,6 @@ export class Stop implements Stopping {
     if (at !== -1) this.#hearers.splice(at, 1);
   }
 
-  /** AbortSignal for APIs that require one. */
   get signal(): AbortSignal {
     if (!this.#controller) {
       this.#controller = new AbortController();

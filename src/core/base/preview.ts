@@ -23,7 +23,7 @@ export function shortText(text: string, most: number): string {
 export function previewJson(value: Json, most: number): string {
   const kept: string[] = [];
   let left = most;
-  for (const piece of jsonPieces(value, { most, depth: 0 })) {
+  for (const piece of jsonPieces(value, most, 0)) {
     if (piece.length > left) return `${kept.join("")}${cutText(piece, left)}`;
     left -= piece.length;
     kept.push(piece);
@@ -70,14 +70,9 @@ function startOf(text: string, most: number): string {
   return /[\ud800-\udbff]/.test(text.charAt(most - 1)) ? text.slice(0, most - 1) : text.slice(0, most);
 }
 
-interface Place {
-  readonly most: number;
-  readonly depth: number;
-}
-
 const DEEPEST = 24;
 
-function* jsonPieces(value: Json, { most, depth }: Place): Generator<string> {
+function* jsonPieces(value: Json, most: number, depth: number): Generator<string> {
   if (typeof value === "string") return yield JSON.stringify(value.slice(0, most + 1));
   if (value === null || typeof value !== "object") return yield String(value);
   const list = Array.isArray(value);
@@ -88,7 +83,7 @@ function* jsonPieces(value: Json, { most, depth }: Place): Generator<string> {
   const margin = `\n${"  ".repeat(depth + 1)}`;
   for (const [index, [key, member]] of members.entries()) {
     yield (index === 0 ? open : ",") + margin + (list ? "" : `${JSON.stringify(key)}: `);
-    yield* jsonPieces(member, { most, depth: depth + 1 });
+    yield* jsonPieces(member, most, depth + 1);
   }
   yield `\n${"  ".repeat(depth)}${close}`;
 }

@@ -43,7 +43,6 @@ export async function readBlob(blobs: Readable, wanted: ReadBlob): Promise<JsonO
   };
 }
 
-/** The methods of a blob store that reading needs. */
 export type Readable = Pick<Blobs, "info" | "read">;
 
 async function known(blobs: Readable, id: string): Promise<BlobInfo> {
@@ -108,10 +107,8 @@ export async function searchBlob(blobs: Readable, wanted: SearchBlob): Promise<J
   return { blob_id: info.blob_id, total, matches };
 }
 
-/** Number of bytes of a blob that are searched for a quote. */
 const MOST_QUOTED = 256 * 1024 * 1024;
 
-/** Returns the text of a blob, or undefined if it is not text or is missing. */
 export async function blobText(blobs: Blobs, id: string): Promise<string | undefined> {
   const info = await blobs.info(id);
   if (!info || !/^text\/|json|xml|yaml|javascript/.test(info.kind)) return undefined;
@@ -149,7 +146,6 @@ function keepAround(count: number) {
   };
 }
 
-/** Returns the position of the match in each line, or -1. */
 type Finder = (lines: readonly string[]) => readonly number[];
 
 function finderOf({ query, regex, ignore_case }: SearchBlob): Finder {
@@ -159,7 +155,6 @@ function finderOf({ query, regex, ignore_case }: SearchBlob): Finder {
   return (lines) => lines.map((line) => line.toLowerCase().indexOf(lower));
 }
 
-/** Creates a finder that stops a slow pattern after a second. */
 function patternFinder(source: string, flags: string): Finder {
   const fault = faultOfPattern(source, flags);
   if (fault !== undefined) throw inputError(`the pattern is not a regular expression: ${fault}`);
@@ -209,7 +204,6 @@ function piecesOf(bytes: Buffer, number: number, offset: number): Line[] {
   }));
 }
 
-/** Shortens a long line to the text around the match. */
 function clipAt(line: string, at: number): string {
   if (line.length <= MOST_LINE) return line;
   const from = Math.max(0, Math.min(at - MOST_LINE / 4, line.length - MOST_LINE));

@@ -6,7 +6,6 @@ import { describeBlob, wholeText } from "../../core/engine/tools/blob.ts";
 
 /** Largest result in a prompt, in characters of JSON. Larger ones become blobs. */
 export const MOST_RESULT = 32_768;
-/** Length above which a string in a large result gets its own blob. */
 const LARGE_MEMBER = 4096;
 const HEAD = 1000;
 const TAIL = 500;
@@ -19,7 +18,9 @@ export async function holdLarge(output: Json, blobs: Blobs, most = MOST_RESULT):
   if (!isLarge(output, most)) return output;
   try {
     const smaller = await holdMembers(output, blobs);
-    return !isLarge(smaller, most) ? smaller : await holdWhole(output, blobs);
+    if (!isLarge(smaller, most)) return smaller;
+    if (typeof output === "string") return await holdText(output, "text/plain", blobs);
+    return await holdText(JSON.stringify(output, undefined, 1), "application/json", blobs);
   } catch (error) {
     if (error instanceof SkillflowError) return cut(output);
     throw error;
@@ -37,11 +38,6 @@ async function holdMembers(output: Json, blobs: Blobs): Promise<Json> {
     return [key, isText ? await holdText(value, "text/plain", blobs) : await holdMembers(value, blobs)];
   });
   return Object.fromEntries(await Promise.all(members));
-}
-
-function holdWhole(output: Json, blobs: Blobs): Promise<Json> {
-  if (typeof output === "string") return holdText(output, "text/plain", blobs);
-  return holdText(JSON.stringify(output, undefined, 1), "application/json", blobs);
 }
 
 async function holdText(text: string, kind: string, blobs: Blobs): Promise<Json> {

@@ -28,7 +28,6 @@ export function checkConditions(workflow: Workflow, shapes: DataShapes): Diagnos
 
 const placeOf = (edge: number) => ["edges", edge, "if"];
 
-/** Maximum number of earlier edges of a node to compare with a later one. */
 const MOST_COMPARED = 100;
 
 interface Ruled {
@@ -78,7 +77,6 @@ function meantBy(text: string, types: readonly string[] | undefined): string {
       : "";
 }
 
-/** Suggests the nearest possible value if the given one never occurs. */
 function hintFor(match: OutputMatch, shape: JsonSchema): string | undefined {
   const listed = valuesOf(shape, typesOf(shape));
   const named = namedBy(match);

@@ -14,7 +14,6 @@ export type FindInner = (node: string) => Omit<Inner, "stepShape"> | undefined;
 
 export type StepShape = (node: WorkflowNode, step: NodeStep) => JsonSchema | undefined;
 
-/** Knowledge beyond the document itself. */
 export interface Beyond {
   readonly find: FindInner;
   readonly stepShape?: StepShape | undefined;

@@ -157,7 +157,6 @@ function checkPath(
   return unknownField(own[root.key] ?? shapes(root.key), fields, { at, about, before: root.key });
 }
 
-/** Maximum number of nodes to search for a field that was written without its node. */
 const MOST_OWNERS = 100;
 
 function checkEvaluated({ nodes }: Workflow, shapes: DataShapes): Diagnostic[] {

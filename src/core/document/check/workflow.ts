@@ -141,14 +141,10 @@ function checkReach(
     first.push(id);
     reach(id);
   }
-  return first.map((id) =>
-    errorAt(
-      "UNREACHABLE_NODE",
-      ["nodes", id],
-      `no path leads from "${entry}" to node "${id}"`,
-      "add an edge to it, or remove it",
-    ),
-  );
+  return first.map((id) => {
+    const message = `no path leads from "${entry}" to node "${id}"`;
+    return errorAt("UNREACHABLE_NODE", ["nodes", id], message, "add an edge to it, or remove it");
+  });
 }
 
 /** Finds cycles without a bounded edge. Iterative, so that long chains cannot overflow the stack. */

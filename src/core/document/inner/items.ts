@@ -8,7 +8,6 @@ import { encodeKey } from "./place.ts";
 export interface Chosen {
   readonly key: string;
   readonly index: number;
-  /** Reason why the item does not run. */
   readonly skipped_reason?: string;
   readonly error?: string;
   /** True if an earlier run has judged the item. */
@@ -37,26 +36,19 @@ export function chooseItems(map: MapSettings, list: readonly Json[], seen: Seen)
   const taken = new Set<string>();
   const most = mostItems(map);
   let running = 0;
-  let left = 0;
   const items = keyed.flatMap(({ key, index, error }): Chosen[] => {
     if (error !== undefined)
       return [{ key, index, ...(map.on_error === "skip" ? { skipped_reason: error } : { error }) }];
     const place = encodeKey(key);
     if (taken.has(place)) return [{ key, index, skipped_reason: `an earlier item has the key ${key}` }];
-    const reason = known.get(key);
-    if (reason !== undefined) {
-      taken.add(place);
-      return [{ key, index, skipped_reason: reason, seen: true }];
-    }
     taken.add(place);
-    if (running >= most) {
-      left += 1;
-      return [];
-    }
+    const reason = known.get(key);
+    if (reason !== undefined) return [{ key, index, skipped_reason: reason, seen: true }];
+    if (running >= most) return [];
     running += 1;
     return [{ key, index }];
   });
-  return { items, left };
+  return { items, left: list.length - items.length };
 }
 
 function keyOf({ key, as }: MapSettings, item: Json, index: number): { key: string; error?: string } {
@@ -64,18 +56,13 @@ function keyOf({ key, as }: MapSettings, item: Json, index: number): { key: stri
   const found = followPath(key, { [as]: item });
   const [value] = "missing" in found ? [] : found;
   if (value === undefined || value === null || value === "") {
-    return {
-      key: String(index),
-      error: "missing" in found ? `it has no key: ${found.missing}` : `it has no key: ${key}`,
-    };
+    return { key: String(index), error: `it has no key: ${"missing" in found ? found.missing : key}` };
   }
   const text = typeof value === "string" ? value : JSON.stringify(value);
-  return text.length > LONGEST_KEY
-    ? { key: String(index), error: `its key is longer than ${LONGEST_KEY} characters` }
-    : { key: text };
+  if (text.length <= LONGEST_KEY) return { key: text };
+  return { key: String(index), error: `its key is longer than ${LONGEST_KEY} characters` };
 }
 
-/** Returns the values that decide whether an item has changed, by path. */
 export function valuesOf({ as, unseen }: MapSettings, item: Json): JsonObject {
   const paths = unseen?.unless_changed ?? [];
   return Object.fromEntries(paths.map((path) => [path, valueAtPath(path, { [as]: item }) ?? null]));

@@ -49,9 +49,8 @@ export function stepFaults(node: string, about: About): Fault[] {
     const texts = writes === "allow" ? taken.filter(({ isTarget }) => !isTarget) : [];
     const fault = (code: Fault["code"], what: string, found: typeof taken): Fault[] => {
       const places = [...new Set(found.map(({ text }) => text))].join(", ");
-      return places === ""
-        ? []
-        : [{ code, node, step: index, message: `step "${step.id}" of node "${node}" ${what}: ${places}` }];
+      const message = `step "${step.id}" of node "${node}" ${what}: ${places}`;
+      return places === "" ? [] : [{ code, node, step: index, message }];
     };
     return [
       ...fault("taint.target_in_write", "writes where outside text says", targets),

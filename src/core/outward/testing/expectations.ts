@@ -1,7 +1,7 @@
 import { shortText } from "../../base/preview.ts";
 import { deepEqual, type Json } from "../../base/values.ts";
 import { noFixture } from "./fixtures.ts";
-import { accepted, type Comparing, complaintAbout, sides } from "./matcher.ts";
+import { accepted, complaintAbout, sides } from "./matcher.ts";
 import { type CaseOutcome, checkData, splitPlace, valueAt } from "./outcome.ts";
 import type { Expected } from "./test-file.ts";
 
@@ -9,7 +9,6 @@ export interface CaseFailure {
   /** Path of the expectation: `data.diagnose.commit`. */
   readonly path: string;
   readonly expected: Json;
-  /** Undefined if there was no value. */
   readonly actual: Json | undefined;
   readonly message: string;
   /** Accepts the failure: keys below `expect`, and their new value. Absent if only the workflow can be fixed. */
@@ -55,12 +54,11 @@ interface Missed {
   readonly wanted: Json;
   readonly came: Json | undefined;
   readonly message: string;
-  readonly comparing?: Comparing;
 }
 
-function failure(keys: readonly string[], { wanted, came, message, comparing = "whole" }: Missed): CaseFailure {
-  const [expected, actual] = sides(wanted, came, comparing);
-  const next = came === undefined ? undefined : accepted(wanted, came, comparing);
+function failure(keys: readonly string[], { wanted, came, message }: Missed): CaseFailure {
+  const [expected, actual] = sides(wanted, came);
+  const next = came === undefined ? undefined : accepted(wanted, came);
   const isAccepted = next !== undefined && !deepEqual(next, wanted);
   const told = { path: keys.join("."), expected, actual, message };
   return isAccepted ? { ...told, accept: { keys, value: next } } : told;
