@@ -145,7 +145,6 @@ export interface ModelAccess {
   readonly own?: OwnPrefixes | undefined;
   /** Returns true if an optional package is installed. Default: all are. */
   readonly hasPackage?: ((name: string) => boolean) | undefined;
-  /** Judges of nodes that name none. */
   readonly judge?: ModelChoice | undefined;
   /** Inner workflows of the workflow, as far as they are known. */
   readonly inner?: InnerWorkflows | undefined;

@@ -32,7 +32,6 @@ export interface LoadedPolicy {
   readonly policy: Policy;
 }
 
-/** Returns the first policy that does not allow a model, by its name with the provider. */
 export function forbidsModel(policies: readonly LoadedPolicy[], name: string): LoadedPolicy | undefined {
   return policies.find(({ policy: { models } }) => models !== undefined && !fits(models, [name]));
 }
@@ -44,7 +43,6 @@ interface NamedSkill {
   readonly isServer: boolean;
 }
 
-/** Returns the first policy that does not allow a skill or its MCP server. */
 export function forbidsSkill(
   policies: readonly LoadedPolicy[],
   { id, server, isServer }: NamedSkill,

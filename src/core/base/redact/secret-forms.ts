@@ -8,7 +8,6 @@ export interface Secret {
   readonly value: string;
 }
 
-/** One form of a secret, and the mark that replaces it. */
 export interface Form {
   readonly text: string;
   readonly mark: string;

@@ -139,7 +139,6 @@ function slowProblem(value: unknown, at: Matching | undefined): SchemaProblem {
   return { message: `${keys.join(".") || "the value"}: ${PATTERN_TOO_SLOW}: ${source}`, path: fieldPath(keys) };
 }
 
-/** Finds the path to a string, or to a property with that name. */
 function placeOf(value: unknown, text: string): (string | number)[] | undefined {
   if (value === text) return [];
   if (typeof value !== "object" || value === null) return undefined;
@@ -201,7 +200,6 @@ function createAjv(Dialect: typeof Ajv | typeof Ajv2020, fills: boolean): Ajv | 
   return ajv;
 }
 
-/** Creates patterns that record the match in progress. */
 const noticedPattern = Object.assign(
   (source: string, flags: string) => {
     const pattern = new RegExp(source, flags);

@@ -18,9 +18,7 @@ export interface Taint {
 }
 
 export interface NodeTaint {
-  /** True if untrusted text can reach the node. */
   readonly tainted: boolean;
-  /** True if private text can reach the node. */
   readonly private: boolean;
   /** Codes of its findings, except notes. */
   readonly found: readonly TaintCode[];

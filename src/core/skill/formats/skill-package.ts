@@ -25,7 +25,6 @@ export function unimportableSegments(name: string): readonly string[] {
   return name.split(".").filter((segment) => /^\d/.test(segment) || PYTHON_KEYWORDS.has(segment));
 }
 
-/** Returns the explicit namespace, or the first segment of the name. */
 export function namespaceOf(name: string, explicit: unknown): string {
   return typeof explicit === "string" && explicit !== "" ? explicit : (name.split(".")[0] ?? name);
 }
