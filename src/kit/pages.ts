@@ -1,4 +1,4 @@
-import { isObject, type Json, type JsonObject } from "../core/base/values.ts";
+import { isObject, type Json } from "../core/base/values.ts";
 import type { AnyToolDefinition, ToolContext } from "../core/skill/skill.ts";
 import { cutOf } from "./http.ts";
 
@@ -31,7 +31,8 @@ export function wholePages<T extends PagedTool>(tool: T): T {
       // Without a next page, the smaller one would only lose rows.
       if (!isObject(next) || !Object.keys(next).some((name) => name.startsWith("next"))) return result;
       const isByNumber = input.page !== undefined || "next_page" in next;
-      result = isByNumber ? withLimit(next, fewer.limit) : next;
+      // A copy would lose what `trim` found out about the result.
+      result = isByNumber && !cutOf(next) ? { ...next, limit: fewer.limit } : next;
       asked = fewer;
     }
     return result;
@@ -65,9 +66,4 @@ function fewerOf(asked: Paged, result: Json): (Paged & { readonly limit: number 
   let limit = Math.min(cut.kept, size);
   while (size % limit !== 0) limit--;
   return { ...asked, limit, page: ((asked.page - 1) * size) / limit + 1 };
-}
-
-/** Adds the size of the pages, and keeps what `trim` found out about the result. */
-function withLimit(result: JsonObject, limit: number): Json {
-  return cutOf(result) ? result : { ...result, limit };
 }

@@ -11,7 +11,9 @@ export function causeCode(error: unknown): string {
 
 /** Extracts the service's reason from common fields of the answer, or from its text. */
 export function reasonOf(text: string): string {
-  const words = wordsOf(lenient(text)).replace(/\s+/g, " ").trim();
+  // A page, such as a proxy's, gives no reason.
+  const answer = parseJson(text) ?? (/^\s*[<{[]/.test(text) ? "" : text);
+  const words = wordsOf(answer).replace(/\s+/g, " ").trim();
   return words === "" ? "no reason was given." : `${clip(words, 500).replace(/\.$/, "")}.`;
 }
 
@@ -32,9 +34,4 @@ function wordsOf(value: unknown, depth = 0): string {
   const faults = Object.entries(value).map(([field, fault]) => [field, wordsOf(fault, depth + 1)] as const);
   const said = faults.filter(([, words]) => words !== "").slice(0, 10);
   return said.map(([field, words]) => `${field}: ${words}`).join("; ");
-}
-
-/** Parses JSON, or returns the text. A page, such as a proxy's, gives no reason. */
-function lenient(text: string): unknown {
-  return parseJson(text) ?? (/^\s*[<{[]/.test(text) ? "" : text);
 }

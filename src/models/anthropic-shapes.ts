@@ -23,17 +23,13 @@ function isClosable(schema: unknown): boolean {
   if (!SHAPES.some((key) => key in schema)) return false;
   const { properties, required = [], additionalProperties } = schema;
   const names = Object.keys(fieldsOf(properties));
-  const open = additionalProperties ?? (names.length === 0 && typesOf(schema).includes("object"));
+  const open = additionalProperties ?? (names.length === 0 && [schema["type"]].flat().includes("object"));
   const known = Array.isArray(required) && required.every((name) => names.includes(String(name)));
   return open === false && known && innerSchemas(schema).every(isClosable);
 }
 
 /** Keywords of which the transform needs at least one. */
 const SHAPES = ["type", "anyOf", "oneOf", "enum", "const", "$ref"];
-
-function typesOf(schema: Fields): readonly unknown[] {
-  return [schema["type"]].flat();
-}
 
 function innerSchemas(schema: Fields): readonly unknown[] {
   const maps = [schema["properties"], schema["$defs"]].flatMap((map) => Object.values(fieldsOf(map)));

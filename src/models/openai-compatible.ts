@@ -1,5 +1,5 @@
 import type OpenAI from "openai";
-import type { Json, JsonSchema } from "../core/base/values.ts";
+import type { Json } from "../core/base/values.ts";
 import {
   type Opening,
   openingOf,
@@ -98,6 +98,7 @@ function requestOf(
   const plain = { instructions: "", messages: openingTexts(prompt) };
   const { instructions, messages } = wishes.includes("system") ? opening : plain;
   const shaped = wishes.includes("shape");
+  const strict = isStrictShape(output);
   const texts = [...messages, ...(output && !shaped ? [shapeText(output)] : [])];
   const system = instructions === "" ? [] : [{ role: "system", content: instructions } as const];
   return {
@@ -105,18 +106,15 @@ function requestOf(
     stream: true,
     ...(wishes.includes("usage") ? { stream_options: { include_usage: true } } : {}),
     ...(tools.length > 0 ? { tools: tools.map(toolOf) } : {}),
-    ...(output && shaped ? { response_format: formatOf(output) } : {}),
+    ...(output && shaped
+      ? { response_format: { type: "json_schema", json_schema: { name: "output", schema: { ...output }, strict } } }
+      : {}),
   };
 }
 
 function toolOf(tool: Prompt["tools"][number]): OpenAI.ChatCompletionFunctionTool {
   const { name, description, input_schema } = tool;
   return { type: "function", function: { name, description, parameters: { ...input_schema } } };
-}
-
-function formatOf(output: JsonSchema): OpenAI.ResponseFormatJSONSchema {
-  const strict = isStrictShape(output);
-  return { type: "json_schema", json_schema: { name: "output", schema: { ...output }, strict } };
 }
 
 /** Merges adjacent user messages, because chat templates of local models require alternating roles. */

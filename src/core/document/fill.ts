@@ -81,14 +81,10 @@ export function fillStep(fields: JsonObject, roots: StepRoots): FilledStep | { r
   };
   const fillAs = (keep: (value: Json) => Json) => fill(fields, "with", { problems, resolve: resolving(keep) });
   const values = fillAs((value) => value) as JsonObject;
-  const planned = fillAs(withoutReferences) as JsonObject;
+  // Inserted text is escaped, so that a plan reads its `${` as text.
+  const planned = fillAs((value) => mapStrings(value, (text) => text.replaceAll("${", () => "$${"))) as JsonObject;
   const [problem] = problems;
   return problem === undefined ? { values, planned, ...found } : { problem };
-}
-
-/** Escapes `${` in inserted text, so that a plan reads it as text. */
-function withoutReferences(value: Json): Json {
-  return mapStrings(value, (text) => text.replaceAll("${", () => "$${"));
 }
 
 /** Part of a key's template that gives the UTC day of a time. */

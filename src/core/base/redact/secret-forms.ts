@@ -1,5 +1,5 @@
 import type { Json } from "../values.ts";
-import { withoutUnseen } from "./unseen.ts";
+import { UNSEEN_RUN } from "./unseen.ts";
 
 /** The forms of a secret in decoded text: as it is, in base64, and in hexadecimal digits. */
 
@@ -53,7 +53,8 @@ function partsOf(value: string): readonly string[] {
   const lines = value.split(/[\r\n]+|(?:\\r)?\\n/).map((line) => line.trim());
   const long = lines.length > 1 ? lines.filter((line) => line.length >= MIN_LINE) : [];
   const parts = [value, value.trim(), ...long, ...segmentsOf(value)];
-  return [...new Set([...parts, ...parts.map(withoutUnseen)])].filter((part) => part.length >= MIN_LENGTH);
+  const seen = parts.map((part) => part.replace(UNSEEN_RUN, ""));
+  return [...new Set([...parts, ...seen])].filter((part) => part.length >= MIN_LENGTH);
 }
 
 /** Returns the path and query segments of a URL that can be secret. Short ones and words cannot. */

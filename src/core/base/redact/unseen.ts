@@ -18,7 +18,3 @@ export const UNSEEN_RUN = new RegExp(`${TERMINAL_SEQUENCE}|(?:${CONTROLS}|${WIDT
 export function hasUnseen(text: string): boolean {
   return CONTROL.test(text) || WIDTHLESS_ONE.test(text);
 }
-
-export function withoutUnseen(text: string): string {
-  return text.replace(UNSEEN_RUN, "");
-}

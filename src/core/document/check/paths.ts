@@ -206,11 +206,13 @@ function firstUnknown(shape: JsonSchema | undefined, fields: Path["segments"], b
       return types.includes("object") ? undefined : { message: missing, hint };
     }
     if (types && !types.includes("object")) return { message: `${missing}: "${place}" is ${types.join(" or ")}` };
-    if (!isObject(schema) || !isObject(schema.properties) || isOpen(schema)) return undefined;
-    if (!Object.hasOwn(schema.properties, key)) {
-      return { message: missing, hint: didYouMean(key, Object.keys(schema.properties), '"') };
+    if (!isObject(schema) || !isObject(schema.properties)) return undefined;
+    const { properties, ...others } = schema;
+    if (OPEN.some((word) => others[word] !== undefined && others[word] !== false)) return undefined;
+    if (!Object.hasOwn(properties, key)) {
+      return { message: missing, hint: didYouMean(key, Object.keys(properties), '"') };
     }
-    schema = schema.properties[key];
+    schema = properties[key];
     place = next;
     if (!each) continue;
     const inside = isObject(schema) ? typesOf(schema as JsonSchema) : undefined;
@@ -226,7 +228,3 @@ const OPEN = [
   ...["$ref", "$dynamicRef", "allOf", "anyOf", "oneOf", "if", "dependentSchemas", "dependencies"],
   ...["additionalProperties", "patternProperties", "unevaluatedProperties"],
 ];
-
-function isOpen(schema: Readonly<Record<string, unknown>>): boolean {
-  return OPEN.some((word) => schema[word] !== undefined && schema[word] !== false);
-}

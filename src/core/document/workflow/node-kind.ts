@@ -26,17 +26,12 @@ const FIELDS_OF: Readonly<Record<Exclude<(typeof ONE_OF)[number], "instruction">
 /** Fields that a node with an instruction does not have. */
 const NOT_ASKED = ["workflow", "nodes", "edges", "entry", "with", "limits", "show"];
 
-function kindOf(fields: object): (typeof ONE_OF)[number] | undefined {
-  const [only, ...others] = ONE_OF.filter((kind) => kind in fields && Reflect.get(fields, kind) !== undefined);
-  return others.length === 0 ? only : undefined;
-}
-
 type Refuse = (problem: { path: string[]; message: string }) => void;
 
 /** Checks a node's kind. Reports no missing kind if one of the `unknown` keys resembles a kind's name. */
 export function checkKind(fields: object, unknown: readonly string[], refuse: Refuse): void {
-  const kind = kindOf(fields);
-  if (kind === undefined) {
+  const [kind, ...others] = ONE_OF.filter((each) => each in fields && Reflect.get(fields, each) !== undefined);
+  if (kind === undefined || others.length > 0) {
     const given = ONE_OF.filter((field) => field in fields);
     if (given.length > 1)
       refuse({

@@ -30,7 +30,9 @@ const LEAST_COMMIT = 7;
 
 export function gradeAnswer(truth: Truth, answer: Answer): Graded {
   const parts = partsMet(truth, answer);
-  const decoys = (truth.decoys ?? []).filter((pattern) => isTaken(pattern, answer));
+  const decoys = (truth.decoys ?? []).filter((pattern) => {
+    return isMatch(pattern, answer.cause) && !answer.refuted.some((claim) => isMatch(pattern, claim));
+  });
   const grade = gradeOf(truth, answer, { parts, decoys });
   return { grade, score: SCORES[grade], parts, decoys };
 }
@@ -64,10 +66,6 @@ function partsMet(truth: Truth, answer: Answer): Graded["parts"] {
 function isSameCommit(wanted: string, found: string | null): boolean {
   const [a, b] = [wanted.toLowerCase(), (found ?? "").toLowerCase()];
   return Math.min(a.length, b.length) >= LEAST_COMMIT && (a.startsWith(b) || b.startsWith(a));
-}
-
-function isTaken(pattern: string, { cause, refuted }: Answer): boolean {
-  return isMatch(pattern, cause) && !refuted.some((claim) => isMatch(pattern, claim));
 }
 
 /** A pattern that takes longer than a second counts as not matching. */
