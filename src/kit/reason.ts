@@ -1,5 +1,5 @@
 import { clip } from "../core/base/preview.ts";
-import { parseJson } from "../core/base/values.ts";
+import { isObject, parseJson } from "../core/base/values.ts";
 
 /** Reasons that services and connections give for a failed request. */
 
@@ -24,14 +24,22 @@ const REASONS = [
 
 function wordsOf(value: unknown, depth = 0): string {
   if (typeof value === "string") return value;
-  if (typeof value !== "object" || value === null || depth > 3) return "";
-  const members = Array.isArray(value)
-    ? value.slice(0, 5)
-    : REASONS.map((key) => (Object.hasOwn(value, key) ? value[key as never] : undefined));
-  const texts = members.map((member) => wordsOf(member, depth + 1)).filter((member) => member !== "");
-  if (texts.length > 0 || Array.isArray(value)) return [...new Set(texts)].join(": ");
+  if (depth > 3) return "";
+  if (Array.isArray(value)) return textsOf(value.slice(0, 5), depth);
+  if (!isObject(value)) return "";
+  const given = REASONS.filter((key) => Object.hasOwn(value, key));
+  const reasons = textsOf(
+    given.map((key) => value[key]),
+    depth,
+  );
+  if (reasons !== "") return reasons;
   // Errors by field.
   const faults = Object.entries(value).map(([field, fault]) => [field, wordsOf(fault, depth + 1)] as const);
   const said = faults.filter(([, words]) => words !== "").slice(0, 10);
   return said.map(([field, words]) => `${field}: ${words}`).join("; ");
+}
+
+function textsOf(members: readonly unknown[], depth: number): string {
+  const texts = members.map((member) => wordsOf(member, depth + 1)).filter((member) => member !== "");
+  return [...new Set(texts)].join(": ");
 }

@@ -213,7 +213,8 @@ function createSession(sdk: Sdk, { client, transport, state, options: opened }: 
       state.tools = tools;
     },
     call(tool: ListedTool, input: JsonObject, { signal, logger }: ToolContext) {
-      const toolDefinition = { name: tool.name, inputSchema: tool.input_schema as never };
+      const inputSchema = { ...tool.input_schema, type: "object" as const };
+      const toolDefinition = { name: tool.name, inputSchema };
       const options = { signal, timeout: LONGEST_TIMER_MS, onprogress: progressTeller(logger), toolDefinition };
       if (!client.transport) return Promise.reject(new NotConnected("Not connected"));
       return client.callTool({ name: tool.name, arguments: { ...input } }, options);

@@ -7,7 +7,7 @@ import { answerText } from "../model/waiting.ts";
 
 /** Describes an event in one line. Nodes are named by their place, such as `each[fp-81]/look`. */
 export function eventText(event: RunEvent): string {
-  const text = TEXTS[event.type](event as never);
+  const text = ownText(event);
   if (event.type === "route") return `${nodePath(event.at, event.from)} ${text}`;
   if (WITHOUT_NODE.includes(event.type) || !("node" in event) || event.node === undefined) return text;
   return `${nodePath(event.at, event.node)} ${text}`;
@@ -15,6 +15,10 @@ export function eventText(event: RunEvent): string {
 
 /** Events whose texts name their places themselves. */
 const WITHOUT_NODE: readonly string[] = ["warning", "limit:reached", "run:fail", "inner:start", "inner:end"];
+
+function ownText<Type extends RunEvent["type"]>(event: EventOf<Type>): string {
+  return TEXTS[event.type](event);
+}
 
 type Texts = { readonly [Type in RunEvent["type"]]: (event: EventOf<Type>) => string };
 const TEXTS: Texts = {

@@ -32,7 +32,7 @@ export function openWorkplace(setting: SlackSetting, means: Means) {
     try {
       // The queue of runs must be open first.
       await opened;
-      await inTurn(turnOf(event), () => handlers[event.kind](desk, event as never));
+      await inTurn(turnOf(event), () => handleEvent(desk, event));
       await state.forget(key);
     } catch (error) {
       onFault(new Error(`an event of Slack is handled again at the next start: ${messageOf(error)}`, { cause: error }));
@@ -76,7 +76,10 @@ export function openWorkplace(setting: SlackSetting, means: Means) {
   };
 }
 
-const handlers = { mention: handleMention, message: addCause, click: handleClick } as const;
+function handleEvent(desk: Desk, event: SlackEvent): Promise<void> {
+  if (event.kind === "click") return handleClick(desk, event);
+  return event.kind === "mention" ? handleMention(desk, event) : addCause(desk, event);
+}
 
 /** Mentions may take long to answer, so clicks do not wait for them. */
 function turnOf(event: SlackEvent): string {

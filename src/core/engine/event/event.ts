@@ -5,8 +5,9 @@ import { bodies } from "./bodies.ts";
 
 type Bodies = ReturnType<typeof bodies>;
 type BodyOf<Type extends keyof Bodies> = { type: Type } & z.infer<z.ZodObject<Bodies[Type]>>;
-export type EventBody = { [Type in keyof Bodies]: BodyOf<Type> }[keyof Bodies];
-export type EventOf<Type extends keyof Bodies> = Extract<EventBody, { type: Type }>;
+/** Events of these types. Generic, so that tables of functions by type can be called with the event itself. */
+export type EventOf<Type extends keyof Bodies> = { [Each in Type]: BodyOf<Each> }[Type];
+export type EventBody = EventOf<keyof Bodies>;
 
 const envelope = lazyObject(() => ({
   seq: z.int().describe("Position in the run, from 0"),

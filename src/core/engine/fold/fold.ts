@@ -1,7 +1,7 @@
 import { defined } from "../../base/values.ts";
 import type { MadeTool } from "../event/call.ts";
 import type { RunError } from "../event/end.ts";
-import type { EventOf, RunEvent } from "../event/event.ts";
+import type { Envelope, EventOf, RunEvent } from "../event/event.ts";
 import type { NodeResult } from "../event/node-result.ts";
 import { heldIn } from "../evidence/claims.ts";
 import type { StoredRun } from "../ports.ts";
@@ -19,15 +19,20 @@ export function fold(run: State, event: RunEvent): State {
   const state = event.at === undefined ? run : run.run.inner.get(event.at);
   if (state?.inside) state.inside.waits = undefined;
   if (event.type === "approval:given") foldWord(run, state, event);
-  else if (state) FOLDS[event.type]?.(state, event as never);
+  else if (state) foldInto(state, event);
   else if (event.type === "model:reply") addUsage(run.usage, event.usage);
   if (state) noteActive(state);
   return run;
 }
 
-type Folded = Exclude<RunEvent, EventOf<"approval:given">>;
+type Folded = Exclude<RunEvent["type"], "approval:given">;
 
-const FOLDS: { readonly [Type in Folded["type"]]: (state: State, event: Extract<Folded, { type: Type }>) => void } = {
+/** Changes the state of the run or inner run that the event belongs to. Ignores types of later versions. */
+function foldInto<Type extends Folded>(state: State, event: EventOf<Type> & Envelope): void {
+  FOLDS[event.type]?.(state, event);
+}
+
+const FOLDS: { readonly [Type in Folded]: (state: State, event: EventOf<Type> & Envelope) => void } = {
   "workflow:start": (state) => {
     state.started = true;
   },

@@ -1,6 +1,7 @@
 import { createRequire } from "node:module";
 import { pathToFileURL } from "node:url";
-import { toJSONSchema } from "zod";
+import { toJSONSchema, type ZodType } from "zod";
+import type { ZodSchema } from "zod/v3";
 import { attempt, messageOf, SkillflowError } from "../../../core/base/errors.ts";
 import { defined, isObject, type JsonSchema } from "../../../core/base/values.ts";
 import { checkSkillDefinition, isZod } from "../../../core/skill/formats/skill-definition.ts";
@@ -74,7 +75,7 @@ async function buildTool(tool: AnyToolDefinition, skill: SkillDefinition, file: 
   const effect = tool.effect ?? "write";
   const { input_schema: schema, handler: carry, audience } = tool;
   // The handler may be a method on a class prototype, which spreading does not copy.
-  const handler: Tool["handler"] = (input, context) => carry.call(tool, input, context);
+  const handler: AnyToolDefinition["handler"] = (input, context) => carry.call(tool, input, context);
   const told = typeof audience === "function" ? audience.bind(tool) : audience;
   const built = { ...tool, ...defined("audience", told), effect };
   if (!isZod(schema)) {
@@ -83,23 +84,27 @@ async function buildTool(tool: AnyToolDefinition, skill: SkillDefinition, file: 
     return { ...built, input_schema: attempt(() => structuredClone(given)) ?? given, handler };
   }
   try {
-    const input_schema = await toJsonSchema(schema as object);
+    const zodSchema = schema as AnyZod;
+    const input_schema = await toJsonSchema(zodSchema);
     if (input_schema.type !== undefined && input_schema.type !== "object") throw new Error("it is not an object");
-    return { ...built, input_schema, handler: parsedFirst({ handler }, schema as ZodLike) };
+    return { ...built, input_schema, handler: parsedFirst(handler, zodSchema) };
   } catch (error) {
     const problem = `the input_schema of tool ${tool.name} cannot be written as JSON Schema: ${messageOf(error)}`;
     throw new SkillflowError("skill.invalid", `${file}: skill ${skill.id}: ${problem}`);
   }
 }
 
-/** Converts a zod 4 or zod 3 schema to the JSON Schema of its input. */
-async function toJsonSchema(schema: object): Promise<JsonSchema> {
+/** Schema of zod 4 or zod 3. */
+type AnyZod = ZodType | ZodSchema;
+
+/** Converts a schema to the JSON Schema of its input. */
+async function toJsonSchema(schema: AnyZod): Promise<JsonSchema> {
   if ("_zod" in schema) {
-    const { $schema: _, ...rest } = toJSONSchema(schema as never, { io: "input" });
+    const { $schema: _, ...rest } = toJSONSchema(schema, { io: "input" });
     return rest as JsonSchema;
   }
   const { zodToJsonSchema, ignoreOverride } = await import("zod-to-json-schema");
-  const converted = zodToJsonSchema(schema as never, {
+  const converted = zodToJsonSchema(schema, {
     target: "jsonSchema7",
     override(def) {
       const { typeName, coerce } = def as { readonly typeName?: string; readonly coerce?: boolean };
@@ -117,22 +122,11 @@ const UNTOLD: ReadonlySet<string> = new Set(
   ),
 );
 
-/** Interface that zod 4 and zod 3 share. */
-interface ZodLike {
-  safeParseAsync(value: unknown): Promise<
-    | { readonly success: true; readonly data: unknown }
-    | {
-        readonly success: false;
-        readonly error: { readonly issues: readonly { path: readonly PropertyKey[]; message: string }[] };
-      }
-  >;
-}
-
 /** Passes the parsed input to the handler, with the schema's defaults and conversions applied. */
-function parsedFirst(tool: Pick<Tool, "handler">, schema: ZodLike): Tool["handler"] {
+function parsedFirst(handler: AnyToolDefinition["handler"], schema: AnyZod): Tool["handler"] {
   return async (input, context) => {
     const parsed = await schema.safeParseAsync(input);
-    if (parsed.success) return tool.handler(parsed.data as never, context);
+    if (parsed.success) return handler(parsed.data, context);
     const problems = parsed.error.issues.map(({ path, message }) => `${path.join(".") || "the input"}: ${message}`);
     throw new SkillflowError("input.invalid", `invalid input: ${problems.join("; ")}`);
   };
