@@ -14,16 +14,14 @@ export function withBetterStack(
     name: "Better Stack",
     address: "BETTERSTACK_API_URL",
     usual: `https://${product}.betterstack.com`,
+    api: ["api"],
     keys: ["BETTERSTACK_API_TOKEN"],
+    needs: "a global token, or a token of the right team",
     headers: (config) => authorization(undefined, requiredKey(config, "BETTERSTACK_API_TOKEN")),
     instead: "Check the id. It may belong to a different team than BETTERSTACK_API_TOKEN.",
   };
-  const needs = "a global token, or a token of the right team";
   return withService(service, context, (ask) =>
-    work((asking) => {
-      const effect = asking.body === undefined ? "read" : "write";
-      return ask({ effect, needs, ...asking, path: ["api", ...asking.path] });
-    }),
+    work((asking) => ask({ effect: asking.body === undefined ? "read" : "write", ...asking })),
   );
 }
 

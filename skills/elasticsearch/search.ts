@@ -15,7 +15,7 @@ import {
   textLike,
 } from "skillflow/internal";
 import * as z from "zod";
-import { elasticsearchTool, index, READ } from "./service.ts";
+import { elasticsearchTool, index } from "./service.ts";
 
 const query = z
   .string()
@@ -72,7 +72,6 @@ export const searchTools = [
           track_total_hits: 10_000,
           timeout: "20s",
         },
-        needs: READ,
         instead: NO_INDEX,
         answer: searchAnswer,
       });
@@ -128,7 +127,6 @@ export const searchTools = [
           timeout: "20s",
           ...(values || steps ? { aggs: values ?? steps } : {}),
         },
-        needs: READ,
         instead: NO_INDEX,
         answer: countAnswer,
       });

@@ -1,10 +1,10 @@
-import type { ToolContext } from "skillflow";
-import { type Ask, authorization, keyOf, type Service, textLike, toolsWith, withService } from "skillflow/internal";
+import { authorization, keyOf, type Service, textLike, toolsWith, workOn } from "skillflow/internal";
 
 const ELASTICSEARCH: Service = {
   name: "Elasticsearch",
   address: "ELASTICSEARCH_URL",
   keys: ["ELASTICSEARCH_API_KEY", "ELASTICSEARCH_PASSWORD"],
+  needs: "the read privilege on these indices",
   headers: (config) => {
     const key = keyOf(config, "ELASTICSEARCH_API_KEY");
     if (key) return { authorization: `ApiKey ${key}` };
@@ -13,13 +13,10 @@ const ELASTICSEARCH: Service = {
   },
 };
 
-export function withElasticsearch(context: ToolContext, work: (ask: Ask) => Promise<unknown>) {
-  return withService(ELASTICSEARCH, context, work);
-}
+export const withElasticsearch = workOn(ELASTICSEARCH);
 
 export const elasticsearchTool = toolsWith(withElasticsearch);
 
-export const READ = "the read privilege on these indices";
 export const MONITOR = "the monitor privilege on the cluster";
 
 export const index = textLike(/^[a-z0-9.*][a-z0-9_.*,:-]*$/, 300).describe(

@@ -1,7 +1,7 @@
 import { clip, LASTING, linesFrom, pick, resultSchema, SNAPSHOT } from "skillflow/internal";
 import * as z from "zod";
 import { amount, paged, project, ref, text } from "./fields.ts";
-import { gitlabTool, nextPage, pageSchema, paging, READS } from "./service.ts";
+import { gitlabTool, nextPage, pageSchema, paging } from "./service.ts";
 
 export const codeTools = [
   gitlabTool({
@@ -21,7 +21,6 @@ export const codeTools = [
       const found = await ask({
         path: ["search"],
         query: { scope: "blobs", search: input.search, ref: input.ref, ...paging(input) },
-        needs: READS,
         answer: z.array(z.object({ path: z.string(), startline: amount, ref: text, data: text })),
       });
       const matches = found.map((one) => ({
@@ -51,7 +50,6 @@ export const codeTools = [
       const file = await ask({
         path: ["repository", "files", input.path.replace(/^\/+/, "")],
         query: { ref: input.ref ?? "HEAD" },
-        needs: READS,
         instead: "Check the path and the ref. search_code with filename: finds files.",
         answer: fileAnswer,
       });

@@ -1,7 +1,7 @@
 import { clip, each, firstOf, isoField, LASTING, lenient, pick, resultSchema } from "skillflow/internal";
 import * as z from "zod";
 import { flag, limit, page, paged, project, ref, text } from "./fields.ts";
-import { gitlabTool, nextPage, pageSchema, paging, READS } from "./service.ts";
+import { gitlabTool, nextPage, pageSchema, paging } from "./service.ts";
 
 const COMMIT = "sha subject author date url";
 export const CHANGE = "path previous_path status patch left_out";
@@ -28,7 +28,6 @@ export const commitTools = [
       const commits = await ask({
         path: ["repository", "commits"],
         query: { ref_name: input.ref, path: input.path, since: input.since, until: input.until, ...paging(input) },
-        needs: READS,
         answer: z.array(commit),
       });
       return { commits: commits.map(briefOf), next_page: nextPage(commits, input) };
@@ -55,13 +54,8 @@ export const commitTools = [
     ),
     work: async ({ ask }, input) => {
       const place = ["repository", "commits", input.ref];
-      const found = await ask({ path: place, needs: READS, answer: commit });
-      const files = await ask({
-        path: [...place, "diff"],
-        query: paging(input),
-        needs: READS,
-        answer: z.array(diff),
-      });
+      const found = await ask({ path: place, answer: commit });
+      const files = await ask({ path: [...place, "diff"], query: paging(input), answer: z.array(diff) });
       const { subject: _, ...brief } = briefOf(found);
       const shown = files.map(changeOf).filter((change) => isBelow(change.path, input.path));
       const next_page = nextPage(files, input);
@@ -95,7 +89,6 @@ export const commitTools = [
       const told = await ask({
         path: ["repository", "compare"],
         query: { from: input.from, to: input.to },
-        needs: READS,
         answer: z.object({ commits: z.array(commit), diffs: z.array(diff), compare_timeout: flag }),
       });
       const commits = firstOf(told.commits.toReversed(), MOST_COMPARED);

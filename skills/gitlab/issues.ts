@@ -11,7 +11,7 @@ import {
 } from "skillflow/internal";
 import * as z from "zod";
 import { amount, flag, limit, number, page, paged, person, project, text } from "./fields.ts";
-import { gitlabTool, nextPage, pageSchema, paging, READS, WRITES, withoutActions } from "./service.ts";
+import { gitlabTool, nextPage, pageSchema, paging, WRITES, withoutActions } from "./service.ts";
 
 const ISSUE = `number:number title state author assignees:[text] labels:[text] comments:number confidential:flag created_at
   updated_at closed_at url`;
@@ -44,7 +44,6 @@ export const issueTools = [
           sort: "desc",
           ...paging(input),
         },
-        needs: READS,
         answer: z.array(issue),
       });
       return { issues: found.map(briefOf), next_page: nextPage(found, input) };
@@ -59,9 +58,9 @@ export const issueTools = [
     output_schema: resultSchema("number notes", `${ISSUE} text notes:[{ id:number author at text }] next_page:number`),
     work: async ({ ask }, input) => {
       const place = ["issues", String(input.number)];
-      const found = await ask({ path: place, needs: READS, answer: issue });
+      const found = await ask({ path: place, answer: issue });
       const query = { order_by: "created_at", sort: "desc", ...paging(input) };
-      const notes = await ask({ path: [...place, "notes"], query, needs: READS, answer: z.array(note) });
+      const notes = await ask({ path: [...place, "notes"], query, answer: z.array(note) });
       return {
         ...briefOf(found),
         text: withoutMarkers(found.description ?? ""),
@@ -120,9 +119,9 @@ export const issueTools = [
       const marker = markerOf(context, input);
       const path = [input.on === "merge_request" ? "merge_requests" : "issues", String(input.number), "notes"];
       const query = { order_by: "created_at", sort: "desc", per_page: 100, page: 1 };
-      const notes = await ask({ path, query, needs: READS, answer: z.array(note) });
+      const notes = await ask({ path, query, answer: z.array(note) });
       const marked = notes.filter((one) => one.body?.includes(marker));
-      const own = marked.length > 0 ? await everywhere({ path: ["user"], needs: READS, answer: user }) : undefined;
+      const own = marked.length > 0 ? await everywhere({ path: ["user"], answer: user }) : undefined;
       // An untrusted author may copy a marker, so only the token's own comments count.
       const known = marked.find(({ author }) => author?.username === own?.username);
       if (known) return { id: known.id, created_at: known.created_at, existing: true };
@@ -169,7 +168,7 @@ async function findIssue(ask: Ask, marker: string): Promise<Issue | undefined> {
   for (let candidate = 1; candidate <= MOST_PAGES; candidate++) {
     const paged = { limit: 100, page: candidate };
     const query = { scope: "created_by_me", order_by: "created_at", sort: "desc", ...paging(paged) };
-    const found = await ask({ path: ["issues"], query, needs: READS, answer: z.array(issue) });
+    const found = await ask({ path: ["issues"], query, answer: z.array(issue) });
     const known = found.find(({ description }) => description?.includes(marker));
     if (known || nextPage(found, paged) === undefined) return known;
   }

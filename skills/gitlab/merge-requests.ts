@@ -2,7 +2,7 @@ import { each, isoField, lenient, pick, resultSchema, SNAPSHOT } from "skillflow
 import * as z from "zod";
 import { CHANGE, changeOf, diff } from "./commits.ts";
 import { flag, number, page, paged, person, project, ref, text } from "./fields.ts";
-import { gitlabTool, nextPage, pageSchema, paging, READS } from "./service.ts";
+import { gitlabTool, nextPage, pageSchema, paging } from "./service.ts";
 
 const REQUEST = `number:number title state draft:flag author source_branch target_branch sha merge_sha labels:[text] created_at
   updated_at merged_at merged_by url`;
@@ -28,7 +28,6 @@ export const mergeRequestTools = [
       const found = await ask({
         path: ["merge_requests"],
         query: { ...filters, state, order_by: "updated_at", sort: "desc", ...paging(input) },
-        needs: READS,
         answer: z.array(request),
       });
       return { merge_requests: found.map(briefOf), next_page: nextPage(found, input) };
@@ -46,7 +45,7 @@ export const mergeRequestTools = [
       `${REQUEST} text merge_status pipeline:{ id:number status url } changed_files`,
     ),
     work: async ({ ask }, input) => {
-      const found = await ask({ path: ["merge_requests", String(input.number)], needs: READS, answer: request });
+      const found = await ask({ path: ["merge_requests", String(input.number)], answer: request });
       const pipeline = found.head_pipeline;
       return {
         ...briefOf(found),
@@ -71,7 +70,6 @@ export const mergeRequestTools = [
         path: ["merge_requests", String(input.number), "diffs"],
         // Older GitLab versions fail with more than 30 per page.
         query: paging(input),
-        needs: READS,
         answer: z.array(diff),
       });
       return { files: files.map(changeOf), next_page: nextPage(files, input) };

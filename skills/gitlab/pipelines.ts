@@ -15,7 +15,7 @@ import {
 } from "skillflow/internal";
 import * as z from "zod";
 import { amount, flag, number, page, paged, person, project, ref, text } from "./fields.ts";
-import { gitlabTool, inProject, nextPage, pageSchema, paging, READS } from "./service.ts";
+import { gitlabTool, inProject, nextPage, pageSchema, paging } from "./service.ts";
 
 const PIPELINE = "id:number status ref sha source created_at updated_at url";
 
@@ -43,7 +43,6 @@ export const pipelineTools = [
       const found = await ask({
         path: ["pipelines"],
         query: { ...pick(input, "ref status sha"), order_by: "id", sort: "desc", ...paging(input) },
-        needs: READS,
         answer: z.array(pipeline),
       });
       return { pipelines: found.map(briefOf), next_page: nextPage(found, input) };
@@ -63,13 +62,13 @@ export const pipelineTools = [
     ),
     work: async ({ ask }, input) => {
       const place = ["pipelines", String(input.pipeline)];
-      const found = await ask({ path: place, needs: READS, answer: pipeline });
+      const found = await ask({ path: place, answer: pipeline });
       const paged = { limit: 100, page: input.page };
-      const jobs = await ask({ path: [...place, "jobs"], query: paging(paged), needs: READS, answer: z.array(job) });
+      const jobs = await ask({ path: [...place, "jobs"], query: paging(paged), answer: z.array(job) });
       // Jobs that start other pipelines are not among the jobs, although their failure fails the pipeline.
       const bridges =
         found.status === "failed" && !jobs.some((one) => one.status === "failed" && !one.allow_failure)
-          ? await ask({ path: [...place, "bridges"], query: { per_page: 100 }, needs: READS, answer: z.array(bridge) })
+          ? await ask({ path: [...place, "bridges"], query: { per_page: 100 }, answer: z.array(bridge) })
           : undefined;
       return {
         ...briefOf(found),
@@ -104,8 +103,8 @@ export const pipelineTools = [
         context,
         async ({ ask }) => {
           const place = ["jobs", String(input.job)];
-          const found = await ask({ path: place, needs: READS, answer: job });
-          log = await ask({ path: [...place, "trace"], needs: READS, isText: "end", answer: z.string() });
+          const found = await ask({ path: place, answer: job });
+          log = await ask({ path: [...place, "trace"], isText: "end", answer: z.string() });
           return { ...jobOf(found), note: log === "" ? NO_LOG : undefined };
         },
         input,
@@ -174,7 +173,6 @@ export const deliveryTools = [
       const found = await ask({
         path: ["deployments"],
         query: { environment, status, order_by: "updated_at", sort: "desc", ...paging(input) },
-        needs: READS,
         answer: z.array(deployment),
       });
       const deployments = found.map((one) => ({
@@ -191,7 +189,7 @@ export const deliveryTools = [
     input_schema: z.strictObject({ project, ...paged }),
     output_schema: pageSchema("releases", "tag name author sha upcoming:flag released_at notes url"),
     work: async ({ ask }, input) => {
-      const found = await ask({ path: ["releases"], query: paging(input), needs: READS, answer: z.array(release) });
+      const found = await ask({ path: ["releases"], query: paging(input), answer: z.array(release) });
       const releases = found.map((one) => ({
         ...pick(one, "tag:tag_name name author:author?.username sha:commit?.id"),
         upcoming: one.upcoming_release || undefined,

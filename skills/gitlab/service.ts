@@ -1,21 +1,19 @@
 import type { ToolContext } from "skillflow";
-import { type Ask, authorization, keyOf, resultSchema, type Service, toolsWith, withService } from "skillflow/internal";
+import { type Ask, authorization, keyOf, resultSchema, type Service, toolsWith, workOn } from "skillflow/internal";
 import * as z from "zod";
 
 const GITLAB: Service = {
   name: "GitLab",
   address: "GITLAB_URL",
   usual: "https://gitlab.com",
+  api: ["api", "v4"],
   keys: ["GITLAB_TOKEN"],
+  needs: "the read_api scope, and the Reporter role in a private project",
   // Personal, project and OAuth tokens all work as bearer tokens.
   headers: (config) => authorization(undefined, keyOf(config, "GITLAB_TOKEN")),
 };
 
-const API = ["api", "v4"];
-
-export function withGitLab(context: ToolContext, work: (ask: Ask) => Promise<unknown>) {
-  return withService(GITLAB, context, (ask) => work((asking) => ask({ ...asking, path: [...API, ...asking.path] })));
-}
+export const withGitLab = workOn(GITLAB);
 
 interface Placed {
   readonly project?: string | undefined;
@@ -44,11 +42,10 @@ const NOT_SEEN = "Check the project's full path and the number. GitLab gives the
 /** Returns the audience of a write: everyone, unless the project is private or internal to the instance. */
 export async function audienceOf(input: Placed, context: ToolContext): Promise<"team" | "public"> {
   const answer = z.object({ visibility: z.string() }).transform(({ visibility }) => visibility);
-  const visibility = await inProject(context, ({ ask }) => ask({ path: [], needs: READS, answer }), input);
+  const visibility = await inProject(context, ({ ask }) => ask({ path: [], answer }), input);
   return visibility === "private" || visibility === "internal" ? "team" : "public";
 }
 
-export const READS = "the read_api scope, and the Reporter role in a private project";
 export const WRITES = "the api scope";
 
 const DEFAULT_LIMIT = 20;

@@ -1,14 +1,4 @@
-import type { ToolContext } from "skillflow";
-import {
-  type Ask,
-  authorization,
-  keyOf,
-  lenient,
-  type Service,
-  textLike,
-  toolsWith,
-  withService,
-} from "skillflow/internal";
+import { authorization, keyOf, lenient, type Service, textLike, toolsWith, workOn } from "skillflow/internal";
 import * as z from "zod";
 
 const GRAFANA: Service = {
@@ -18,9 +8,7 @@ const GRAFANA: Service = {
   headers: (config) => authorization(undefined, keyOf(config, "GRAFANA_TOKEN")),
 };
 
-export function withGrafana(context: ToolContext, work: (ask: Ask) => Promise<unknown>) {
-  return withService(GRAFANA, context, work);
-}
+export const withGrafana = workOn(GRAFANA);
 
 export const grafanaTool = toolsWith(withGrafana);
 

@@ -1,7 +1,7 @@
 import { clip, each, lenient, pick, resultSchema, SNAPSHOT, withoutMarkers } from "skillflow/internal";
 import * as z from "zod";
 import { textOf, written } from "./document.ts";
-import { issueKey, type Jira, jiraTool, NOT_SEEN, named, number, person, READS, text } from "./service.ts";
+import { issueKey, type Jira, jiraTool, NOT_SEEN, named, number, person, text } from "./service.ts";
 
 export const ISSUE = `key title type status status_kind resolution priority assignee reporter labels:[text] created_at updated_at
   resolved_at url`;
@@ -54,7 +54,6 @@ export const issueTools = [
       const found = await jira.ask({
         path: ["issue", input.issue],
         query: { fields },
-        needs: READS,
         instead: NOT_SEEN,
         answer: issue,
       });
@@ -108,7 +107,7 @@ const issue = z.object({
 export type Issue = z.infer<typeof issue>;
 
 export function readIssue({ ask }: Jira, key: string): Promise<Issue> {
-  return ask({ path: ["issue", key], needs: READS, instead: NOT_SEEN, answer: issue });
+  return ask({ path: ["issue", key], instead: NOT_SEEN, answer: issue });
 }
 
 const transitionsAnswer = z.object({
@@ -117,7 +116,7 @@ const transitionsAnswer = z.object({
 
 export async function transitionsOf({ ask }: Jira, key: string) {
   const path = ["issue", key, "transitions"];
-  return (await ask({ path, needs: READS, answer: transitionsAnswer })).transitions;
+  return (await ask({ path, answer: transitionsAnswer })).transitions;
 }
 
 export const comment = z.object({ id: z.string(), author: person, created: text, body: written });
@@ -129,7 +128,7 @@ export function commentsOf(
   paged: { readonly startAt: number; readonly maxResults: number },
 ) {
   const query = { orderBy: "-created", ...paged };
-  return ask({ path: ["issue", key, "comment"], query, needs: READS, instead: NOT_SEEN, answer: commentsAnswer });
+  return ask({ path: ["issue", key, "comment"], query, instead: NOT_SEEN, answer: commentsAnswer });
 }
 
 interface Search {
@@ -144,18 +143,13 @@ export async function search({ ask, isCloud }: Jira, { jql, fields, limit = 20, 
   if (isCloud) {
     const answer = z.object({ issues: z.array(issue), nextPageToken: text });
     const body = { jql, fields, maxResults: limit, nextPageToken: cursor };
-    const found = await ask({ path: ["search", "jql"], body, needs: READS, answer });
+    const found = await ask({ path: ["search", "jql"], body, answer });
     return { issues: found.issues, next: found.nextPageToken ?? undefined, total: undefined };
   }
   const startAt = cursor === undefined ? 0 : Number(cursor);
   if (!Number.isInteger(startAt) || startAt < 0) throw new Error("`cursor` is not the next_cursor of a search.");
   const answer = z.object({ issues: z.array(issue), total: number });
-  const found = await ask({
-    path: ["search"],
-    body: { jql, fields, maxResults: limit, startAt },
-    needs: READS,
-    answer,
-  });
+  const found = await ask({ path: ["search"], body: { jql, fields, maxResults: limit, startAt }, answer });
   const shown = startAt + found.issues.length;
   return { issues: found.issues, next: shown < (found.total ?? 0) ? String(shown) : undefined, total: found.total };
 }

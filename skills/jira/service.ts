@@ -12,10 +12,13 @@ import {
 } from "skillflow/internal";
 import * as z from "zod";
 
+export const READS = "the Browse projects permission, and the read:jira-work scope of a scoped token";
+
 const JIRA: Service = {
   name: "Jira",
   address: "JIRA_BASE_URL",
   keys: ["JIRA_API_TOKEN"],
+  needs: READS,
   headers: (config) => authorization(config["JIRA_USER_EMAIL"], keyOf(config, "JIRA_API_TOKEN")),
 };
 
@@ -44,7 +47,6 @@ export function withJira(context: ToolContext, work: (jira: Jira) => Promise<unk
 
 export const jiraTool = toolsWith(withJira);
 
-export const READS = "the Browse projects permission, and the read:jira-work scope of a scoped token";
 export const WRITES = "the permission to do this in the project, and the write:jira-work scope of a scoped token";
 export const NOT_SEEN = "Check the key. Jira gives the same error if this account lacks access.";
 
@@ -65,5 +67,5 @@ export function isNamed(name: string | null | undefined, wanted: string): boolea
 }
 
 export function myself({ ask }: Jira) {
-  return ask({ path: ["myself"], needs: READS, answer: z.object({ displayName: text, accountId: text, name: text }) });
+  return ask({ path: ["myself"], answer: z.object({ displayName: text, accountId: text, name: text }) });
 }

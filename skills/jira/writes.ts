@@ -2,7 +2,7 @@ import { plainMarkerOf, resultSchema, textLike, WRITE_ONCE } from "skillflow/int
 import * as z from "zod";
 import { documentOf, markupOf, textOf } from "./document.ts";
 import { briefOf, comment, commentsOf, ISSUE, type Issue, linkOf, readIssue, search, transitionsOf } from "./issues.ts";
-import { isNamed, isSame, issueKey, type Jira, jiraTool, myself, READS, text, WRITES } from "./service.ts";
+import { isNamed, isSame, issueKey, type Jira, jiraTool, myself, text, WRITES } from "./service.ts";
 
 const name = z.string().min(1).max(100);
 
@@ -112,7 +112,7 @@ export const writeTools = [
     output_schema: resultSchema("issue other", "issue other relation existing:flag"),
     work: async (jira, input) => {
       if (input.issue === input.other) throw new Error("An issue cannot be linked to itself.");
-      const { issueLinkTypes } = await jira.ask({ path: ["issueLinkType"], needs: READS, answer: typesAnswer });
+      const { issueLinkTypes } = await jira.ask({ path: ["issueLinkType"], answer: typesAnswer });
       const kind = input.kind ?? "Relates";
       const type = issueLinkTypes.find((one) => [one.name, one.outward].some((word) => isNamed(word, kind)));
       if (!type) throw new Error(`There is no link type ${kind}. Use one of: ${namesOf(issueLinkTypes)}.`);

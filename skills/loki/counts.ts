@@ -16,7 +16,7 @@ import {
 } from "skillflow/internal";
 import * as z from "zod";
 import { bounds, query, selector } from "./fields.ts";
-import { API, answered, labels, lokiTool, NEEDS, readOf, stats } from "./service.ts";
+import { answered, labels, lokiTool, readOf, stats } from "./service.ts";
 
 const COUNTS = `from to step_seconds:number series:[{ labels:any ${seriesSummary} }] series_total:number left_out:number read:{
   bytes:number lines:number } note`;
@@ -43,9 +43,8 @@ export const countTools = [
       const period = periodOf(input, context.now());
       const step = stepOf(input.step, period);
       const { data } = await ask({
-        path: [...API, "query_range"],
+        path: ["query_range"],
         query: { query: input.query, ...bounds(period), step },
-        needs: NEEDS,
         answer: matrixAnswer,
       });
       if (data.resultType !== "matrix")
@@ -89,13 +88,12 @@ export const countTools = [
     work: async (ask, input, context) => {
       const period = periodOf(input, context.now());
       const { data } = await ask({
-        path: [...API, "patterns"],
+        path: ["patterns"],
         query: {
           query: input.selector,
           ...bounds(period),
           step: stepOf(undefined, period),
         },
-        needs: NEEDS,
         instead: "Patterns are disabled on this server. Use count_logs with filters.",
         answer: patternsAnswer,
       });

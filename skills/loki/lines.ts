@@ -1,7 +1,7 @@
 import { clip, isoPeriod, lastHour, type Period, periodOf, RANGE, resultSchema } from "skillflow/internal";
 import * as z from "zod";
 import { bounds, isoNanoseconds, query } from "./fields.ts";
-import { API, answered, labels, lokiTool, NEEDS, readOf, stats } from "./service.ts";
+import { answered, labels, lokiTool, readOf, stats } from "./service.ts";
 
 const LINES = `from to lines:[{ at line labels:any }] shared_labels:any by_level:any read:{ bytes:number lines:number } next:{ from
   to } note`;
@@ -27,14 +27,13 @@ export const lineTools = [
       const period = periodOf(input, context.now());
       const limit = input.limit ?? 20;
       const { data } = await ask({
-        path: [...API, "query_range"],
+        path: ["query_range"],
         query: {
           query: input.query,
           ...bounds(period),
           limit,
           direction: input.oldest_first ? "forward" : "backward",
         },
-        needs: NEEDS,
         answer: linesAnswer,
       });
       if (data.resultType !== "streams") throw new Error("This query returns numbers, not lines. Use count_logs.");

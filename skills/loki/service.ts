@@ -1,22 +1,18 @@
-import type { ToolContext } from "skillflow";
-import { type Ask, grafanaHeaders, lenient, type Service, toolsWith, withService } from "skillflow/internal";
+import { grafanaHeaders, lenient, type Service, toolsWith, workOn } from "skillflow/internal";
 import * as z from "zod";
 
 const LOKI: Service = {
   name: "Loki",
   address: "LOKI_URL",
+  api: ["loki", "api", "v1"],
   keys: ["LOKI_TOKEN"],
+  needs: "permission to read logs (in Grafana Cloud the logs:read scope)",
   headers: grafanaHeaders("LOKI"),
 };
 
-export function withLoki(context: ToolContext, work: (ask: Ask) => Promise<unknown>) {
-  return withService(LOKI, context, work);
-}
+export const withLoki = workOn(LOKI);
 
 export const lokiTool = toolsWith(withLoki);
-
-export const API = ["loki", "api", "v1"] as const;
-export const NEEDS = "permission to read logs (in Grafana Cloud the logs:read scope)";
 
 /** Returns the schema of a response with data. Empty label lists are null. */
 export function answered<Data extends z.ZodType>(data: Data) {

@@ -4,7 +4,7 @@ import * as z from "zod";
 import { countTools } from "./counts.ts";
 import { bounds } from "./fields.ts";
 import { lineTools } from "./lines.ts";
-import { API, answered, NEEDS, withLoki } from "./service.ts";
+import { answered, withLoki } from "./service.ts";
 import { streamTools } from "./streams.ts";
 
 export default defineSkill({
@@ -33,9 +33,8 @@ export default defineSkill({
   probe: probeWith(withLoki, async (ask) => {
     const now = Date.now();
     const { data } = await ask({
-      path: [...API, "labels"],
+      path: ["labels"],
       query: bounds({ from: now - 600_000, to: now }),
-      needs: NEEDS,
       answer: answered(z.array(z.string()).nullish()),
     });
     return `queries work; labels in the last ten minutes: ${data?.length ?? 0}`;

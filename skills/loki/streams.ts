@@ -1,7 +1,7 @@
 import { firstOf, lastHour, periodOf, resultSchema, TEAM_RANGE, textLike } from "skillflow/internal";
 import * as z from "zod";
 import { bounds, selector } from "./fields.ts";
-import { API, answered, labels, lokiTool, NEEDS } from "./service.ts";
+import { answered, labels, lokiTool } from "./service.ts";
 
 export const streamTools = [
   lokiTool({
@@ -22,9 +22,8 @@ export const streamTools = [
     output_schema: resultSchema("values", "values:[text] matching:number left_out:number note"),
     work: async (ask, input, context) => {
       const { data } = await ask({
-        path: input.label ? [...API, "label", input.label, "values"] : [...API, "labels"],
+        path: input.label ? ["label", input.label, "values"] : ["labels"],
         query: { ...bounds(periodOf(input, context.now())), query: input.selector },
-        needs: NEEDS,
         answer: answered(z.array(z.string()).nullish()),
       });
       const words = input.contains?.toLowerCase() ?? "";
@@ -51,15 +50,13 @@ export const streamTools = [
     work: async (ask, input, context) => {
       const times = bounds(periodOf(input, context.now()));
       const { data } = await ask({
-        path: [...API, "series"],
+        path: ["series"],
         query: { ...times, "match[]": input.selector },
-        needs: NEEDS,
         answer: answered(z.array(labels).nullish()),
       });
       const reads = await ask({
-        path: [...API, "index", "stats"],
+        path: ["index", "stats"],
         query: { ...times, query: input.selector },
-        needs: NEEDS,
         answer: statsAnswer,
       });
       const all = data ?? [];

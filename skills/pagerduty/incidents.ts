@@ -25,7 +25,6 @@ import {
   offset,
   paged,
   pagerdutyTool,
-  READS,
   reference,
   text,
 } from "./service.ts";
@@ -71,7 +70,6 @@ export const incidentTools = [
           limit: input.limit ?? 20,
           offset: input.offset,
         },
-        needs: READS,
         answer: z.object({ incidents: z.array(incident), ...paged }),
       });
       return {
@@ -93,8 +91,8 @@ export const incidentTools = [
     ),
     work: async (ask, input) => {
       const place = ["incidents", input.incident];
-      const told = await ask({ path: place, needs: READS, instead: NOT_FOUND, answer: incidentAnswer });
-      const { notes } = await ask({ path: [...place, "notes"], needs: READS, answer: notesAnswer });
+      const told = await ask({ path: place, instead: NOT_FOUND, answer: incidentAnswer });
+      const { notes } = await ask({ path: [...place, "notes"], answer: notesAnswer });
       const shown = notes.slice(0, MOST_NOTES);
       return {
         ...briefOf(told.incident),
@@ -125,7 +123,6 @@ export const incidentTools = [
       const page = await ask({
         path: ["incidents", input.incident, "log_entries"],
         query: { is_overview: !input.every, limit: input.limit ?? 30, offset: input.offset },
-        needs: READS,
         instead: NOT_FOUND,
         answer: z.object({ log_entries: z.array(entry), ...paged }),
       });
@@ -150,7 +147,6 @@ export const incidentTools = [
       const page = await ask({
         path: ["incidents", input.incident, "alerts"],
         query: { sort_by: "created_at:desc", limit: input.limit ?? 10, offset: input.offset },
-        needs: READS,
         instead: NOT_FOUND,
         answer: z.object({ alerts: z.array(alert), ...paged }),
       });

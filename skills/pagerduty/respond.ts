@@ -1,7 +1,7 @@
 import { type Ask, plainMarkerOf, resultSchema, WRITE_ONCE } from "skillflow/internal";
 import * as z from "zod";
 import { briefOf, INCIDENT, type Incident, incidentAnswer, notesAnswer } from "./incidents.ts";
-import { incidentId, NOT_FOUND, pagerdutyTool, READS } from "./service.ts";
+import { incidentId, NOT_FOUND, pagerdutyTool } from "./service.ts";
 
 const WRITES =
   "an API key with write access or the incidents.write scope, and PAGERDUTY_FROM unless the key belongs to a user";
@@ -52,12 +52,7 @@ export const respondTools = [
     work: async (ask, input, context) => {
       const marker = plainMarkerOf(context, input);
       const path = ["incidents", input.incident, "notes"];
-      const { notes } = await ask({
-        path,
-        needs: READS,
-        instead: NOT_FOUND,
-        answer: notesAnswer,
-      });
+      const { notes } = await ask({ path, instead: NOT_FOUND, answer: notesAnswer });
       const known = notes.find(({ content }) => content?.includes(marker));
       if (known) return { id: known.id, created_at: known.created_at, existing: true };
       const { note } = await ask({
@@ -74,7 +69,7 @@ export const respondTools = [
 
 async function read(ask: Ask, id: string): Promise<Incident> {
   const path = ["incidents", id];
-  return (await ask({ path, needs: READS, instead: NOT_FOUND, answer: incidentAnswer })).incident;
+  return (await ask({ path, instead: NOT_FOUND, answer: incidentAnswer })).incident;
 }
 
 async function settle(ask: Ask, id: string, changes: object): Promise<Incident> {

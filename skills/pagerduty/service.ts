@@ -1,12 +1,14 @@
-import type { ToolContext } from "skillflow";
-import { type Ask, keyOf, lenient, type Service, textLike, toolsWith, withService } from "skillflow/internal";
+import { keyOf, lenient, type Service, textLike, toolsWith, workOn } from "skillflow/internal";
 import * as z from "zod";
+
+export const READS = "an API key, or the incidents.read scope";
 
 const PAGERDUTY: Service = {
   name: "PagerDuty",
   address: "PAGERDUTY_API_URL",
   usual: "https://api.pagerduty.com",
   keys: ["PAGERDUTY_API_KEY"],
+  needs: READS,
   headers: (config) => {
     const from = keyOf(config, "PAGERDUTY_FROM");
     return {
@@ -23,13 +25,10 @@ function authorizationOf(key: string | undefined): Record<string, string> {
   return { authorization: /^pd[a-z]{2}\+/.test(key) ? `Bearer ${key}` : `Token token=${key}` };
 }
 
-export function withPagerDuty(context: ToolContext, work: (ask: Ask) => Promise<unknown>) {
-  return withService(PAGERDUTY, context, work);
-}
+export const withPagerDuty = workOn(PAGERDUTY);
 
 export const pagerdutyTool = toolsWith(withPagerDuty);
 
-export const READS = "an API key, or the incidents.read scope";
 export const NOT_FOUND = "list_incidents lists the ids.";
 
 export const id = textLike(/^[A-Z0-9]+$/, 40);

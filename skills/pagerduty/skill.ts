@@ -5,7 +5,7 @@ import { comparisonTools } from "./comparisons.ts";
 import { incidentTools } from "./incidents.ts";
 import { peopleTools } from "./people.ts";
 import { respondTools } from "./respond.ts";
-import { READS, withPagerDuty } from "./service.ts";
+import { withPagerDuty } from "./service.ts";
 
 export default defineSkill({
   id: "pagerduty",
@@ -32,7 +32,7 @@ export default defineSkill({
   // Checks access by requesting one incident.
   probe: probeWith(withPagerDuty, async (ask, context) => {
     const answer = z.object({ incidents: z.array(z.object({ id: z.string() })) });
-    await ask({ path: ["incidents"], query: { limit: 1 }, needs: READS, answer });
+    await ask({ path: ["incidents"], query: { limit: 1 }, answer });
     return context.config["PAGERDUTY_FROM"] ? "can read incidents" : "can read incidents; PAGERDUTY_FROM is not set";
   }),
   tools: [...incidentTools, ...comparisonTools, ...peopleTools, ...respondTools].map(wholePages),

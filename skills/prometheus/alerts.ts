@@ -27,12 +27,7 @@ export const alertTools = [
         left_out:number note`,
     ),
     work: async (ask, input) => {
-      const { data } = await ask({
-        path: ["api", "v1", "alerts"],
-        needs: NEEDS,
-        instead: INSTEAD,
-        answer: alertsAnswer,
-      });
+      const { data } = await ask({ path: ["alerts"], needs: NEEDS, instead: INSTEAD, answer: alertsAnswer });
       const count = (state: string) => data.alerts.filter((alert) => alert.state === state).length;
       const matching = data.alerts
         .filter((alert) => (!input.state || alert.state === input.state) && mentions(alert, input.contains))
@@ -67,7 +62,7 @@ export const alertTools = [
     ),
     work: async (ask, input) => {
       const { data } = await ask({
-        path: ["api", "v1", "rules"],
+        path: ["rules"],
         query: { type: "alert" },
         needs: NEEDS,
         instead: INSTEAD,

@@ -1,7 +1,7 @@
 import { firstOf, periodOf, resultSchema, TEAM_RANGE, textLike } from "skillflow/internal";
 import * as z from "zod";
 import { bounds, contains, limit, period, selector } from "./fields.ts";
-import { answered, labels, NEEDS, prometheusTool, remarksOf, text } from "./service.ts";
+import { answered, labels, prometheusTool, remarksOf, text } from "./service.ts";
 
 export const nameTools = [
   prometheusTool({
@@ -22,9 +22,8 @@ export const nameTools = [
     ),
     work: async (ask, input, context) => {
       const names = await ask({
-        path: ["api", "v1", "label", "__name__", "values"],
+        path: ["label", "__name__", "values"],
         query: { ...bounds(periodOf(input, context.now())), "match[]": input.selector },
-        needs: NEEDS,
         answer: answered(z.array(z.string())),
       });
       const words = input.contains.toLowerCase();
@@ -32,10 +31,7 @@ export const nameTools = [
         names.data.filter((name) => name.toLowerCase().includes(words)),
         input.limit ?? 30,
       );
-      const known =
-        shown.length === 0
-          ? { data: {} }
-          : await ask({ path: ["api", "v1", "metadata"], needs: NEEDS, answer: metadata });
+      const known = shown.length === 0 ? { data: {} } : await ask({ path: ["metadata"], answer: metadata });
       return {
         metrics: shown.map((name) => describeMetric(name, known.data)),
         matching: shown.length + (left_out ?? 0),
@@ -65,9 +61,8 @@ export const nameTools = [
     output_schema: resultSchema("values matching", "values:[text] matching:number left_out:number remarks:[text] note"),
     work: async (ask, input, context) => {
       const { data, ...told } = await ask({
-        path: input.label ? ["api", "v1", "label", input.label, "values"] : ["api", "v1", "labels"],
+        path: input.label ? ["label", input.label, "values"] : ["labels"],
         query: { ...bounds(periodOf(input, context.now())), "match[]": input.selector },
-        needs: NEEDS,
         answer: answered(z.array(z.string())),
       });
       const words = input.contains?.toLowerCase() ?? "";
@@ -99,9 +94,8 @@ export const nameTools = [
     ),
     work: async (ask, input, context) => {
       const { data, ...told } = await ask({
-        path: ["api", "v1", "series"],
+        path: ["series"],
         query: { ...bounds(periodOf(input, context.now())), "match[]": input.selector, limit: MOST_SERIES },
-        needs: NEEDS,
         answer: answered(z.array(labels)),
       });
       const { shown, left_out } = firstOf(data, input.limit ?? 10);

@@ -18,7 +18,7 @@ import {
 import * as z from "zod";
 import { checkTimes } from "./clock.ts";
 import { bounds, query, seconds } from "./fields.ts";
-import { answered, labels, NEEDS, prometheusTool, remarksOf } from "./service.ts";
+import { answered, labels, prometheusTool, remarksOf } from "./service.ts";
 
 const COUNTS = "series_total:number left_out:number remarks:[text] note";
 
@@ -42,9 +42,8 @@ export const queryTools = [
       checkTimes(input.query, context);
       const at = momentOf(input.at ?? "now", context.now());
       const { data, ...told } = await ask({
-        path: ["api", "v1", "query"],
+        path: ["query"],
         query: { query: input.query, time: seconds(at) },
-        needs: NEEDS,
         answer: instantAnswer,
       });
       const all = instantSeries(data);
@@ -85,9 +84,8 @@ export const queryTools = [
       const period = periodOf(input, context.now());
       const step = stepOf(input.step, period.to - period.from);
       const { data, ...told } = await ask({
-        path: ["api", "v1", "query_range"],
+        path: ["query_range"],
         query: { query: input.query, ...bounds(period), step },
-        needs: NEEDS,
         answer: rangeAnswer,
       });
       const all = data.result.map(({ metric, values }) => {

@@ -1,17 +1,16 @@
-import type { ToolContext } from "skillflow";
-import { type Ask, grafanaHeaders, lenient, type Service, toolsWith, withService } from "skillflow/internal";
+import { grafanaHeaders, lenient, type Service, toolsWith, workOn } from "skillflow/internal";
 import * as z from "zod";
 
 const PROMETHEUS: Service = {
   name: "Prometheus",
   address: "PROMETHEUS_URL",
+  api: ["api", "v1"],
   keys: ["PROMETHEUS_TOKEN"],
+  needs: "permission to read metrics (in Grafana Cloud the metrics:read scope)",
   headers: grafanaHeaders("PROMETHEUS"),
 };
 
-export function withPrometheus(context: ToolContext, work: (ask: Ask) => Promise<unknown>) {
-  return withService(PROMETHEUS, context, work);
-}
+export const withPrometheus = workOn(PROMETHEUS);
 
 export const prometheusTool = toolsWith(withPrometheus);
 
@@ -38,4 +37,3 @@ export function remarksOf({ warnings, infos }: Remarks): readonly string[] | und
 
 export const labels = z.record(z.string(), z.string());
 export const text = lenient(z.string());
-export const NEEDS = "permission to read metrics (in Grafana Cloud the metrics:read scope)";

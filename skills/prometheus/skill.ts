@@ -4,7 +4,7 @@ import * as z from "zod";
 import { alertTools } from "./alerts.ts";
 import { nameTools } from "./names.ts";
 import { queryTools } from "./queries.ts";
-import { answered, NEEDS, withPrometheus } from "./service.ts";
+import { answered, withPrometheus } from "./service.ts";
 import { targetTools } from "./targets.ts";
 
 export default defineSkill({
@@ -32,7 +32,7 @@ export default defineSkill({
   // Checks access with a query that every server can answer.
   probe: probeWith(withPrometheus, async (ask) => {
     const answer = answered(z.object({ resultType: z.string() }));
-    await ask({ path: ["api", "v1", "query"], query: { query: "vector(1)" }, needs: NEEDS, answer });
+    await ask({ path: ["query"], query: { query: "vector(1)" }, answer });
     return "queries work";
   }),
   tools: [...queryTools, ...alertTools, ...targetTools, ...nameTools],

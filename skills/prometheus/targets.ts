@@ -1,7 +1,7 @@
 import { each, firstOf, lenient, mentions, resultSchema, TEAM_SNAPSHOT } from "skillflow/internal";
 import * as z from "zod";
 import { contains, limit } from "./fields.ts";
-import { answered, labels, NEEDS, prometheusTool, text } from "./service.ts";
+import { answered, labels, prometheusTool, text } from "./service.ts";
 
 const INSTEAD = "Mimir, Thanos and Grafana Cloud do not scrape. Call query with `up == 0`.";
 
@@ -25,9 +25,8 @@ export const targetTools = [
     ),
     work: async (ask, input) => {
       const { data } = await ask({
-        path: ["api", "v1", "targets"],
+        path: ["targets"],
         query: { state: "active" },
-        needs: NEEDS,
         instead: INSTEAD,
         answer: targetsAnswer,
       });

@@ -11,17 +11,7 @@ import {
   textLike,
 } from "skillflow/internal";
 import * as z from "zod";
-import {
-  answered,
-  attribute,
-  attributesOf,
-  NEEDS,
-  periodParameters,
-  query,
-  secondsOf,
-  tempoTool,
-  text,
-} from "./service.ts";
+import { answered, attribute, attributesOf, periodParameters, query, secondsOf, tempoTool, text } from "./service.ts";
 
 export const measureTools = [
   tempoTool({
@@ -50,9 +40,8 @@ export const measureTools = [
       const period = periodOf(input, context.now());
       const step = input.step ?? `${Math.max(15, Math.ceil((period.to - period.from) / 60_000))}s`;
       const told = await ask({
-        path: ["api", "metrics", "query_range"],
+        path: ["metrics", "query_range"],
         query: { q: input.query, ...secondsOf(period), step },
-        needs: NEEDS,
         instead:
           "This Tempo does not compute span metrics. Use search_traces, or the skill prometheus if it has the metrics.",
         answer: seriesAnswer,
@@ -91,16 +80,12 @@ export const measureTools = [
     }),
     output_schema: resultSchema("values", "values:[text] matching:number left_out:number note"),
     work: async (ask, input, context) => {
-      const asked = { query: { ...periodParameters(input, context.now()), q: input.query }, needs: NEEDS };
+      const asked = { query: { ...periodParameters(input, context.now()), q: input.query } };
       const all = input.attribute
         ? (
-            await ask({
-              path: ["api", "v2", "search", "tag", input.attribute, "values"],
-              ...asked,
-              answer: valuesAnswer,
-            })
+            await ask({ path: ["v2", "search", "tag", input.attribute, "values"], ...asked, answer: valuesAnswer })
           ).tagValues?.map(({ value }) => String(value))
-        : (await ask({ path: ["api", "v2", "search", "tags"], ...asked, answer: tagsAnswer })).scopes?.flatMap(scoped);
+        : (await ask({ path: ["v2", "search", "tags"], ...asked, answer: tagsAnswer })).scopes?.flatMap(scoped);
       const words = input.contains?.toLowerCase() ?? "";
       const matching = (all ?? []).filter((value) => value.toLowerCase().includes(words));
       const { shown, left_out } = firstOf(matching, input.limit ?? 60);

@@ -1,6 +1,4 @@
-import type { ToolContext } from "skillflow";
 import {
-  type Ask,
   type GivenPeriod,
   grafanaHeaders,
   lenient,
@@ -8,24 +6,22 @@ import {
   periodOf,
   type Service,
   toolsWith,
-  withService,
+  workOn,
 } from "skillflow/internal";
 import * as z from "zod";
 
 const TEMPO: Service = {
   name: "Tempo",
   address: "TEMPO_URL",
+  api: ["api"],
   keys: ["TEMPO_TOKEN"],
+  needs: "permission to read traces (in Grafana Cloud the traces:read scope)",
   headers: grafanaHeaders("TEMPO"),
 };
 
-export function withTempo(context: ToolContext, work: (ask: Ask) => Promise<unknown>) {
-  return withService(TEMPO, context, work);
-}
+export const withTempo = workOn(TEMPO);
 
 export const tempoTool = toolsWith(withTempo);
-
-export const NEEDS = "permission to read traces (in Grafana Cloud the traces:read scope)";
 
 export const query = z.string().min(1).max(4000);
 /** Converts a period to whole seconds, which Tempo requires, with the end rounded up. */

@@ -2,7 +2,7 @@ import { defineSkill } from "skillflow";
 import { probeWith, required, secret, setting, variables } from "skillflow/internal";
 import * as z from "zod";
 import { measureTools } from "./measures.ts";
-import { NEEDS, periodParameters, withTempo } from "./service.ts";
+import { periodParameters, withTempo } from "./service.ts";
 import { traceTools } from "./traces.ts";
 
 export default defineSkill({
@@ -32,7 +32,7 @@ export default defineSkill({
   probe: probeWith(withTempo, async (ask, context) => {
     const query = { q: "{}", limit: 1, ...periodParameters({ from: "now-10m" }, context.now()) };
     const answer = z.object({ traces: z.array(z.unknown()).nullish() });
-    const { traces } = await ask({ path: ["api", "search"], query, needs: NEEDS, answer });
+    const { traces } = await ask({ path: ["search"], query, answer });
     return traces?.length ? "can read traces" : "connected, but there is no trace in the last ten minutes";
   }),
   tools: [...measureTools, ...traceTools],

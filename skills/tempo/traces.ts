@@ -19,7 +19,6 @@ import {
   attribute,
   attributesOf,
   milliseconds,
-  NEEDS,
   number,
   periodParameters,
   query,
@@ -47,9 +46,8 @@ export const traceTools = [
     work: async (ask, input, context) => {
       const limit = input.limit ?? 20;
       const told = await ask({
-        path: ["api", "search"],
+        path: ["search"],
         query: { q: input.query, ...periodParameters(input, context.now()), limit, spss: 3 },
-        needs: NEEDS,
         answer: searchAnswer,
       });
       const found = (told.traces ?? []).map(briefOf);
@@ -82,8 +80,7 @@ export const traceTools = [
     output_schema: resultSchema("trace spans", `trace ${traceShape} note`),
     work: async (ask, input) => {
       const told = await ask({
-        path: ["api", "traces", input.trace],
-        needs: NEEDS,
+        path: ["traces", input.trace],
         instead: "The trace is no longer stored, was not sampled, or the id is wrong. search_traces finds ids.",
         answer: traceAnswer,
       });

@@ -15,12 +15,16 @@ export interface Service {
   /** Config field that holds the address. `usual` is the default address. */
   readonly address: string;
   readonly usual?: string;
+  /** Path of the API below the address. Paths of requests are relative to it. */
+  readonly api?: readonly string[];
   /** Appended to each path, for services whose paths end with a slash. */
   readonly ending?: "/";
   /** Actual address, if the field does not hold it itself. */
   readonly url?: string | ((config: ToolContext["config"]) => string);
   /** Config fields with credentials. Their values are removed from every error. */
   readonly keys: readonly string[];
+  /** Permission that requests require unless they name another one. */
+  readonly needs?: string;
   /** Advice after a 404, unless a request has its own. Defaults to checking the name and the address. */
   readonly instead?: string;
   /** Returns the milliseconds until a rate limit ends, for services that do not send Retry-After. */
@@ -63,7 +67,7 @@ export interface Asking<Answer extends z.ZodType> {
   /** Reads are retried if the service fails to answer. A search is a read even if it is a POST. */
   readonly effect?: "read" | "write";
   /** Required permission, in the service's own terms. */
-  readonly needs?: string;
+  readonly needs?: string | undefined;
   /** Advice for a service that does not know the request. */
   readonly instead?: string;
   /** Plain-text answer: `true` reads all of it, "end" only the end of a long one. */
@@ -112,6 +116,11 @@ export async function withService(
     const words = isOdd ? `${service.name} answered in an unexpected form (${error.message}).` : messageOf(error);
     throw requestsOf(context).failure(error, createRedactor(secrets).text(words));
   }
+}
+
+/** Returns a function that runs tools on a service that needs nothing else. */
+export function workOn(service: Service) {
+  return (context: ToolContext, work: (ask: Ask) => Promise<unknown>) => withService(service, context, work);
 }
 
 /** Reads a secret from config. Throws if a header cannot carry it. */
@@ -168,14 +177,15 @@ const LONGEST_ANSWER_MS = 30_000;
 const UNTOLD_LIMIT_MS = 60_000;
 
 function asker(service: Service, context: ToolContext): Ask {
-  return async (asking) => {
+  return async (asked) => {
+    const asking = { needs: service.needs, ...asked, path: [...(service.api ?? []), ...asked.path] };
     const { effect = "read" } = asking;
     const pauseAfter = (failure: unknown, attempt: number) => {
       if (!(failure instanceof ServiceFault) || !failure.pause) return undefined;
       return effect === "read" || failure.status === 429 ? failure.pause(attempt) : undefined;
     };
     const answer = await patiently({ signal: context.signal, pauseAfter }, () => askOnce({ service, asking, context }));
-    const parsed = asking.answer.safeParse(answer);
+    const parsed = asked.answer.safeParse(answer);
     if (parsed.success) return parsed.data;
     const places = parsed.error.issues.slice(0, 3).map(({ path }) => path.join(".") || "the whole");
     throw new ServiceFault(`${service.name} answered ${lineOf(asking)} in an unexpected form (${places.join(", ")}).`);
