@@ -3,11 +3,11 @@ import { shortened } from "./line/text.ts";
 import type { KeptLine } from "./view.ts";
 
 /** Keeps lines spread evenly over all lines added, without knowing their number in advance. */
-export function createSpread(limit: number): { add(index: number, line: () => KeptLine): void; lines(): KeptLine[] } {
+export function createSpread(limit: number) {
   let stride = 1;
   let kept: { readonly index: number; readonly line: KeptLine }[] = [];
   return {
-    add(index, line) {
+    add(index: number, line: () => KeptLine): void {
       if (index % stride !== 0) return;
       kept.push({ index, line: line() });
       if (kept.length < limit * 2) return;
@@ -24,10 +24,7 @@ export function createSpread(limit: number): { add(index: number, line: () => Ke
 }
 
 /** Keeps the lines nearest to an instant. */
-export function createNearest(
-  at: number,
-  limit: number,
-): { add(time: number, line: () => KeptLine): void; lines(): KeptLine[] } {
+export function createNearest(at: number, limit: number) {
   let kept: { readonly distance: number; readonly line: KeptLine }[] = [];
   let farthest = Number.POSITIVE_INFINITY;
   const trim = () => {
@@ -35,7 +32,7 @@ export function createNearest(
     if (kept.length === limit) farthest = kept.at(-1)?.distance ?? farthest;
   };
   return {
-    add(time, line) {
+    add(time: number, line: () => KeptLine): void {
       const distance = Math.abs(time - at);
       if (distance >= farthest) return;
       kept.push({ distance, line: line() });
@@ -49,29 +46,23 @@ export function createNearest(
 }
 
 /** Keeps the first or last lines of several files by time. Lines of one time keep the order of their files. */
-export interface Ends {
-  /** Adds a line of the current file. `index` is its number among all lines, in order. */
-  add(index: number, time: number | undefined, line: () => KeptLine): void;
-  /** Ends the current file. */
-  merge(): void;
-  lines(): readonly KeptLine[];
-}
-
-export function createEnds(end: "first" | "last", limit: number): Ends {
+export function createEnds(end: "first" | "last", limit: number) {
   const sign = end === "first" ? 1 : -1;
   const kept = createFirst(limit, (a, b) => sign * (a.time - b.time || a.index - b.index));
   /** Lines of the current file before its first time, which they take. */
   let untimed = createFirst(limit, (a, b) => sign * (a.index - b.index));
   let earliest = { index: Number.POSITIVE_INFINITY, time: Number.NEGATIVE_INFINITY };
   return {
-    add(index, time, line) {
+    /** Adds a line of the current file. `index` is its number among all lines, in order. */
+    add(index: number, time: number | undefined, line: () => KeptLine): void {
       if (time === undefined) untimed.add({ index, time: 0 }, line);
       else {
         if (index < earliest.index) earliest = { index, time };
         kept.add({ index, time }, line);
       }
     },
-    merge() {
+    /** Ends the current file. */
+    merge(): void {
       for (const { index, line } of untimed.all()) kept.add({ index, time: earliest.time }, () => line);
       untimed = createFirst(limit, (a, b) => sign * (a.index - b.index));
       earliest = { index: Number.POSITIVE_INFINITY, time: Number.NEGATIVE_INFINITY };
@@ -124,16 +115,13 @@ const MOST_BUCKETS = 500;
 const VALUE_SHOWN = 400;
 
 /** Counts lines by value, and by time bucket if `bucket` gives its milliseconds. Counts excess values together. */
-export function createTally(bucket?: number): {
-  add(values: Values, time: number | undefined): void;
-  result(top: number): { groups: readonly Group[]; distinct: number; other: number };
-} {
+export function createTally(bucket?: number) {
   const most = bucket ? MOST_VALUES_WITH_BUCKETS : MOST_VALUES;
   const counts = new Map<string, { count: number; buckets: Map<number, number> }>();
   const buckets = new Set<number>();
   let other = 0;
   return {
-    add(values, time) {
+    add(values: Values, time: number | undefined): void {
       const key = JSON.stringify(values.map((value) => (value == null ? null : shortened(value, VALUE_SHOWN))));
       const entry = counts.get(key) ?? { count: 0, buckets: new Map<number, number>() };
       if (entry.count === 0 && counts.size >= most) {
@@ -149,10 +137,10 @@ export function createTally(bucket?: number): {
         throw new Error(`more than ${MOST_BUCKETS} time buckets; use a longer bucket, or give since and until`);
       }
     },
-    result(top) {
+    result(top: number) {
       const sorted = [...counts].sort(([a, x], [b, y]) => y.count - x.count || (a < b ? -1 : 1));
       const beyond = sorted.slice(top).reduce((sum, [, entry]) => sum + entry.count, 0);
-      const groups = sorted.slice(0, top).map(([key, entry]) => ({
+      const groups: Group[] = sorted.slice(0, top).map(([key, entry]) => ({
         values: JSON.parse(key) as Values,
         count: entry.count,
         ...(bucket ? { buckets: entry.buckets } : {}),

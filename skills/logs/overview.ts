@@ -15,7 +15,7 @@ export async function listFiles(
   const overviews = [];
   for (const file of chosen.slice(0, input.limit ?? 30)) {
     const notes: string[] = [];
-    const overview = await withLog(file, context, (note) => notes.push(note), describeLog);
+    const overview = await withLog(file, context, notes, describeLog);
     overviews.push({ ...overview, ...noted(notes) });
   }
   const fit = fitting(overviews);

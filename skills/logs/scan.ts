@@ -16,12 +16,6 @@ interface Batch {
   readonly before: number;
 }
 
-export interface Scan {
-  readonly matched: number;
-  /** Returns the result's part about the files. `found` is false if the matching lines lacked the requested data. */
-  report(aliases: Aliases, found?: boolean): Promise<object>;
-}
-
 interface Wanted extends Asked {
   readonly files: Files;
 }
@@ -36,7 +30,7 @@ export async function scanFiles(
   context: ToolContext,
   onBatch: (batch: Batch) => void,
   onFile: (file: string) => void = () => undefined,
-): Promise<Scan> {
+) {
   const selector = compileSelector(wanted, { times, limit: limitOf(context) });
   const files = await chooseFiles(wanted.files, context);
   if (files.length > MOST_FILES) throw new Error(`${files.length} files match; select at most ${MOST_FILES} at once`);
@@ -45,8 +39,7 @@ export async function scanFiles(
   let matched = 0;
   for (const file of files) {
     const before = matched;
-    const note = (text: string) => notes.push(text);
-    await withLog(file, context, note, async (log) => {
+    await withLog(file, context, notes, async (log) => {
       const selection = selector.begin(log.modified);
       for await (const block of log.blocks()) {
         const selected = selection.take(block);
@@ -55,14 +48,15 @@ export async function scanFiles(
       }
       const isUntimed = selection.sawTime() === false && log.size > 0;
       if (isUntimed && (!mayLackTimes || wanted.since !== undefined || wanted.until !== undefined))
-        note(`${log.name}: no line has a recognized time`);
+        notes.push(`${log.name}: no line has a recognized time`);
     });
     onFile(file.name);
     if (matched > before) perFile.push([file.name, matched - before]);
   }
   return {
     matched,
-    async report(aliases, found = matched > 0) {
+    /** Returns the result's part about the files. `found` is false if the matching lines lacked the requested data. */
+    async report(aliases: Aliases, found = matched > 0): Promise<object> {
       const counts = perFile.sort(([, a], [, b]) => b - a).slice(0, FILES_REPORTED);
       const told = Object.fromEntries(counts.map(([name, count]) => [aliases.of(name), count]));
       const why = found ? [] : await explain(wanted, files, context);

@@ -32,28 +32,18 @@ export interface Line {
   readonly time: number | undefined;
 }
 
-/** Selects lines from one file's blocks, which must come in order. */
-interface Selection {
-  take(block: Block): Selected;
-  /** Returns whether any line had a time so far, or undefined if times were not requested. */
-  sawTime(): boolean | undefined;
-}
-
-interface CompiledSelector {
-  /** Starts a file. `latest` determines the year of timestamps without one. */
-  begin(latest: number): Selection;
-}
-
 /** Throws an Error that explains what is wrong with the selector. `times` requests the time of every selected line. */
-export function compileSelector(
-  selector: Selector,
-  { times = false, limit = Number.POSITIVE_INFINITY } = {},
-): CompiledSelector {
-  const wanted = { ...compileWanted(selector), limit };
+export function compileSelector(selector: Selector, { times = false, limit = Number.POSITIVE_INFINITY } = {}) {
+  const wanted = compileWanted(selector, limit);
   return {
-    begin(latest) {
+    /** Starts a file, whose blocks must come in order. `latest` determines the year of timestamps without one. */
+    begin(latest: number) {
       const clock = wanted.range || times || Number.isFinite(limit) ? createClock(latest) : undefined;
-      return { take: (block) => select(block, wanted, clock), sawTime: () => clock?.sawTime() };
+      return {
+        take: (block: Block) => select(block, wanted, clock),
+        /** Returns whether any line had a time so far, or undefined if times were not requested. */
+        sawTime: () => clock?.sawTime(),
+      };
     },
   };
 }
@@ -67,18 +57,15 @@ interface Wanted {
   readonly where: readonly Condition[];
   readonly range: { readonly since: number; readonly until: number } | undefined;
   readonly pattern: Pattern | undefined;
-}
-
-interface Limited extends Wanted {
   /** Time after which no line is selected. */
   readonly limit: number;
 }
 
-function compileWanted(selector: Selector): Wanted {
+function compileWanted(selector: Selector, limit: number): Wanted {
   const fold = selector.ignore_case ?? false;
   const where = compileConditions(selector.where);
   const bytes = (text: string) => foldBytes(Buffer.from(text), fold);
-  const contains = listOf(selector.contains).map(bytes);
+  const contains = [selector.contains ?? []].flat().map(bytes);
   const exact = [
     ...contains,
     bytes(requiredLiteral(selector.matches ?? "")),
@@ -91,19 +78,16 @@ function compileWanted(selector: Selector): Wanted {
     needle: needle.length > 0 ? needle : undefined,
     fold,
     contains: [...exact, ...keys].filter((each) => each.length > 0 && each !== needle),
-    excludes: listOf(selector.excludes).map(bytes),
+    excludes: [selector.excludes ?? []].flat().map(bytes),
     where,
     range: rangeOf(selector),
     pattern: selector.matches === undefined ? undefined : compilePattern(selector.matches, fold),
+    limit,
   };
 }
 
 function longest(candidates: readonly Buffer[]): Buffer {
   return candidates.reduce((best, next) => (next.length > best.length ? next : best), Buffer.alloc(0));
-}
-
-function listOf<T>(value: T | readonly T[] | undefined): readonly T[] {
-  return value === undefined ? [] : Array.isArray(value) ? value : [value as T];
 }
 
 function rangeOf({ since, until }: Selector): Wanted["range"] {
@@ -136,7 +120,7 @@ function plainRun(text: string): string {
   return (text.match(/[A-Za-z0-9_]+/g) ?? []).reduce((best, run) => (run.length > best.length ? run : best), "");
 }
 
-function select(block: Block, wanted: Limited, clock: Clock | undefined): Selected {
+function select(block: Block, wanted: Wanted, clock: Clock | undefined): Selected {
   const hay = wanted.fold ? foldBytes(block.bytes, true) : block.bytes;
   let spans = wanted.needle ? spansWith(hay, wanted.needle) : allSpans(hay);
   if (wanted.contains.length + wanted.excludes.length > 0) spans = keepByBytes(spans, hay, wanted);
@@ -227,7 +211,7 @@ function keepByTime(
   spans: Spans,
   block: Block,
   clock: Clock,
-  { range, limit }: Limited,
+  { range, limit }: Wanted,
   times: (number | undefined)[],
 ): Spans {
   const kept = keep(spans, block.bytes, (start, end) => {
@@ -266,17 +250,13 @@ function textOf(bytes: Buffer, start: number, end: number): string {
   return bytes.toString("utf8", start, Math.min(last, start + LINE_KEPT));
 }
 
-/** Times of a file's lines. A line without one, as in a stack trace, gets that of the lines above. */
-interface Clock {
-  /** Returns a line's time. Must be called in the order of the lines. */
-  timeAt(bytes: Buffer, start: number, end: number): number | undefined;
-  finish(bytes: Buffer): void;
-  sawTime(): boolean;
-}
+type Clock = ReturnType<typeof createClock>;
 
-function createClock(latest: number): Clock {
+/** Tells the times of a file's lines. A line without one, as in a stack trace, gets that of the lines above. */
+function createClock(latest: number) {
   let known: number | undefined;
   let seen = -1;
+  /** Returns a line's time. Must be called in the order of the lines. */
   const timeAt = (bytes: Buffer, start: number, end: number) => {
     let time = ownTime(bytes, start, end, latest);
     for (let at = start; time === undefined && at > seen + 1; ) {
@@ -290,7 +270,7 @@ function createClock(latest: number): Clock {
   };
   return {
     timeAt,
-    finish(bytes) {
+    finish(bytes: Buffer): void {
       if (seen < bytes.length) timeAt(bytes, bytes.length, bytes.length);
       seen = -1;
     },

@@ -7,7 +7,7 @@ import { briefTime, isTimeName } from "./line/timestamp.ts";
 import type { Files } from "./read/files.ts";
 import { scanFiles } from "./scan.ts";
 import type { Selector } from "./selector.ts";
-import { createPoints, type Points, ratesOf, type Step, stepsOf } from "./steps.ts";
+import { createPoints, ratesOf, type Step, stepsOf } from "./steps.ts";
 import { createAliases } from "./view.ts";
 
 interface SeriesInput extends Selector {
@@ -32,7 +32,7 @@ export async function summarizeSeries(input: SeriesInput, context: ToolContext) 
   const { scan, series, numbers, other } = isAny ? await gather(input, { fields, by, isAny }, context) : measured;
   const told = [...series.values()].map((each) => each.result(input.rate ?? false));
   const sorted = told.sort((a, b) => b.weight - a.weight);
-  const times = told.flatMap(({ times: [from, to] }) => (from === undefined || to === undefined ? [] : [from, to]));
+  const times = told.flatMap((each) => each.times);
   const labels = labelTimes(
     told.flatMap(({ steps }) => steps.flatMap(({ time, from = time }) => [from, time])),
     1000,
@@ -88,9 +88,14 @@ async function gather(input: SeriesInput, { fields, by, isAny }: Wanted, context
         if (value === undefined) continue;
         numbers++;
         const key = JSON.stringify([...group, field]);
-        const known = series.get(key) ?? (series.size < MOST_SERIES ? createSeries(group, field) : undefined);
-        if (known) series.set(key, known.add(value, line.time));
-        else other++;
+        const known = series.get(key);
+        if (!known && series.size >= MOST_SERIES) {
+          other++;
+          continue;
+        }
+        const each = known ?? createSeries(group, field);
+        each.add(value, line.time);
+        series.set(key, each);
       }
     }
   });
@@ -99,28 +104,17 @@ async function gather(input: SeriesInput, { fields, by, isAny }: Wanted, context
 
 const STATISTICS = ["count", "every", "min", "max", "mean", "first", "last"];
 
-/** Statistics and steps of one field of one group. */
-export interface Series {
-  add(value: number, time: number | undefined): Series;
-  /** Returns true if the values rise like a counter's, which only falls when it begins again. */
-  isRising(): boolean;
-  result(isRate: boolean): {
-    readonly row: readonly unknown[];
-    readonly steps: readonly Step[];
-    readonly times: readonly [number | undefined, number | undefined];
-    /** Sort key: how much the series changes. */
-    readonly weight: number;
-  };
-}
+export type Series = ReturnType<typeof createSeries>;
 
-export function createSeries(group: readonly (string | null)[], field: string): Series {
-  const points: Points = createPoints();
+/** Gathers statistics and steps of one field of one group. */
+export function createSeries(group: readonly (string | null)[], field: string) {
+  const points = createPoints();
   const values = { count: 0, sum: 0, min: Number.POSITIVE_INFINITY, max: Number.NEGATIVE_INFINITY };
   let first: { readonly time: number; readonly value: number } | undefined;
   let last: { readonly time: number; readonly value: number } | undefined;
   let isUntimed = true;
-  const series: Series = {
-    add(value, time) {
+  return {
+    add(value: number, time: number | undefined): void {
       values.count++;
       values.sum += value;
       values.min = Math.min(values.min, value);
@@ -128,23 +122,24 @@ export function createSeries(group: readonly (string | null)[], field: string): 
       // Values without times count only if no value has one, in the order of the lines.
       const at = time ?? values.count - Number.MAX_SAFE_INTEGER;
       if (time !== undefined && isUntimed) [first, last, isUntimed] = [undefined, undefined, false];
-      if (time === undefined && !isUntimed) return series;
+      if (time === undefined && !isUntimed) return;
       if (!first || at < first.time) first = { time: at, value };
       if (!last || at >= last.time) last = { time: at, value };
       if (time !== undefined) points.add(time, value);
-      return series;
     },
-    isRising() {
+    /** Returns true if the values rise like a counter's, which only falls when it begins again. */
+    isRising(): boolean {
       const all = points.all();
       const falls = all.slice(1).filter(({ last }, index) => last < (all[index]?.last ?? last));
       return falls.length * 10 <= all.length;
     },
-    result(isRate) {
+    result(isRate: boolean) {
       const all = points.all();
       const shown = isRate ? ratesOf(all) : all;
       const steps = stepsOf(shown);
-      const isTimed = all.length > 0 && first && last;
-      const every = isTimed && values.count > 1 ? ((last?.time ?? 0) - (first?.time ?? 0)) / (values.count - 1) : 0;
+      const times = all.length > 0 && first && last ? [first.time, last.time] : [];
+      const [from = 0, to = 0] = times;
+      const every = values.count > 1 ? (to - from) / (values.count - 1) : 0;
       const means = shown.map(({ mean }) => mean);
       const { count, sum, min, max } = isRate
         ? { count: means.length, sum: means.reduce((a, b) => a + b, 0), min: least(means), max: most(means) }
@@ -159,12 +154,12 @@ export function createSeries(group: readonly (string | null)[], field: string): 
       return {
         row: [...group, field, count, every > 0 ? lengthText(every) : null, ...statistics],
         steps,
-        times: isTimed ? [first?.time, last?.time] : [undefined, undefined],
+        times,
+        /** Sort key: how much the series changes. */
         weight: Math.max(0, step) / scale + (max - min) / scale / 1000,
       };
     },
   };
-  return series;
 }
 
 /** Describes a step: `10:05 2 → 10`, or `10:00..10:05 2 → 10` for a drift. */

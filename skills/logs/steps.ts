@@ -1,9 +1,4 @@
-/** Series in constant memory: sums per interval. The intervals grow with the series. */
-export interface Points {
-  add(time: number, value: number): void;
-  /** Returns the mean and last value of each interval, by time. */
-  all(): readonly Point[];
-}
+export type Points = ReturnType<typeof createPoints>;
 
 export interface Point {
   readonly time: number;
@@ -24,8 +19,11 @@ export interface Step {
 
 const MOST_STRETCHES = 512;
 
-/** `origin` begins an interval of any length. */
-export function createPoints({ most = MOST_STRETCHES, origin = 0 } = {}): Points {
+/**
+ * Keeps a series in constant memory: sums per interval. The intervals grow with the series. `origin` begins an interval
+ * of any length.
+ */
+export function createPoints({ most = MOST_STRETCHES, origin = 0 } = {}) {
   let length = 1;
   let stretches = new Map<number, { time: number; sum: number; count: number; last: number; lastTime: number }>();
   const put = (time: number, sum: number, count: number, last: number, lastTime: number) => {
@@ -43,7 +41,7 @@ export function createPoints({ most = MOST_STRETCHES, origin = 0 } = {}): Points
     }
   };
   return {
-    add(time, value) {
+    add(time: number, value: number): void {
       put(time, value, 1, value, time);
       while (stretches.size > most) {
         const old = stretches;
@@ -52,7 +50,8 @@ export function createPoints({ most = MOST_STRETCHES, origin = 0 } = {}): Points
         for (const each of old.values()) put(each.time, each.sum, each.count, each.last, each.lastTime);
       }
     },
-    all: () =>
+    /** Returns the mean and last value of each interval, by time. */
+    all: (): readonly Point[] =>
       [...stretches.values()]
         .sort((a, b) => a.time - b.time)
         .map(({ time, sum, count, last }) => ({ time, mean: sum / count, last, count })),

@@ -209,12 +209,8 @@ export async function linesAround(
   const columns = columnsOf(input);
   const file = await chooseFile(input.file, context);
   const notes: string[] = [];
-  const found = await withLog(
-    file,
-    context,
-    (note) => notes.push(note),
-    (log) => readAround(log, { offset, before, after, columns, limit: limitOf(context) }),
-  );
+  const place = { offset, before, after, columns, limit: limitOf(context) };
+  const found = await withLog(file, context, notes, (log) => readAround(log, place));
   if (found.tail.length === 0) throw new Error(`${input.file} ends before offset ${offset}; use the number behind @`);
   // If not everything fits, keeps what is nearest to the line.
   const head = fittingLast(found.head, BYTES_BEFORE);
@@ -266,16 +262,13 @@ async function readAround(log: OpenLog, { offset, before, after, columns, limit 
 }
 
 /** Returns the column names to count by, and a function that returns each line's values. */
-function createCounted({ by, pattern, shape, ignore_case: ignoreCase }: CountBy): {
-  readonly names: readonly string[];
-  readonly valuesOf: (lines: readonly Line[]) => readonly (readonly Values[])[];
-} {
+function createCounted({ by, pattern, shape, ignore_case: ignoreCase }: CountBy) {
   const fields = by === undefined ? [] : [by].flat();
   const compiled = pattern === undefined ? undefined : compilePattern(pattern, ignoreCase ?? false);
   const names = [...fields, ...(compiled ? ["pattern"] : []), ...(shape ? ["shape"] : [])];
   return {
     names,
-    valuesOf(lines) {
+    valuesOf(lines: readonly Line[]): readonly (readonly Values[])[] {
       const found = compiled?.run(lines.map((line) => line.text));
       return lines.map((line, index) => {
         const record = fields.length > 0 ? parseRecord(line.text).fields : {};

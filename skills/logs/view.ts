@@ -30,16 +30,13 @@ export function createView(columns: readonly string[] | undefined): View {
   });
 }
 
-/** Short names for the files of one result. */
-export interface Aliases {
-  of(file: string): string;
-  all(): { readonly files?: Readonly<Record<string, string>> };
-}
+export type Aliases = ReturnType<typeof createAliases>;
 
-export function createAliases(): Aliases {
+/** Gives short names to the files of one result. */
+export function createAliases() {
   const names = new Map<string, string>();
   return {
-    of(file) {
+    of(file: string): string {
       const alias = names.get(file) ?? `f${names.size + 1}`;
       names.set(file, alias);
       return alias;

@@ -47,7 +47,7 @@ const SHOWN = 20;
 async function lookAt(files: readonly LogFile[], context: ToolContext): Promise<Seen> {
   const chosen = files.slice(0, MOST_FILES);
   const looks = [];
-  for (const file of chosen) looks.push(await withLog(file, context, () => undefined, readEnds));
+  for (const file of chosen) looks.push(await withLog(file, context, [], readEnds));
   const share = Math.ceil(MOST_LINES / chosen.length);
   const lines = looks.flatMap((parts) => parts.flatMap((part) => part.lines.slice(0, share)));
   const isWhole = looks.every(([head]) => head?.isEnd && head.lines.length <= share);

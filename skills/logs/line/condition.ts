@@ -35,7 +35,7 @@ function conditionsIn(prefix: string, where: object): readonly Condition[] {
 
 function compileCondition(field: string, wanted: Wanted): Condition {
   const denied = isDenial(wanted);
-  const values = listOf(denied ? wanted.not : wanted);
+  const values = [denied ? wanted.not : wanted].flat();
   if (values.length === 0 || !values.every(isScalar)) {
     throw new Error(
       `where.${field} must be a value, a list of values or {not: …}; a value may be a comparison such as ">1000" or "500..599"`,
@@ -116,8 +116,4 @@ function isDenial(wanted: unknown): wanted is { readonly not: OneOrMore } {
 
 function isScalar(value: unknown): value is Scalar {
   return ["string", "number", "boolean"].includes(typeof value);
-}
-
-function listOf<T>(value: T | readonly T[]): readonly T[] {
-  return Array.isArray(value) ? value : [value as T];
 }

@@ -68,11 +68,11 @@ export async function chooseFile(name: string, context: ToolContext): Promise<Lo
   throw new Error(`${name} ${refusal}. ${await whatIsThere(context)}`);
 }
 
-/** Opens a file for `use` and closes it afterwards. Reports damage to `note`. */
+/** Opens a file for `use` and closes it afterwards. Adds a note about damage. */
 export async function withLog<T>(
   file: LogFile,
   context: ToolContext,
-  note: (text: string) => void,
+  notes: string[],
   use: (log: OpenLog) => Promise<T>,
 ): Promise<T> {
   const opened = await openInside(file.place);
@@ -81,7 +81,7 @@ export async function withLog<T>(
   try {
     const packed = await beginsLikeGzip(file.name, (into) => handle.read(into, 0, into.length, 0));
     const onDamage = (reason: string) =>
-      note(`${file.name} is damaged or truncated (${reason}); read up to that point`);
+      notes.push(`${file.name} is damaged or truncated (${reason}); read up to that point`);
     const plain = (from = 0) => readPlain(handle, from, stats.size);
     const text = () => (packed ? readPieces(unpacked(plain(), onDamage)) : plain());
     const head = await headOf(packed ? unpacked(plain(), () => undefined) : text());

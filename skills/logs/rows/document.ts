@@ -19,16 +19,16 @@ import {
  */
 export function convertDocuments(): Convert {
   let text = "";
-  let walker: Walker | undefined;
+  let reading: Reading | undefined;
   let skimmed: Skim = { depth: 0, inString: false, at: 0 };
   let isBroken = false;
   function* read(ended: boolean): Generator<string> {
     while (!isBroken && text !== "") {
-      if (walker) {
-        const { rest, state } = yield* walker.walk(text, ended);
+      if (reading) {
+        const { rest, state } = yield* walk(reading, text, ended);
         text = rest;
         if (state === "more") return;
-        walker = undefined;
+        reading = undefined;
         skimmed = { depth: 0, inString: false, at: 0 };
         isBroken = state === "broken";
         continue;
@@ -42,7 +42,7 @@ export function convertDocuments(): Convert {
         yield* documentRows(text.slice(0, end));
         text = text.slice(end);
         skimmed = { depth: 0, inString: false, at: 0 };
-      } else if (text.length > MOST_HELD) walker = createWalker();
+      } else if (text.length > MOST_HELD) reading = beginReading();
       else if (ended) isBroken = true;
       else return;
     }
@@ -99,7 +99,7 @@ function* documentRows(raw: string): Generator<string> {
   else {
     const list = value === undefined ? undefined : Array.isArray(value) ? "" : mainList(value);
     if (list === undefined) yield* rowsOf(raw, value);
-    else yield* createWalker(list).walk(raw, true);
+    else yield* walk(beginReading(list), raw, true);
   }
 }
 
@@ -129,14 +129,6 @@ function* rowsOf(raw: string, element: unknown): Generator<string> {
   const rows = element === undefined ? undefined : elementRows(element);
   if (rows) for (const row of rows) yield JSON.stringify(row);
   else yield raw.replace(/(?<!\s)\s*\n\s*/g, "");
-}
-
-interface Walker {
-  /** Yields the rows so far. The rest of the text must be prepended to the next piece. */
-  walk(
-    text: string,
-    ended: boolean,
-  ): Generator<string, { readonly rest: string; readonly state: "more" | "done" | "broken" }>;
 }
 
 interface Frame {
@@ -169,13 +161,18 @@ interface Reading {
   capture: Capture | undefined;
 }
 
-/** Reads one document in pieces. Yields the elements of the list at a path or, without one, of every list. */
-function createWalker(list?: string): Walker {
-  const reading: Reading = { frames: [], list, capture: undefined };
-  return { walk: (text, ended) => walk(reading, text, ended) };
+function beginReading(list?: string): Reading {
+  return { frames: [], list, capture: undefined };
 }
 
-function* walk(reading: Reading, text: string, ended: boolean): ReturnType<Walker["walk"]> {
+interface Walked {
+  /** Text to prepend to the next piece. */
+  readonly rest: string;
+  readonly state: "more" | "done" | "broken";
+}
+
+/** Reads one document in pieces. Yields the elements of the list at a path or, without one, of every list. */
+function* walk(reading: Reading, text: string, ended: boolean): Generator<string, Walked> {
   const { frames } = reading;
   let at = 0;
   while (at < text.length) {

@@ -44,9 +44,13 @@ export function createMetrics() {
         const own = metric === undefined ? name : name === "value" ? metric : `${metric}.${name}`;
         const key = `${own.slice(0, LONGEST_LABEL)}${suffix}`;
         const known = all.get(key);
-        if (known) known.series.add(value, time);
-        else if (all.size >= MOST_SERIES) other++;
-        else all.set(key, { name: key, own, series: createSeries([], own).add(value, time) });
+        if (!known && all.size >= MOST_SERIES) {
+          other++;
+          continue;
+        }
+        const each = known ?? { name: key, own, series: createSeries([], own) };
+        each.series.add(value, time);
+        all.set(key, each);
       }
     },
     /** Returns the series that changed: those with a step near the instant first, the strongest first. */

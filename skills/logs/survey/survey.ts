@@ -46,12 +46,7 @@ export async function surveyLogs(input: SurveyInput, context: ToolContext) {
   const files = await chooseFiles(input.files, context);
   for (const file of files.slice(0, MOST_FILES)) {
     const notes: string[] = [];
-    await withLog(
-      file,
-      context,
-      (note) => notes.push(note),
-      (log) => survey.read(log, notes),
-    );
+    await withLog(file, context, notes, (log) => survey.read(log, notes));
   }
   return survey.result(Math.max(0, files.length - MOST_FILES));
 }
