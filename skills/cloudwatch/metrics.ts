@@ -21,10 +21,20 @@ import { contains, monitoringTool, namedOf, pairs, secondsOf, text } from "./ser
 const namespace = z.string().min(1).max(255).describe("Such as AWS/Lambda, AWS/ApplicationELB, or a custom namespace.");
 const metric = z.string().min(1).max(255).describe("Such as Errors.");
 
-const dimensions = z
-  .array(z.strictObject({ name: z.string().min(1).max(255), value: z.string().min(1).max(1024) }))
-  .max(30)
-  .optional();
+/** A metric, or an expression instead. */
+const measured = {
+  namespace: namespace.optional(),
+  metric: metric.optional(),
+  dimensions: z
+    .array(z.strictObject({ name: z.string().min(1).max(255), value: z.string().min(1).max(1024) }))
+    .max(30)
+    .optional()
+    .describe("All dimensions of the metric, from list_metrics."),
+  stat: textLike(/^(Average|Sum|Minimum|Maximum|SampleCount|p\d{1,2}(\.\d{1,2})?)$/, 20)
+    .optional()
+    .describe("Sum, Average, Maximum, p99 … Default Average."),
+  expression: z.string().min(1).max(2048).optional(),
+};
 
 export const metricTools = [
   monitoringTool({
@@ -60,11 +70,10 @@ export const metricTools = [
           return { namespace: Namespace, metric: MetricName, dimensions: namedOf(Dimensions) };
         })
         .filter((one) => mentions(one, input.contains));
-      const { shown, left_out } = firstOf(matching, input.limit ?? 30);
+      const { shown, ...counts } = firstOf(matching, input.limit ?? 30);
       return {
         metrics: shown,
-        matching: matching.length,
-        left_out,
+        ...counts,
         incomplete: NextToken ? `Only the first ${all.length} were checked. Give a namespace or a metric.` : undefined,
         note:
           matching.length === 0 && !NextToken
@@ -81,13 +90,7 @@ export const metricTools = [
     selects: ["dimensions", "expression"],
     echoes: ["from", "to"],
     input_schema: z.strictObject({
-      namespace: namespace.optional(),
-      metric: metric.optional(),
-      dimensions: dimensions.describe("All dimensions of the metric, from list_metrics."),
-      stat: textLike(/^(Average|Sum|Minimum|Maximum|SampleCount|p\d{1,2}(\.\d{1,2})?)$/, 20)
-        .optional()
-        .describe("Sum, Average, Maximum, p99 … Default Average."),
-      expression: z.string().min(1).max(2048).optional(),
+      ...measured,
       ...lastHour,
       points: z.int().min(0).max(60).optional().describe("Points shown per series. Default 20."),
       limit: z.int().min(1).max(30).optional().describe("Number of series, highest peak first. Default 10."),
@@ -147,18 +150,8 @@ const dataAnswer = z.object({
   Messages: lenient(z.array(z.object({ Value: text }))),
 });
 
-interface Wanted {
-  readonly namespace?: string | undefined;
-  readonly metric?: string | undefined;
-  readonly dimensions?: readonly { readonly name: string; readonly value: string }[] | undefined;
-  readonly stat?: string | undefined;
-  readonly expression?: string | undefined;
-}
-
-function queryOf(
-  { namespace: Namespace, metric: MetricName, dimensions: all, stat, expression }: Wanted,
-  Period: number,
-) {
+function queryOf(wanted: z.infer<z.ZodObject<typeof measured>>, Period: number) {
+  const { namespace: Namespace, metric: MetricName, dimensions: all, stat, expression } = wanted;
   if (expression) {
     if (Namespace || MetricName || all || stat) throw new Error("Give either a metric or an `expression`, not both.");
     return { Id: "q", Expression: expression, Period };

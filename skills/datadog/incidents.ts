@@ -10,6 +10,20 @@ const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 const INCIDENT = `id public_id:number title state:any severity:any created detected modified resolved customer_impacted:flag
   customer_impact_scope customer_impact_start customer_impact_end services:any teams:any root_cause:any summary:any url`;
 
+const filters = {
+  states: z
+    .array(z.enum(["active", "stable", "resolved"]))
+    .min(1)
+    .max(3)
+    .optional()
+    .describe("Default active and stable."),
+  severities: z
+    .array(z.enum(["SEV-1", "SEV-2", "SEV-3", "SEV-4", "SEV-5", "UNKNOWN"]))
+    .min(1)
+    .max(6)
+    .optional(),
+};
+
 export const incidentTools = [
   datadogTool({
     name: "list_incidents",
@@ -17,17 +31,7 @@ export const incidentTools = [
     ...SNAPSHOT,
     selects: ["states", "severities"],
     input_schema: z.strictObject({
-      states: z
-        .array(z.enum(["active", "stable", "resolved"]))
-        .min(1)
-        .max(3)
-        .optional()
-        .describe("Default active and stable."),
-      severities: z
-        .array(z.enum(["SEV-1", "SEV-2", "SEV-3", "SEV-4", "SEV-5", "UNKNOWN"]))
-        .min(1)
-        .max(6)
-        .optional(),
+      ...filters,
       limit,
       page,
     }),
@@ -131,12 +135,7 @@ function timelineOf(about: z.infer<typeof incident>) {
   return known.sort((a, b) => Date.parse(a.at) - Date.parse(b.at));
 }
 
-interface IncidentFilter {
-  readonly states?: readonly string[] | undefined;
-  readonly severities?: readonly string[] | undefined;
-}
-
-function incidentQuery({ states = ["active", "stable"], severities }: IncidentFilter): string {
+function incidentQuery({ states = ["active", "stable"], severities }: z.infer<z.ZodObject<typeof filters>>): string {
   const parts = [`state:(${states.join(" OR ")})`, ...(severities ? [`severity:(${severities.join(" OR ")})`] : [])];
   return parts.join(" AND ");
 }

@@ -16,26 +16,28 @@ import { datadogTool, pageUrl } from "./service.ts";
 
 const PERMISSION = "monitors_downtime";
 
+const muting = z.strictObject({
+  monitor_id: monitorId,
+  minutes: z.int().min(5).max(10_080),
+  scope: textLike(/^[A-Za-z0-9_.:/*() -]+$/, 300)
+    .optional()
+    .describe("Groups, such as env:staging AND host:web-1. Default: all."),
+  reason: z.string().min(1).max(500).describe("Shown to people who find the monitor muted."),
+});
+
 export const muteTools = [
   datadogTool({
     name: "mute_monitor",
     description: "Silences a monitor, or one scope of it, for a limited time.",
     ...WRITE_ONCE,
     targets: [],
-    input_schema: z.strictObject({
-      monitor_id: monitorId,
-      minutes: z.int().min(5).max(10_080),
-      scope: textLike(/^[A-Za-z0-9_.:/*() -]+$/, 300)
-        .optional()
-        .describe("Groups, such as env:staging AND host:web-1. Default: all."),
-      reason: z.string().min(1).max(500).describe("Shown to people who find the monitor muted."),
-    }),
+    input_schema: muting,
     output_schema: resultSchema("downtime_id monitor_id", "downtime_id monitor_id:number scope end existing:flag url"),
     work: async (ask, input, context) => {
       const monitor = wholeNumber(input.monitor_id);
       const marker = plainMarkerOf(context, input);
       const known = await findDowntime(ask, monitor, marker);
-      const downtime = known ?? (await createDowntime(ask, { ...input, monitor_id: monitor, marker }));
+      const downtime = known ?? (await createDowntime(ask, { ...input, monitor_id: monitor }, marker));
       const { scope, schedule } = downtime.attributes;
       return {
         downtime_id: downtime.id,
@@ -95,14 +97,6 @@ type Downtime = z.infer<typeof downtimeAnswer>;
 
 const downtimesMeta = lenient(z.object({ page: lenient(z.object({ total_filtered_count: number })) }));
 
-interface Muting {
-  readonly monitor_id: number;
-  readonly minutes: number;
-  readonly scope?: string | undefined;
-  readonly reason: string;
-  readonly marker: string;
-}
-
 /** Finds the downtime that an earlier attempt of the same call created. */
 async function findDowntime(ask: Ask, monitor: number, marker: string): Promise<Downtime | undefined> {
   for await (const downtime of currentDowntimes(ask)) {
@@ -139,10 +133,8 @@ async function endDowntime(ask: Ask, id: string): Promise<void> {
   }
 }
 
-async function createDowntime(
-  ask: Ask,
-  { monitor_id, minutes, scope = "*", reason, marker }: Muting,
-): Promise<Downtime> {
+async function createDowntime(ask: Ask, input: z.infer<typeof muting>, marker: string): Promise<Downtime> {
+  const { monitor_id, minutes, scope = "*", reason } = input;
   const end = new Date(Date.now() + minutes * 60_000).toISOString();
   const { data } = await ask({
     path: ["api", "v2", "downtime"],

@@ -27,7 +27,7 @@ export const clusterTools = [
         instead: "No index has this name. Use a pattern, such as logs-*.",
         answer: z.array(z.record(z.string(), z.string().nullable())),
       });
-      const { shown, left_out } = firstOf(all, input.limit ?? 30);
+      const { shown, ...counts } = firstOf(all, input.limit ?? 30);
       return {
         indices: shown.map((one) => ({
           name: one["index"],
@@ -38,8 +38,7 @@ export const clusterTools = [
           shards: numberOf(one["pri"]),
           replicas: numberOf(one["rep"]),
         })),
-        matching: all.length,
-        left_out,
+        ...counts,
         note: all.length === 0 ? "No index matches, or the key cannot see those that do." : undefined,
       };
     },

@@ -171,7 +171,7 @@ export const searchTools = [
       const all = Object.entries(fields).filter(
         ([name]) => !name.startsWith("_") && name.toLowerCase().includes(words),
       );
-      const { shown, left_out } = firstOf(
+      const { shown, ...counts } = firstOf(
         all.sort(([a], [b]) => (a < b ? -1 : 1)),
         input.limit ?? 50,
       );
@@ -181,8 +181,7 @@ export const searchTools = [
           type: Object.keys(types).join(" or "),
           countable: Object.values(types).every(({ aggregatable }) => aggregatable),
         })),
-        matching: all.length,
-        left_out,
+        ...counts,
         note: Object.keys(fields).length === 0 ? NO_SHARDS : undefined,
       };
     },

@@ -39,7 +39,7 @@ export const alertTools = [
         .filter((one) => input.silenced === undefined || isHeld(one) === input.silenced)
         .filter((one) => mentions([one.labels, one.annotations], input.contains))
         .sort((a, b) => ((a.startsAt ?? "") < (b.startsAt ?? "") ? -1 : 1));
-      const { shown, left_out } = firstOf(matching, input.limit ?? 20);
+      const { shown, ...counts } = firstOf(matching, input.limit ?? 20);
       return {
         alerts: shown.map(({ labels: own, annotations, status, startsAt }) => ({
           name: own["alertname"],
@@ -56,8 +56,7 @@ export const alertTools = [
         })),
         active: all.filter((one) => !isHeld(one)).length,
         suppressed: all.filter(isHeld).length,
-        matching: matching.length,
-        left_out,
+        ...counts,
         note: all.length === 0 ? "Grafana's rules are evaluated, and none of their alerts is firing." : undefined,
       };
     },
@@ -94,7 +93,7 @@ export const alertTools = [
         .filter(({ health }) => !input.health || (health ?? "").startsWith(input.health.slice(0, 3)))
         .filter((rule) => mentions(rule, input.contains))
         .sort((a, b) => rank(a) - rank(b));
-      const { shown, left_out } = firstOf(matching, input.limit ?? 10);
+      const { shown, ...counts } = firstOf(matching, input.limit ?? 10);
       return {
         rules: shown.map(({ query, duration, lastError, totals, ...rule }) => ({
           ...rule,
@@ -106,8 +105,7 @@ export const alertTools = [
           instances: totals,
         })),
         rules_total: all.length,
-        matching: matching.length,
-        left_out,
+        ...counts,
       };
     },
   }),

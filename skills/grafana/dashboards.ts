@@ -66,7 +66,7 @@ export const dashboardTools = [
         .filter((panel) => input.panel === undefined || panel.id === input.panel)
         .map(panelOf)
         .filter((panel) => mentions([panel.title, panel.queries], input.contains));
-      const { shown, left_out } = firstOf(matching, input.limit ?? 20);
+      const { shown, ...counts } = firstOf(matching, input.limit ?? 20);
       return {
         title: dashboard.title,
         folder: meta?.folderTitle,
@@ -76,8 +76,7 @@ export const dashboardTools = [
           return { name, type, query: clip(wordsOf(query), 200) || undefined, value: current?.value };
         }),
         panels: shown,
-        matching: matching.length,
-        left_out,
+        ...counts,
       };
     },
   }),

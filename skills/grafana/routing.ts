@@ -35,7 +35,7 @@ export const routingTools = [
       const labels = input.labels && new Map(input.labels.map(({ name, value }) => [name, value]));
       const all = labels ? takenBy(root, labels) : flat(root);
       const matching = all.map(briefOf).filter((one) => mentions([one.matchers, one.receiver], input.contains));
-      const { shown, left_out } = firstOf(matching, input.limit ?? 30);
+      const { shown, ...counts } = firstOf(matching, input.limit ?? 30);
       const named = new Set(shown.map(({ receiver }) => receiver));
       const used = points.filter(({ name }) => named.has(name));
       const names = [...new Set(used.map(({ name }) => name))];
@@ -45,8 +45,7 @@ export const routingTools = [
           name,
           kinds: used.filter((point) => point.name === name).map(({ type }) => type ?? "unknown"),
         })),
-        matching: matching.length,
-        left_out,
+        ...counts,
         note: matching.some(({ undecided }) => undecided) ? UNDECIDED : undefined,
       };
     },

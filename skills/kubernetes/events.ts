@@ -31,12 +31,11 @@ export const eventTools = [
         fieldSelector: fields.join(",") || undefined,
       });
       const all = items.map(briefOf).sort(newestFirst);
-      const { shown, left_out } = firstOf(all, input.limit ?? 30);
+      const { shown, ...counts } = firstOf(all, input.limit ?? 30);
       const none = "No such event in about the last hour. Older ones are not kept.";
       return {
         events: shown,
-        matching: all.length,
-        left_out,
+        ...counts,
         note: unread ?? (all.length === 0 ? none : undefined),
       };
     },

@@ -33,11 +33,10 @@ export const helmTools = [
       const all = [...releasesOf(items, input.release ? 20 : 3)].sort(
         (a, b) => rank(a.status) - rank(b.status) || newestFirst(a, b),
       );
-      const { shown, left_out } = firstOf(all, input.limit ?? 30);
+      const { shown, ...counts } = firstOf(all, input.limit ?? 30);
       return {
         releases: shown,
-        matching: all.length,
-        left_out,
+        ...counts,
         note:
           unread ??
           (all.length === 0 ? `There are no Helm releases in the secrets of ${where}. ${NO_HELM}` : undefined),

@@ -38,14 +38,13 @@ export const kindTools = [
       const { known, stale } = await kindsOf(ask);
       const words = input.contains?.toLowerCase() ?? "";
       const matching = known.filter((one) => `${one.kind} ${one.name}`.toLowerCase().includes(words));
-      const { shown, left_out } = firstOf(matching, input.limit ?? 60);
+      const { shown, ...counts } = firstOf(matching, input.limit ?? 60);
       return {
         kinds: shown.map((one) => ({
           ...pick(one, "kind name version namespaced"),
           short: one.short.length > 0 ? one.short : undefined,
         })),
-        matching: matching.length,
-        left_out,
+        ...counts,
         note: stale.length > 0 ? `These API groups do not respond now: ${stale.join(", ")}.` : undefined,
       };
     },
@@ -80,13 +79,12 @@ export const kindTools = [
       );
       const words = input.contains?.toLowerCase() ?? "";
       const matching = all.filter((one) => JSON.stringify(one).toLowerCase().includes(words));
-      const { shown, left_out } = firstOf(matching, input.limit ?? 30);
+      const { shown, ...counts } = firstOf(matching, input.limit ?? 30);
       return {
         kind: chosen.name,
         version: chosen.version,
         objects: shown,
-        matching: matching.length,
-        left_out,
+        ...counts,
         note: unread ?? (all.length === 0 ? `There is no such object in ${where}.` : alsoNamed(others)),
       };
     },

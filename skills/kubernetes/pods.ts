@@ -34,13 +34,12 @@ export const podTools = [
         .sort((a, b) => Number(b.unwell ?? false) - Number(a.unwell ?? false) || b.restarts - a.restarts);
       const unwell = all.filter((one) => one.unwell);
       const matching = input.only_unwell ? unwell : all;
-      const { shown, left_out } = firstOf(matching, input.limit ?? 30);
+      const { shown, ...counts } = firstOf(matching, input.limit ?? 30);
       return {
         pods: shown,
         phases: countsOf(items.map(({ status }) => status.phase ?? "Unknown")),
         unwell: unwell.length,
-        matching: matching.length,
-        left_out,
+        ...counts,
         note:
           unread ??
           (all.length === 0 ? `No pod in ${where} matches. Check the namespace and the selector.` : undefined),

@@ -42,13 +42,12 @@ export const usageTools = [
       });
       const limits = new Map(items.flatMap(limitsOf));
       const all = measured.items.map((item) => podUsage(item, limits)).sort(byMost(input.sort_by ?? "share"));
-      const { shown, left_out } = firstOf(all, input.limit ?? 20);
+      const { shown, ...counts } = firstOf(all, input.limit ?? 20);
       return {
         pods: shown.map(({ order: _, ...one }) => one),
         at: measured.items[0]?.timestamp,
         window: measured.items[0]?.window,
-        matching: all.length,
-        left_out,
+        ...counts,
         note: all.length === 0 ? NONE_MEASURED : unread,
       };
     },
@@ -77,13 +76,12 @@ export const usageTools = [
       const all = measured.items
         .map(({ metadata, usage }) => ({ name: metadata.name, ...used(usage, sizes?.get(metadata.name)) }))
         .sort(byMost(input.sort_by ?? "share"));
-      const { shown, left_out } = firstOf(all, input.limit ?? 20);
+      const { shown, ...counts } = firstOf(all, input.limit ?? 20);
       const unsized = sizes ? undefined : "Percentages are unknown without permission to list nodes.";
       return {
         nodes: shown.map(({ order: _, ...one }) => one),
         at: measured.items[0]?.timestamp,
-        matching: all.length,
-        left_out,
+        ...counts,
         note: all.length === 0 ? NONE_MEASURED : unsized,
       };
     },

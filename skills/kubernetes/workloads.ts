@@ -30,11 +30,10 @@ export const workloadTools = [
         labelSelector: input.selector,
       });
       const all = items.map(briefOf).sort((a, b) => Number(b.lacking) - Number(a.lacking));
-      const { shown, left_out } = firstOf(all, input.limit ?? 30);
+      const { shown, ...counts } = firstOf(all, input.limit ?? 30);
       return {
         workloads: shown.map(({ lacking, ...one }) => ({ ...one, lacking: lacking || undefined })),
-        matching: all.length,
-        left_out,
+        ...counts,
         note: unread ?? (all.length === 0 ? `No ${kind} in ${where} match.` : undefined),
       };
     },

@@ -28,8 +28,8 @@ export const streamTools = [
       });
       const words = input.contains?.toLowerCase() ?? "";
       const matching = (data ?? []).filter((value) => value.toLowerCase().includes(words));
-      const { shown, left_out } = firstOf(matching, input.limit ?? 50);
-      return { values: shown, matching: matching.length, left_out, note: data?.length ? undefined : NO_STREAMS };
+      const { shown, ...counts } = firstOf(matching, input.limit ?? 50);
+      return { values: shown, ...counts, note: data?.length ? undefined : NO_STREAMS };
     },
   }),
   lokiTool({

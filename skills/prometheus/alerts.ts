@@ -32,15 +32,14 @@ export const alertTools = [
       const matching = data.alerts
         .filter((alert) => (!input.state || alert.state === input.state) && mentions(alert, input.contains))
         .sort((a, b) => ((a.activeAt ?? "") < (b.activeAt ?? "") ? -1 : 1));
-      const { shown, left_out } = firstOf(matching, input.limit ?? 20);
+      const { shown, ...counts } = firstOf(matching, input.limit ?? 20);
       return {
         alerts: shown.map(({ labels: { alertname, ...others }, state, activeAt, value, annotations }) => {
           return { name: alertname, state, since: activeAt, value, labels: others, annotations };
         }),
         firing: count("firing"),
         pending: count("pending"),
-        matching: matching.length,
-        left_out,
+        ...counts,
         note: data.alerts.length === 0 ? "The rules are evaluated, and no alert is firing or pending." : undefined,
       };
     },
@@ -72,14 +71,13 @@ export const alertTools = [
       const matching = all
         .filter((rule) => (!input.state || rule.state === input.state) && mentions(rule, input.contains))
         .sort((a, b) => rank(a.state) - rank(b.state));
-      const { shown, left_out } = firstOf(matching, input.limit ?? 10);
+      const { shown, ...counts } = firstOf(matching, input.limit ?? 10);
       return {
         rules: shown.map(({ duration, lastError, alerts, ...rule }) => {
           return { ...rule, for_seconds: duration, last_error: lastError || undefined, alerts: alerts?.length ?? 0 };
         }),
         rules_total: all.length,
-        matching: matching.length,
-        left_out,
+        ...counts,
       };
     },
   }),

@@ -27,15 +27,14 @@ export const nameTools = [
         answer: answered(z.array(z.string())),
       });
       const words = input.contains.toLowerCase();
-      const { shown, left_out } = firstOf(
+      const { shown, ...counts } = firstOf(
         names.data.filter((name) => name.toLowerCase().includes(words)),
         input.limit ?? 30,
       );
       const known = shown.length === 0 ? { data: {} } : await ask({ path: ["metadata"], answer: metadata });
       return {
         metrics: shown.map((name) => describeMetric(name, known.data)),
-        matching: shown.length + (left_out ?? 0),
-        left_out,
+        ...counts,
         note:
           shown.length === 0
             ? `None of ${names.data.length} metrics of this period has a name that contains it.`
@@ -67,11 +66,10 @@ export const nameTools = [
       });
       const words = input.contains?.toLowerCase() ?? "";
       const matching = data.filter((value) => value.toLowerCase().includes(words));
-      const { shown, left_out } = firstOf(matching, input.limit ?? 50);
+      const { shown, ...counts } = firstOf(matching, input.limit ?? 50);
       return {
         values: shown,
-        matching: matching.length,
-        left_out,
+        ...counts,
         remarks: remarksOf(told),
         note: data.length === 0 ? "No match in this period. Check the label, the selector and the period." : undefined,
       };

@@ -41,7 +41,7 @@ export const targetTools = [
           return mentions([Object.values(own), scrapeUrl, lastError], input.contains);
         })
         .sort((a, b) => Number(a.health === "up") - Number(b.health === "up"));
-      const { shown, left_out } = firstOf(matching, input.limit ?? 20);
+      const { shown, ...counts } = firstOf(matching, input.limit ?? 20);
       const jobs = jobsOf(data.activeTargets);
       return {
         targets: shown.map((target) => ({
@@ -53,8 +53,7 @@ export const targetTools = [
           scrape_seconds: target.lastScrapeDuration,
         })),
         jobs: jobs.slice(0, MOST_JOBS),
-        matching: matching.length,
-        left_out,
+        ...counts,
         more_jobs: jobs.length > MOST_JOBS ? jobs.length - MOST_JOBS : undefined,
       };
     },

@@ -5,6 +5,21 @@ import { issue, organization } from "./fields.ts";
 import { briefOf, detailsOf, type Issue, type IssueDetails } from "./issue.ts";
 import { projectParameter, type Sentry, sentryTool } from "./service.ts";
 
+const changes = {
+  status: z
+    .enum(["resolved", "resolved_in_next_release", "unresolved", "archived"])
+    .optional()
+    .describe("archived hides the issue until it escalates, or as set in `archive`."),
+  resolved_in_release: fields.release
+    .optional()
+    .describe("With status resolved: the release with the fix, or `latest`."),
+  archive: z.enum(["until_escalating", "forever"]).optional().describe("With status archived."),
+  assigned_to: textLike(/^[^\s<>]+$/, 200)
+    .optional()
+    .describe("E-mail address, user name, team:<id> or none."),
+  priority: z.enum(["high", "medium", "low"]).optional(),
+};
+
 export const issueTools = [
   sentryTool({
     name: "list_issues",
@@ -66,18 +81,7 @@ export const issueTools = [
     input_schema: z.strictObject({
       organization: fields.organization,
       issue: fields.issue,
-      status: z
-        .enum(["resolved", "resolved_in_next_release", "unresolved", "archived"])
-        .optional()
-        .describe("archived hides the issue until it escalates, or as set in `archive`."),
-      resolved_in_release: fields.release
-        .optional()
-        .describe("With status resolved: the release with the fix, or `latest`."),
-      archive: z.enum(["until_escalating", "forever"]).optional().describe("With status archived."),
-      assigned_to: textLike(/^[^\s<>]+$/, 200)
-        .optional()
-        .describe("E-mail address, user name, team:<id> or none."),
-      priority: z.enum(["high", "medium", "low"]).optional(),
+      ...changes,
     }),
     output_schema: resultSchema("id", fields.ISSUE),
     work: async (sentry, input) => {
@@ -88,13 +92,7 @@ export const issueTools = [
   }),
 ];
 
-interface Changes {
-  readonly status?: "resolved" | "resolved_in_next_release" | "unresolved" | "archived" | undefined;
-  readonly resolved_in_release?: string | undefined;
-  readonly archive?: "until_escalating" | "forever" | undefined;
-  readonly assigned_to?: string | undefined;
-  readonly priority?: string | undefined;
-}
+type Changes = z.infer<z.ZodObject<typeof changes>>;
 
 function changesOf(input: Changes): Readonly<Record<string, unknown>> {
   if (input.resolved_in_release && input.status !== "resolved") {

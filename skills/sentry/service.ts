@@ -52,15 +52,7 @@ interface Purpose {
   readonly query?: Query;
 }
 
-/** One Sentry organization within one tool call. Paths are relative to the organization and given by segment. */
-export interface Sentry {
-  readonly organization: string;
-  /** `nextCursor` is the cursor of the next page. */
-  get<Data>(path: readonly string[], purpose: Purpose): Promise<{ data: Data; nextCursor: string | undefined }>;
-  /** Sends a GET request relative to one of the organization's projects. */
-  getInProject<Data>(project: string, path: readonly string[], purpose: Purpose): Promise<Data>;
-  send<Data>(method: "PUT" | "POST", path: readonly string[], purpose: Purpose & { body: object }): Promise<Data>;
-}
+export type Sentry = ReturnType<typeof sentryOf>;
 
 /** Runs a tool's work on the organization from the input, the config or the token. */
 export function withSentry(
@@ -83,10 +75,12 @@ export function withSentry(
 
 export const sentryTool = toolsWith(withSentry);
 
-function sentryOf(ask: Ask, organization: string): Sentry {
+/** Returns one Sentry organization within one tool call. Paths are relative to the organization and given by segment. */
+function sentryOf(ask: Ask, organization: string) {
   const within = ["organizations", organization];
   return {
     organization,
+    /** `nextCursor` is the cursor of the next page. */
     get: async <Data>(path: readonly string[], { scope, query = {} }: Purpose) => {
       let link: string | null = null;
       const onHeaders = (headers: Headers) => {
@@ -96,6 +90,7 @@ function sentryOf(ask: Ask, organization: string): Sentry {
       const data = await ask({ path: [...within, ...path], query, needs: scope, onHeaders, answer });
       return { data: data as Data, nextCursor: nextCursor(link) };
     },
+    /** Sends a GET request relative to one of the organization's projects. */
     getInProject: async <Data>(project: string, path: readonly string[], { scope }: Purpose) => {
       const place = ["projects", organization, project, ...path];
       return (await ask({ path: place, needs: scope, answer: z.custom<Data>() })) as Data;

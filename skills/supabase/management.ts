@@ -83,8 +83,8 @@ export const managementTools = [
         const answer = z.array(z.object({ version: z.string(), name: some }));
         const all = await ask({ path: ["database", "migrations"], answer });
         const newest = [...all].sort((a, b) => (a.version < b.version ? 1 : -1));
-        const left = Math.max(0, newest.length - limit);
-        return { total: newest.length, migrations: newest.slice(0, limit), left_out: left || undefined };
+        const { shown, left_out } = firstOf(newest, limit);
+        return { total: newest.length, migrations: shown, left_out };
       }),
   }),
   defineTool({
@@ -120,13 +120,12 @@ export const managementTools = [
           .filter(({ level }) => !input.level || level === input.level)
           .filter((one) => JSON.stringify(one).toLowerCase().includes(words))
           .sort((a, b) => rankOf(a.level) - rankOf(b.level));
-        const { shown, left_out } = firstOf(matching, input.limit ?? 20);
-        const counts = LEVELS.map((level) => [level, lints.filter((one) => one.level === level).length] as const);
+        const { shown, ...counts } = firstOf(matching, input.limit ?? 20);
+        const levels = LEVELS.map((level) => [level, lints.filter((one) => one.level === level).length] as const);
         return {
           advisories: shown,
-          levels: Object.fromEntries(counts),
-          matching: matching.length,
-          left_out,
+          levels: Object.fromEntries(levels),
+          ...counts,
           note: lints.length === 0 ? "The advisor has no findings." : undefined,
         };
       }),

@@ -88,9 +88,9 @@ export const measureTools = [
         : (await ask({ path: ["v2", "search", "tags"], ...asked, answer: tagsAnswer })).scopes?.flatMap(scoped);
       const words = input.contains?.toLowerCase() ?? "";
       const matching = (all ?? []).filter((value) => value.toLowerCase().includes(words));
-      const { shown, left_out } = firstOf(matching, input.limit ?? 60);
+      const { shown, ...counts } = firstOf(matching, input.limit ?? 60);
       const none = "No match in this period. Check the scope (resource. or span.) and the period.";
-      return { values: shown, matching: matching.length, left_out, note: all?.length ? undefined : none };
+      return { values: shown, ...counts, note: all?.length ? undefined : none };
     },
   }),
 ];

@@ -161,9 +161,10 @@ export function jsonSize(value: Json): number {
   return Buffer.byteLength(JSON.stringify(value));
 }
 
-/** Returns the first items of a list, and the number of omitted ones. */
+/** Returns the first items of a list, and the numbers of all and of omitted ones. */
 export function firstOf<Item>(items: readonly Item[], most: number) {
-  return { shown: items.slice(0, most), left_out: items.length > most ? items.length - most : undefined };
+  const { length: matching } = items;
+  return { shown: items.slice(0, most), matching, left_out: matching > most ? matching - most : undefined };
 }
 
 /** Bytes of items that a result of local files shows. */
