@@ -5,9 +5,7 @@ import { explain, pauseAfter, withOutcome } from "./failure.ts";
 
 const LINEAR = { name: "Linear", address: "LINEAR_API_URL", usual: "https://api.linear.app/graphql" } as const;
 
-export interface Linear {
-  ask<Data>(document: string, variables: Readonly<Record<string, unknown>>): Promise<Data>;
-}
+export type Linear = Awaited<ReturnType<typeof openLinear>>;
 
 /** Runs a tool's work on Linear: explains its errors and trims its result. */
 export async function withLinear(context: ToolContext, work: (linear: Linear) => Promise<unknown>): Promise<Json> {
@@ -26,7 +24,7 @@ export const linearTool = toolsWith(withLinear);
  * Uses the SDK for typed errors only. Its requests bypass the call's fetch, its objects need one request per state,
  * team, label and user of an issue, and its client holds two megabytes of documents.
  */
-async function openLinear(context: ToolContext): Promise<Linear> {
+async function openLinear(context: ToolContext) {
   const { parseLinearError } = await import("@linear/sdk");
   const url = serviceUrl(LINEAR, context.config);
   const headers = {
@@ -49,7 +47,7 @@ async function openLinear(context: ToolContext): Promise<Linear> {
   };
 
   return {
-    ask: async <Data>(document: string, variables: Readonly<Record<string, unknown>>) => {
+    ask: async <Data>(document: string, variables: Readonly<Record<string, unknown>>): Promise<Data> => {
       const isRead = !document.startsWith("mutation");
       const pause = (failure: unknown, attempt: number) => pauseAfter(failure, { attempt, isRead });
       const once = () => requestsOf(context).send(isRead ? "read" : "write", () => send(document, variables));

@@ -17,7 +17,7 @@ export const workspaceTools = [
     selects: ["name"],
     input_schema: z.strictObject({ name, ...paged }),
     output_schema: pageSchema("teams", "id key name description"),
-    handler: (input, context) => list(context, input, { query: TEAMS, list: "teams", filter: named(input) }),
+    handler: (input, context) => list(context, input, { name: "Teams", filter: named(input) }),
   }),
   defineTool({
     name: "list_labels",
@@ -28,7 +28,7 @@ export const workspaceTools = [
     output_schema: pageSchema("labels", "id name description is_group:flag parent team"),
     handler: (input, context) => {
       const usable = input.team ? usableLabels(input.team) : {};
-      return list(context, input, { query: LABELS, list: "labels", filter: { ...named(input), ...usable } });
+      return list(context, input, { name: "Labels", filter: { ...named(input), ...usable } });
     },
   }),
   defineTool({
@@ -40,7 +40,7 @@ export const workspaceTools = [
     output_schema: pageSchema("states", "id name type description team"),
     handler: (input, context) => {
       const own = input.team ? { team: teamFilter(input.team) } : {};
-      return list(context, input, { query: STATES, list: "states", filter: { ...named(input), ...own } });
+      return list(context, input, { name: "States", filter: { ...named(input), ...own } });
     },
   }),
   defineTool({
@@ -56,7 +56,7 @@ export const workspaceTools = [
     ),
     handler: (input, context) => {
       const own = input.team ? { accessibleTeams: { some: teamFilter(input.team) } } : {};
-      return list(context, input, { query: PROJECTS, list: "projects", filter: { ...named(input), ...own } });
+      return list(context, input, { name: "Projects", filter: { ...named(input), ...own } });
     },
   }),
   defineTool({
@@ -71,49 +71,36 @@ export const workspaceTools = [
         ? [{ name: { containsIgnoreCase: input.name } }, { displayName: { containsIgnoreCase: input.name } }]
         : [];
       const filter = { active: { eq: true }, ...(called.length > 0 ? { or: called } : {}) };
-      return list(context, { limit: input.limit, cursor: input.cursor }, { query: USERS, list: "users", filter });
+      return list(context, { limit: input.limit, cursor: input.cursor }, { name: "Users", filter });
     },
   }),
 ];
 
-const PAGE = "pageInfo { hasNextPage endCursor }";
+/** Lists of the workspace, by the name of their query: the field, the type of its filter, and the fields of a node. */
+const LISTS = {
+  Teams: ["teams", "TeamFilter", "id key name description"],
+  Labels: ["issueLabels", "IssueLabelFilter", "id name description is_group: isGroup parent { name } team { key }"],
+  States: ["workflowStates", "WorkflowStateFilter", "id name type description team { key }"],
+  Projects: [
+    "projects",
+    "ProjectFilter",
+    `id name description url progress health status { name type } lead { name: displayName }
+      start_date: startDate target_date: targetDate updated_at: updatedAt teams(first: 5) { nodes { key } }`,
+  ],
+  Users: [
+    "users",
+    "UserFilter",
+    "id name display_name: displayName email title timezone status: statusLabel is_me: isMe",
+  ],
+} as const;
 
-const TEAMS = `query Teams($filter: TeamFilter, $first: Int, $after: String) {
-  list: teams(filter: $filter, first: $first, after: $after) { nodes { id key name description } ${PAGE} }
-}`;
-const LABELS = `query Labels($filter: IssueLabelFilter, $first: Int, $after: String) {
-  list: issueLabels(filter: $filter, first: $first, after: $after) {
-    nodes { id name description is_group: isGroup parent { name } team { key } }
-    ${PAGE}
-  }
-}`;
-const STATES = `query States($filter: WorkflowStateFilter, $first: Int, $after: String) {
-  list: workflowStates(filter: $filter, first: $first, after: $after) {
-    nodes { id name type description team { key } }
-    ${PAGE}
-  }
-}`;
-const PROJECTS = `query Projects($filter: ProjectFilter, $first: Int, $after: String) {
-  list: projects(filter: $filter, first: $first, after: $after) {
-    nodes {
-      id name description url progress health status { name type } lead { name: displayName }
-      start_date: startDate target_date: targetDate updated_at: updatedAt teams(first: 5) { nodes { key } }
+function queryOf(name: keyof typeof LISTS): string {
+  const [field, type, node] = LISTS[name];
+  return `query ${name}($filter: ${type}, $first: Int, $after: String) {
+    list: ${field}(filter: $filter, first: $first, after: $after) {
+      nodes { ${node} } pageInfo { hasNextPage endCursor }
     }
-    ${PAGE}
-  }
-}`;
-
-const USERS = `query Users($filter: UserFilter, $first: Int, $after: String) {
-  list: users(filter: $filter, first: $first, after: $after) {
-    nodes { id name display_name: displayName email title timezone status: statusLabel is_me: isMe }
-    ${PAGE}
-  }
-}`;
-
-interface Listing {
-  readonly query: string;
-  readonly list: string;
-  readonly filter: object;
+  }`;
 }
 
 interface Input {
@@ -122,11 +109,12 @@ interface Input {
   readonly cursor?: string | undefined;
 }
 
-function list(context: ToolContext, input: Input, { query, list: kind, filter }: Listing) {
+function list(context: ToolContext, input: Input, of: { readonly name: keyof typeof LISTS; readonly filter: object }) {
   return withLinear(context, async (linear) => {
-    const { list: page } = await linear.ask<{ list: Page<object> }>(query, { filter, ...paging(input) });
+    const variables = { filter: of.filter, ...paging(input) };
+    const { list: page } = await linear.ask<{ list: Page<object> }>(queryOf(of.name), variables);
     if (page.nodes.length === 0 && input.team) await checkNames(linear, { team: input.team });
-    return { [kind]: page.nodes.map(flat), next_cursor: nextCursor(page) };
+    return { [of.name.toLowerCase()]: page.nodes.map(flat), next_cursor: nextCursor(page) };
   });
 }
 

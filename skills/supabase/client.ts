@@ -25,14 +25,7 @@ export interface Answer {
   readonly count: number | undefined;
 }
 
-export interface Supabase {
-  table(place: Place): ReturnType<Client["from"]>;
-  call(place: Place, args: Row): ReturnType<Client["rpc"]>;
-  /** Sends a request. Throws a `Refusal` if the server refuses it. */
-  ask(request: Request): Promise<Answer>;
-  /** Returns the schema's tables and functions from PostgREST's description. */
-  describe(schema: string): Promise<Api>;
-}
+export type Supabase = Awaited<ReturnType<typeof openSupabase>>;
 
 /** Runs a tool's work on the database. Rethrows errors with advice, without secrets. */
 export async function withSupabase(
@@ -88,7 +81,7 @@ type Redact = (said: Json) => Json;
 /** WebSocket that the SDK requires and Node 20 lacks. None is opened. */
 class Unopened {}
 
-async function openSupabase(context: ToolContext, redacted: Redact): Promise<Supabase> {
+async function openSupabase(context: ToolContext, redacted: Redact) {
   const { createClient } = await import("@supabase/supabase-js");
   const address = serviceUrl({ name: "Supabase", address: "SUPABASE_URL" }, context.config);
   const key = requiredKey(context.config, "SUPABASE_SERVICE_ROLE_KEY");
@@ -101,10 +94,12 @@ async function openSupabase(context: ToolContext, redacted: Redact): Promise<Sup
   // The cast allows any schema, because all share one declared type.
   const schema = (name: string) => client.schema(name as "public");
   return {
-    table: ({ schema: of, name }) => schema(of).from(name) as ReturnType<Client["from"]>,
-    call: ({ schema: of, name }, args) => schema(of).rpc(name, args) as ReturnType<Client["rpc"]>,
-    ask: (request) => ask(request, wire, redacted),
-    describe: async (of) => {
+    table: ({ schema: of, name }: Place) => schema(of).from(name) as ReturnType<Client["from"]>,
+    call: ({ schema: of, name }: Place, args: Row) => schema(of).rpc(name, args) as ReturnType<Client["rpc"]>,
+    /** Sends a request. Throws a `Refusal` if the server refuses it. */
+    ask: (request: Request): Promise<Answer> => ask(request, wire, redacted),
+    /** Returns the schema's tables and functions from PostgREST's description. */
+    describe: async (of: string): Promise<Api> => {
       const headers = { accept: "application/openapi+json", "accept-profile": of, ...bearer(key) };
       const response = await wire.fetch(`${address}/rest/v1/`, { headers });
       return readApi(response, redacted);

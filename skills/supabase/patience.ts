@@ -3,11 +3,7 @@ import { causeCode, limitAdvice, patiently, retryAfter, untoldPause } from "skil
 import * as z from "zod";
 import { isUndone, outcome } from "./failure.ts";
 
-export interface Wire {
-  readonly fetch: typeof fetch;
-  /** Returns the last exchange, because the SDK hides headers and causes of failures. */
-  last(): Exchange;
-}
+export type Wire = ReturnType<typeof patientFetch>;
 
 interface Exchange {
   readonly method: string;
@@ -32,12 +28,13 @@ class Refused extends Error {
  * Returns the context's fetch with retries after rate limits, and of reads that failed. Never repeats a write whose
  * outcome is unknown: the executor decides. Does not follow redirects with the key.
  */
-export function patientFetch(context: ToolContext): Wire {
+export function patientFetch(context: ToolContext) {
   let last: Exchange = { method: "GET" };
   const { signal } = context;
   return {
+    /** Returns the last exchange, because the SDK hides headers and causes of failures. */
     last: () => last,
-    fetch: async (input, init = {}) => {
+    fetch: async (input: string | URL | Request, init: RequestInit = {}) => {
       const method = init.method ?? "GET";
       const pauseAfter = (failure: unknown, attempt: number) => {
         if (!mayRepeat(method, failure)) return undefined;

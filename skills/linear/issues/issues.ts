@@ -5,26 +5,28 @@ import * as fields from "../fields.ts";
 import { aboutIssues, checkNames, issueFilter } from "../filters.ts";
 import { BRIEF, briefOf, DETAILS, detailsOf, ISSUE, ISSUE_DETAILS, type Issue, type IssueDetails } from "./issue.ts";
 
+const searching = z.strictObject({
+  query: z.string().min(1).max(200).optional(),
+  team: fields.name.optional(),
+  state: fields.name.optional(),
+  status: z.enum(["open", "closed"]).optional().describe("Independent of the state's name. Default: both."),
+  label: fields.name.optional(),
+  project: fields.name.optional(),
+  assignee: fields.assignee.optional(),
+  created_after: isoField.optional().describe("ISO 8601."),
+  updated_after: isoField.optional().describe("ISO 8601."),
+  include_comments: z.boolean().optional(),
+  limit: fields.limit,
+  cursor: fields.cursor,
+});
+
 export const issueTools = [
   linearTool({
     name: "search_issues",
     description: "Finds issues by words and filters, or lists the latest that match the filters.",
     ...SNAPSHOT,
     selects: ["query", "team", "state", "status", "label", "project", "assignee", "created_after", "updated_after"],
-    input_schema: z.strictObject({
-      query: z.string().min(1).max(200).optional(),
-      team: fields.name.optional(),
-      state: fields.name.optional(),
-      status: z.enum(["open", "closed"]).optional().describe("Independent of the state's name. Default: both."),
-      label: fields.name.optional(),
-      project: fields.name.optional(),
-      assignee: fields.assignee.optional(),
-      created_after: isoField.optional().describe("ISO 8601."),
-      updated_after: isoField.optional().describe("ISO 8601."),
-      include_comments: z.boolean().optional(),
-      limit: fields.limit,
-      cursor: fields.cursor,
-    }),
+    input_schema: searching,
     output_schema: fields.pageSchema("issues", `${ISSUE} excerpt`),
     work: async (linear, input) => {
       const page = await search(linear, input);
@@ -50,27 +52,17 @@ export const issueTools = [
   }),
 ];
 
+const PAGE = `nodes { ${BRIEF} description } pageInfo { hasNextPage endCursor }`;
+
 const SEARCH = `query Search($term: String!, $filter: IssueFilter, $comments: Boolean, $first: Int, $after: String) {
-  list: searchIssues(term: $term, filter: $filter, includeComments: $comments, first: $first, after: $after) {
-    nodes { ${BRIEF} description }
-    pageInfo { hasNextPage endCursor }
-  }
+  list: searchIssues(term: $term, filter: $filter, includeComments: $comments, first: $first, after: $after) { ${PAGE} }
 }`;
 
 const LATEST = `query Latest($filter: IssueFilter, $first: Int, $after: String) {
-  list: issues(filter: $filter, orderBy: updatedAt, first: $first, after: $after) {
-    nodes { ${BRIEF} description }
-    pageInfo { hasNextPage endCursor }
-  }
+  list: issues(filter: $filter, orderBy: updatedAt, first: $first, after: $after) { ${PAGE} }
 }`;
 
-type Search = Parameters<typeof issueFilter>[0] &
-  Parameters<typeof fields.paging>[0] & {
-    readonly query?: string | undefined;
-    readonly include_comments?: boolean | undefined;
-  };
-
-async function search(linear: Linear, input: Search): Promise<fields.Page<Issue>> {
+async function search(linear: Linear, input: z.infer<typeof searching>): Promise<fields.Page<Issue>> {
   const variables = { filter: issueFilter(input), ...fields.paging(input) };
   const { list } = input.query
     ? await linear.ask<{ list: fields.Page<Issue> }>(SEARCH, {
