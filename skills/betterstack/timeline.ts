@@ -103,22 +103,11 @@ function writtenOf({ id, attributes }: z.infer<typeof comment>) {
 }
 
 /** Omits telephone numbers. */
-const calendarsAnswer = z.object({
-  data: z.array(
-    z.object({
-      id: idAnswer,
-      attributes: z.object({ name: text, team_name: text, default_calendar: lenient(z.boolean()) }),
-      relationships: lenient(
-        z.object({
-          on_call_users: z
-            .object({ data: z.array(z.object({ id: idAnswer, meta: z.object({ email: text }).nullish() })).nullish() })
-            .nullish(),
-        }),
-      ),
-    }),
-  ),
-  included: lenient(
-    z.array(z.object({ id: idAnswer, attributes: z.object({ first_name: text, last_name: text, email: text }) })),
-  ),
-  pagination,
+const user = z.object({ id: idAnswer, attributes: z.object({ first_name: text, last_name: text, email: text }) });
+const onCall = z.object({ id: idAnswer, meta: z.object({ email: text }).nullish() });
+const calendar = z.object({
+  id: idAnswer,
+  attributes: z.object({ name: text, team_name: text, default_calendar: lenient(z.boolean()) }),
+  relationships: lenient(z.object({ on_call_users: z.object({ data: z.array(onCall).nullish() }).nullish() })),
 });
+const calendarsAnswer = z.object({ data: z.array(calendar), included: lenient(z.array(user)), pagination });

@@ -139,14 +139,12 @@ const NO_DATA =
   "No data: nothing was reported, or a dimension of the metric is missing. Counters such as Errors have no data while nothing happens.";
 
 const listed = z.object({ Namespace: text, MetricName: text, Dimensions: pairs });
+const series = z.object({
+  ...each(text, "Label StatusCode"),
+  ...each(z.array(z.number()).nullish(), "Timestamps Values"),
+});
 const dataAnswer = z.object({
-  MetricDataResults: z.array(
-    z.object({
-      ...each(text, "Label StatusCode"),
-      Timestamps: z.array(z.number()).nullish(),
-      Values: z.array(z.number()).nullish(),
-    }),
-  ),
+  MetricDataResults: z.array(series),
   Messages: lenient(z.array(z.object({ Value: text }))),
 });
 

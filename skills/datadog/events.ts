@@ -52,14 +52,8 @@ export const eventTools = [
 
 const MOST_TAGS = 15;
 
+const event = z.object({ timestamp: text, message: text, tags: texts, attributes: anything });
 const eventsAnswer = z.object({
-  data: z
-    .array(
-      z.object({
-        id: text,
-        attributes: z.object({ timestamp: text, message: text, tags: texts, attributes: anything }).nullish(),
-      }),
-    )
-    .nullish(),
+  data: z.array(z.object({ id: text, attributes: event.nullish() })).nullish(),
   meta: cursorMeta,
 });

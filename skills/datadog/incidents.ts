@@ -111,16 +111,8 @@ const incidentAnswer = z.object({
   included: lenient(z.array(z.object({ attributes: z.object({ name: text, handle: text }).nullish() }))),
 });
 
-const todosAnswer = z.object({
-  data: z.array(
-    z.object({
-      attributes: z.object({
-        ...each(text, "content completed due_date"),
-        assignees: lenient(z.array(z.unknown())),
-      }),
-    }),
-  ),
-});
+const todo = z.object({ ...each(text, "content completed due_date"), assignees: lenient(z.array(z.unknown())) });
+const todosAnswer = z.object({ data: z.array(z.object({ attributes: todo })) });
 
 /** Returns an incident's dated facts in order. Datadog's API offers no other part of the timeline. */
 function timelineOf(about: z.infer<typeof incident>) {

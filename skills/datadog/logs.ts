@@ -87,17 +87,13 @@ export const logTools = [
 
 const MOST_TAGS = 15;
 
+const log = z.object({
+  ...each(text, "timestamp status service host message"),
+  tags: texts,
+  attributes: anything,
+});
 const logsAnswer = z.object({
-  data: z
-    .array(
-      z.object({
-        id: text,
-        attributes: z
-          .object({ ...each(text, "timestamp status service host message"), tags: texts, attributes: anything })
-          .nullish(),
-      }),
-    )
-    .nullish(),
+  data: z.array(z.object({ id: text, attributes: log.nullish() })).nullish(),
   meta: cursorMeta,
 });
 

@@ -132,20 +132,14 @@ function tagsOf(tags: readonly string[]) {
 const MOST_POINTS = 20;
 
 const point = z.tuple([z.number(), z.number().nullable()]);
-const seriesAnswer = z.object({
-  error: text,
-  series: z
-    .array(
-      z.object({
-        ...each(text, "metric scope expression"),
-        interval: number,
-        unit: lenient(z.array(z.object({ short_name: text, name: text }).nullish())),
-        pointlist: z.array(point).nullish(),
-      }),
-    )
-    .nullish(),
+const seriesOf = z.object({
+  ...each(text, "metric scope expression"),
+  interval: number,
+  unit: lenient(z.array(z.object({ short_name: text, name: text }).nullish())),
+  pointlist: z.array(point).nullish(),
 });
-type Series = NonNullable<z.infer<typeof seriesAnswer>["series"]>[number];
+type Series = z.infer<typeof seriesOf>;
+const seriesAnswer = z.object({ error: text, series: z.array(seriesOf).nullish() });
 
 function briefOf(series: Series, most: number) {
   const all: Point[] = (series.pointlist ?? []).flatMap(([at, value]) => (value === null ? [] : [[at, value]]));

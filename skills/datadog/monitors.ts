@@ -81,23 +81,24 @@ const MOST_TAGS = 15;
 const MOST_GROUPS = 30;
 
 const status = z.object({ name: z.union([z.string(), z.boolean()]).transform(String), count: z.number() });
+const monitor = z.object({
+  id: z.number(),
+  ...each(text, "name status type query"),
+  priority: number,
+  tags: texts,
+  ...each(number, "last_triggered_ts muted_until_ts"),
+});
 const searchAnswer = z.object({
   counts: lenient(z.object({ status: z.array(status).nullish() })),
   metadata: lenient(z.object({ total_count: number, page_count: number })),
-  monitors: z
-    .array(
-      z.object({
-        id: z.number(),
-        ...each(text, "name status type query"),
-        priority: number,
-        tags: texts,
-        ...each(number, "last_triggered_ts muted_until_ts"),
-      }),
-    )
-    .nullish(),
+  monitors: z.array(monitor).nullish(),
 });
 
 const group = z.object({ status: text, last_triggered_ts: number });
+const downtime = z.object({
+  ...each(number, "id start end"),
+  scope: lenient(z.union([z.string(), z.array(z.string())])),
+});
 const monitorAnswer = z.object({
   id: z.number(),
   ...each(text, "name type query message overall_state overall_state_modified"),
@@ -107,15 +108,7 @@ const monitorAnswer = z.object({
   options: anything,
   creator: lenient(z.object({ handle: text })),
   state: lenient(z.object({ groups: z.record(z.string(), group).nullish() })),
-  matching_downtimes: lenient(
-    z.array(
-      z.object({
-        id: number,
-        scope: lenient(z.union([z.string(), z.array(z.string())])),
-        ...each(number, "start end"),
-      }),
-    ),
-  ),
+  matching_downtimes: lenient(z.array(downtime)),
 });
 
 /** Returns the groups that are not OK, the most recent alert first. */

@@ -23,21 +23,12 @@ export const eventTools = [
         ...(input.object ? [`involvedObject.name=${input.object}`] : []),
         ...(input.warnings_only === false ? [] : ["type=Warning"]),
       ];
-      const { items, unread } = await listAll(ask, {
-        version: "v1",
-        where,
-        plural: "events",
-        item: event,
-        fieldSelector: fields.join(",") || undefined,
-      });
+      const fieldSelector = fields.join(",") || undefined;
+      const { items, unread } = await listAll(ask, { where, plural: "events", item: event, fieldSelector });
       const all = items.map(briefOf).sort(newestFirst);
       const { shown, ...counts } = firstOf(all, input.limit ?? 30);
       const none = "No such event in about the last hour. Older ones are not kept.";
-      return {
-        events: shown,
-        ...counts,
-        note: unread ?? (all.length === 0 ? none : undefined),
-      };
+      return { events: shown, ...counts, note: unread ?? (all.length === 0 ? none : undefined) };
     },
   }),
 ];

@@ -22,7 +22,6 @@ export const helmTools = [
     work: async ({ ask, own }, input) => {
       const where = input.namespace ?? own.namespace;
       const { items, unread } = await listAll(ask, {
-        version: "v1",
         where,
         plural: "secrets",
         item: stored,

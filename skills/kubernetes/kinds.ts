@@ -148,14 +148,9 @@ const resource = z.object({
   shortNames: z.array(z.string()).nullish(),
   verbs: z.array(z.string()).nullish(),
 });
-const discovery = z.object({
-  items: z.array(
-    z.object({
-      metadata: z.object({ name: text }).nullish(),
-      versions: z.array(z.object({ version: z.string(), freshness: text, resources: z.array(resource).nullish() })),
-    }),
-  ),
-});
+const version = z.object({ version: z.string(), freshness: text, resources: z.array(resource).nullish() });
+const group = z.object({ metadata: z.object({ name: text }).nullish(), versions: z.array(version) });
+const discovery = z.object({ items: z.array(group) });
 
 interface Kind {
   readonly kind: string;

@@ -22,13 +22,7 @@ export const podTools = [
     ),
     work: async ({ ask, own }, input) => {
       const where = input.namespace ?? own.namespace;
-      const { items, unread } = await listAll(ask, {
-        version: "v1",
-        where,
-        plural: "pods",
-        item: pod,
-        labelSelector: input.selector,
-      });
+      const { items, unread } = await listAll(ask, { where, plural: "pods", item: pod, labelSelector: input.selector });
       const all = items
         .map(briefOf)
         .sort((a, b) => Number(b.unwell ?? false) - Number(a.unwell ?? false) || b.restarts - a.restarts);

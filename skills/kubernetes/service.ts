@@ -78,7 +78,8 @@ export function listOf<Item extends z.ZodType>(item: Item) {
 }
 
 interface Listing<Item extends z.ZodType> {
-  readonly version: string;
+  /** Default v1. */
+  readonly version?: string;
   /** Namespace, or `*`. */
   readonly where: string;
   readonly plural: string;
@@ -91,7 +92,7 @@ interface Listing<Item extends z.ZodType> {
 
 /** Lists objects of one kind. Servers sort them by name, so that the first pages are not the newest ones. */
 export async function listAll<Item extends z.ZodType>(ask: Ask, listing: Listing<Item>) {
-  const { version, where, plural, item, labelSelector, fieldSelector, ...rest } = listing;
+  const { version = "v1", where, plural, item, labelSelector, fieldSelector, ...rest } = listing;
   const { pages, unread } = await readPages(ask, {
     path: pathOf(version, where, plural),
     query: { labelSelector, fieldSelector },

@@ -26,20 +26,15 @@ export const usageTools = [
     ),
     work: async ({ ask, own }, input) => {
       const where = input.namespace ?? own.namespace;
+      const labelSelector = input.selector;
       const measured = await ask({
         path: pathOf(METRICS, where, "pods"),
-        query: { labelSelector: input.selector },
+        query: { labelSelector },
         needs: `permission to list pods of metrics.k8s.io in ${where}`,
         instead: NO_METRICS,
         answer: listOf(podMetrics),
       });
-      const { items, unread } = await listAll(ask, {
-        version: "v1",
-        where,
-        plural: "pods",
-        item: podLimits,
-        labelSelector: input.selector,
-      });
+      const { items, unread } = await listAll(ask, { where, plural: "pods", item: podLimits, labelSelector });
       const limits = new Map(items.flatMap(limitsOf));
       const all = measured.items.map((item) => podUsage(item, limits)).sort(byMost(input.sort_by ?? "share"));
       const { shown, ...counts } = firstOf(all, input.limit ?? 20);
@@ -168,7 +163,7 @@ function byMost(key: keyof Ordered["order"]) {
 /** Returns nodes' sizes, or undefined if forbidden: the `view` cluster role has node metrics but not nodes. */
 async function nodeSizes(ask: Ask, labelSelector: string | undefined) {
   try {
-    const { items } = await listAll(ask, { version: "v1", where: "*", plural: "nodes", item: nodeSize, labelSelector });
+    const { items } = await listAll(ask, { where: "*", plural: "nodes", item: nodeSize, labelSelector });
     return new Map(items.map(({ metadata, status }) => [metadata.name, status.allocatable ?? undefined]));
   } catch (error) {
     if (error instanceof ServiceFault && error.status === 403) return undefined;
@@ -229,7 +224,6 @@ export const nodeTools = [
     output_schema: resultSchema("nodes", "nodes:[any] unwell:number matching:number left_out:number note"),
     work: async ({ ask }, input) => {
       const { items, unread } = await listAll(ask, {
-        version: "v1",
         where: "*",
         plural: "nodes",
         item: node,

@@ -83,19 +83,14 @@ const flag = lenient(z.boolean());
 const next = lenient(z.object({ next_cursor: some }));
 const worded = lenient(z.object({ value: some }));
 
-const channelPage = z.object({
-  channels: z.array(
-    z.object({
-      id: z.string(),
-      name: some,
-      topic: worded,
-      purpose: worded,
-      is_member: flag,
-      num_members: lenient(z.number()),
-    }),
-  ),
-  response_metadata: next,
+const channel = z.object({
+  id: z.string(),
+  name: some,
+  ...each(worded, "topic purpose"),
+  is_member: flag,
+  num_members: lenient(z.number()),
 });
+const channelPage = z.object({ channels: z.array(channel), response_metadata: next });
 
 const user = z.object({
   id: z.string(),

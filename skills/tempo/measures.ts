@@ -95,18 +95,9 @@ export const measureTools = [
   }),
 ];
 
-const seriesAnswer = answered({
-  series: z
-    .array(
-      z.object({
-        labels: z.array(attribute).nullish(),
-        samples: z
-          .array(z.object({ timestampMs: z.union([z.string(), z.number()]), value: z.number().nullish() }))
-          .nullish(),
-      }),
-    )
-    .nullish(),
-});
+const sample = z.object({ timestampMs: z.union([z.string(), z.number()]), value: z.number().nullish() });
+const series = z.object({ labels: z.array(attribute).nullish(), samples: z.array(sample).nullish() });
+const seriesAnswer = answered({ series: z.array(series).nullish() });
 const valuesAnswer = answered({ tagValues: z.array(z.object({ type: text, value: z.unknown() })).nullish() });
 const tag = z.object({ name: z.string(), tags: z.array(z.string()).nullish() });
 const tagsAnswer = answered({ scopes: z.array(tag).nullish() });

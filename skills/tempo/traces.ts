@@ -101,35 +101,17 @@ function noteOf(found: number, limit: number): string | undefined {
   return found >= limit ? "There are more. Narrow the query or the period, or count with measure_spans." : undefined;
 }
 
-const searchAnswer = answered({
-  traces: z
-    .array(
-      z.object({
-        traceID: z.string(),
-        ...each(text, "rootServiceName rootTraceName startTimeUnixNano"),
-        durationMs: number,
-        serviceStats: lenient(z.record(z.string(), z.object({ spanCount: number, errorCount: number }))),
-        spanSets: lenient(
-          z.array(
-            z.object({
-              matched: number,
-              spans: z
-                .array(
-                  z.object({
-                    ...each(text, "name durationNanos"),
-                    attributes: lenient(z.array(attribute)),
-                  }),
-                )
-                .nullish(),
-            }),
-          ),
-        ),
-      }),
-    )
-    .nullish(),
+const found = z.object({ ...each(text, "name durationNanos"), attributes: lenient(z.array(attribute)) });
+const trace = z.object({
+  traceID: z.string(),
+  ...each(text, "rootServiceName rootTraceName startTimeUnixNano"),
+  durationMs: number,
+  serviceStats: lenient(z.record(z.string(), z.object({ spanCount: number, errorCount: number }))),
+  spanSets: lenient(z.array(z.object({ matched: number, spans: z.array(found).nullish() }))),
 });
+const searchAnswer = answered({ traces: z.array(trace).nullish() });
 
-function briefOf(found: NonNullable<z.infer<typeof searchAnswer>["traces"]>[number]) {
+function briefOf(found: z.infer<typeof trace>) {
   const sets = found.spanSets ?? [];
   return {
     ...pick(found, "trace:traceID service:rootServiceName name:rootTraceName"),
