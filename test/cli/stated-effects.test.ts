@@ -85,6 +85,25 @@ describe("an effect that a skill's files state", () => {
     expect(tools).toContainEqual(["notification.send", "write"]);
   });
 
+  it("is reported if an option cannot set it", async () => {
+    const said = [
+      "notification.send=read",
+      "http.gett=write",
+      "http.get=write",
+      "stated.chance=read",
+      "stated.look=read",
+    ];
+    const flags = said.flatMap((pair) => ["--effect", pair]);
+    const cwd = makeProject(FILES);
+    const { stdout, stderr } = await runHere(["skills", "list", ...TRUST, ...flags], { cwd, env: { HOME: cwd } });
+    const told = (stdout + stderr).split("\n").filter((line) => line.includes("--effect"));
+    expect(told).toEqual([
+      expect.stringContaining("--effect http.gett=write has no effect: http has no tool gett (did you mean get?)"),
+      expect.stringContaining("--effect notification.send=read has no effect: a built-in tool that writes cannot"),
+      expect.stringContaining("--effect stated.chance=read has no effect: stated has no tool chance (did you mean"),
+    ]);
+  });
+
   it("is not reported as an unknown key", async () => {
     const cwd = makeProject(FILES);
     const { stdout, stderr } = await runHere(["skills", "lint"], { cwd, env: { HOME: cwd } });

@@ -2,10 +2,11 @@ import { realpathSync } from "node:fs";
 import { join } from "node:path";
 import type { Diagnostic } from "../../core/base/diagnostic.ts";
 import { attempt, messageOf } from "../../core/base/errors.ts";
+import { asFlag, type OptionWriter, renderHint } from "../../core/base/options.ts";
 import { nearest } from "../../core/base/values.ts";
 import { toolsNamed } from "../../core/engine/tools/disclosure.ts";
-import { describeReserved, isReservedTool } from "../../core/engine/tools/own-tools.ts";
-import type { Skill, Tool } from "../../core/skill/skill.ts";
+import { describeReserved, isReservedTool, RUN_SCRIPT } from "../../core/engine/tools/own-tools.ts";
+import type { Effect, Skill, Tool } from "../../core/skill/skill.ts";
 import { isWithin } from "../../files/files.ts";
 import { entriesOf } from "../folder/bundled-files.ts";
 import type { Discovery, FolderFormat, FoundSkill, LoadedSkill, Reading, SkillLevel } from "../folder/format.ts";
@@ -113,6 +114,36 @@ export function unknownToolsNamed(
     const near = nearest(name, names);
     const hint = near === undefined ? `its tools are ${names.join(", ")}` : `did you mean {{${near}}}?`;
     return { severity: "warning", code: "SKILL_TOOL_UNKNOWN", path: [], message, hint, ...at };
+  });
+}
+
+/** Effects that options set, by `ID.tool`, for one skill. */
+interface EffectsSet {
+  readonly effects?: ReadonlyMap<string, Effect>;
+  readonly write?: OptionWriter | undefined;
+  readonly isBuiltin: boolean;
+}
+
+/** Reports effects that an option sets for tools that a skill does not have, or that it cannot loosen. */
+export function idleEffects(
+  id: string,
+  tools: readonly Pick<Tool, "name" | "effect">[],
+  { effects = new Map(), write = asFlag, isBuiltin }: EffectsSet,
+): Diagnostic[] {
+  const names = tools.map(({ name }) => name);
+  if (names.length === 0) return [];
+  return [...effects].flatMap(([place, effect]) => {
+    const name = place.startsWith(`${id}.`) ? place.slice(id.length + 1) : undefined;
+    if (name === undefined || name === RUN_SCRIPT) return [];
+    const isKnown = names.includes(name);
+    const isFixed =
+      isBuiltin && effect === "read" && tools.some((tool) => tool.name === name && tool.effect === "write");
+    if (isKnown && !isFixed) return [];
+    const near = nearest(name, names);
+    const unknown = `${id} has no tool ${name}${near === undefined ? "" : ` (did you mean ${near}?)`}`;
+    const why = isKnown ? "a built-in tool that writes cannot become a read" : unknown;
+    const message = `${renderHint([{ option: "effect", value: `${place}=${effect}` }], write)} has no effect: ${why}`;
+    return { severity: "warning", code: "SKILL_NAMED_UNKNOWN", path: [], message };
   });
 }
 

@@ -40,7 +40,7 @@ import { describeAbsence } from "../../core/skill/skill-reference.ts";
 import { hasOwnScripts, listBundled } from "../folder/bundled-files.ts";
 import type { SkillScripts } from "../programs/skill-script.ts";
 import { deriveInstance } from "./derived/instance.ts";
-import { leaveOutReserved, unknownToolsNamed } from "./discover.ts";
+import { idleEffects, leaveOutReserved, unknownToolsNamed } from "./discover.ts";
 import { type Layer, type Layers, partsOf, reservedNameOf, STEP } from "./layers.ts";
 import { lookUpIn } from "./look-up.ts";
 import type { Bundle, SkillEntry, SkillSetOptions, SkillSource } from "./skill-set.ts";
@@ -90,7 +90,9 @@ export async function joinLayers(id: string, layers: Layers): Promise<SkillEntry
   const fields = resolveConfig(skill, overrides, { env: options.env, lookUp: lookUpIn(options.host.cwd) });
   const scripts = top && !builtin ? scriptsOf(top, options.effects?.get(`${id}.${RUN_SCRIPT}`)) : undefined;
   const heldTools = (held.code?.loaded.skill.tools ?? []).map(unvouched);
-  const misnamed = unknownToolsNamed(skill, [...skill.tools, ...heldTools], defined("file", top?.path));
+  const allTools = [...skill.tools, ...heldTools];
+  const misnamed = unknownToolsNamed(skill, allTools, defined("file", top?.path));
+  const idle = named || policy ? [] : idleEffects(id, allTools, { ...options, isBuiltin: builtin !== undefined });
   return {
     skill,
     format: builtin ? "module" : inline ? "sweny" : (top?.loaded.format ?? "mcp"),
@@ -115,7 +117,13 @@ export async function joinLayers(id: string, layers: Layers): Promise<SkillEntry
     package: builtin || policy ? undefined : top?.loaded.package,
     contents: held.server || parts.server?.level.trusted ? undefined : parts.server?.contents,
     mounts: builtin || !top || policy ? [] : (top.loaded.mounts ?? (top.loaded.package ? [top.loaded.package] : [])),
-    diagnostics: [...(top?.loaded.diagnostics ?? []), ...unsound, ...misnamed, ...uncountedKeys(id, loose, layers)],
+    diagnostics: [
+      ...(top?.loaded.diagnostics ?? []),
+      ...unsound,
+      ...misnamed,
+      ...idle,
+      ...uncountedKeys(id, loose, layers),
+    ],
   };
 }
 
