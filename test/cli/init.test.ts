@@ -214,7 +214,7 @@ describe("skillflow init", () => {
 
   it("leaves existing files unchanged, reports that, and succeeds", async () => {
     const cwd = makeProject({ ".skillflow.yml": "writes: deny\n", "workflows/triage.yml": "mine" });
-    const { code, stderr } = await start(cwd);
+    const { code, stdout, stderr } = await start(cwd);
     expect([code, read(cwd, ".skillflow.yml"), read(cwd, "workflows/triage.yml")]).toEqual([
       0,
       "writes: deny\n",
@@ -222,7 +222,9 @@ describe("skillflow init", () => {
     ]);
     expect(stderr).toContain("= workflows/triage.yml already exists, not changed\n");
     expect(stderr).toMatch(/To write another workflow next to it, name it: .* init NAME\n/);
-    expect(filesIn(cwd)).toEqual(WRITTEN);
+    // A sample's test and script would not fit the existing workflow.
+    expect(filesIn(cwd)).toEqual(WRITTEN.filter((path) => !/^workflows\/triage\.(?:script|test|example)/.test(path)));
+    expect(stdout).not.toMatch(/triage\.(?:script|test)/);
   });
 
   it.each([

@@ -1,7 +1,7 @@
 import { existsSync, lstatSync, readFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { projectFolder } from "../../../app/workspace.ts";
-import { unwritten, usageError } from "../../../core/base/errors.ts";
+import { attempt, unwritten, usageError } from "../../../core/base/errors.ts";
 import { plainLine } from "../../../core/base/inert.ts";
 import { shortText } from "../../../core/base/preview.ts";
 import { makeFolder, replaceFile } from "../../../files/files.ts";
@@ -42,13 +42,15 @@ export const init: Action = async (io, [given], flags) => {
   }
   if (ci !== undefined && flags.from === "fix") throw usageError("the fix has no CI job", "leave --ci out");
   const reuse = reusedWorkflow(flags, ci);
+  const sample = workflowFiles(flags, name, { ...survey, errors });
+  const isKept = existsSync(join(root, pathsOf(name).workflow));
   const files: StarterFile[] = [
-    ...workflowFiles(flags, name, { ...survey, errors }),
+    // The sample's test and script do not fit a workflow of the user's own.
+    ...(isKept && !isSame(root, sample[0]) ? sample.slice(0, 1) : sample),
     [".skillflow.yml", editorLine("config", "") + configText(survey)],
     [".env.example", environmentText(survey)],
     ...(ci === undefined ? [] : [jobFile(ci, { name, survey, reuse, ...STARTS[String(flags.from)] })]),
   ];
-  const isKept = existsSync(join(root, pathsOf(name).workflow));
   for (const file of files) await put(io, flags, root, file);
   if (isKept && flags.quiet !== true) {
     const from = flags.from === undefined ? "" : ` --from ${flags.from}`;
@@ -70,6 +72,10 @@ const STARTS: Readonly<Record<string, { readonly state?: string; readonly starte
   board: { state: "skillflow-state", startedBy: "schedule" },
   review: { startedBy: "pull request" },
 };
+
+function isSame(root: string, [path, content]: StarterFile = ["", ""]): boolean {
+  return attempt(() => readFileSync(join(root, path), "utf8")) === content;
+}
 
 const USUAL = "triage";
 
@@ -161,7 +167,7 @@ async function tellNext(io: Io, flags: Flags, { root, name, ci, survey }: Writte
   if (ci === "github") await say(`\nIn ${GITHUB_FILE}, replace OWNER in ${ACTION} with the owner of the action\n`);
   const at = (path: string) => relative(io.host.cwd, join(root, path));
   const { workflow, script, test } = pathsOf(name);
-  const tries = `test ${at(test)}`;
+  const tries = [`test ${at(test)}`, test] as const;
   const runs = `run ${at(workflow)}`;
   const key = survey.key === undefined ? ", once ANTHROPIC_API_KEY or OPENAI_API_KEY is set" : "";
   const next =
@@ -169,14 +175,15 @@ async function tellNext(io: Io, flags: Flags, { root, name, ci, survey }: Writte
       ? [
           ["See what it needs; each command that runs tests must be in WORKSPACE_COMMANDS:", `doctor ${at(workflow)}`],
           [`Fix what a run has found${key}:`, `${runs} --from-run latest -i test_command='${TEST_COMMAND}'`],
-          ["Test it without a key:", tries],
+          ["Test it without a key:", ...tries],
         ]
       : [
           [`Run it with a model${key}:`, `${runs}${flags.from === "triage" ? " --input @alert.json" : ""}`],
-          ["Test it:", tries],
-          ["Run it without a key, with scripted answers:", `${runs} --model script:${at(script)}`],
+          ["Test it:", ...tries],
+          ["Run it without a key, with scripted answers:", `${runs} --model script:${at(script)}`, script],
         ];
-  for (const [what, command] of next) {
+  for (const [what, command, needed = workflow] of next) {
+    if (!existsSync(join(root, needed))) continue;
     await say(`\n${what}\n`);
     await io.outText(`${programName(io)} ${command}\n`);
   }
