@@ -1,3 +1,4 @@
+import { SkillflowError } from "../../base/errors.ts";
 import { defined, type JsonObject } from "../../base/values.ts";
 import { encodeKey } from "../../document/inner/place.ts";
 import type { Envelope, EventOf } from "../event/event.ts";
@@ -41,7 +42,8 @@ export function foldInnerStart(state: State, event: EventOf<"inner:start">): voi
 function wholeInput({ input, same = [] }: EventOf<"inner:start">, first: JsonObject = input): JsonObject {
   if (same.length === 0) return input;
   const lost = same.find((name) => !Object.hasOwn(first, name));
-  if (lost !== undefined) throw new RangeError(`the first item has no input ${lost}`);
+  if (lost !== undefined)
+    throw new SkillflowError("recording.invalid", `an item has the input ${lost} of the first item, which has none`);
   const fields = Object.keys(first).map((name) => [name, (same.includes(name) ? first : input)[name] ?? null]);
   return Object.fromEntries(fields);
 }

@@ -3,6 +3,7 @@ import { createRedactor } from "../../../../src/core/base/redact/redact.ts";
 import type { Json, JsonObject } from "../../../../src/core/base/values.ts";
 import type { Workflow } from "../../../../src/core/document/workflow/workflow.ts";
 import type { RunEvent } from "../../../../src/core/engine/event/event.ts";
+import { stateOf } from "../../../../src/core/engine/fold/fold.ts";
 import { redactDecision } from "../../../../src/core/engine/record/content.ts";
 import { faultOfRecording } from "../../../../src/core/engine/record/recording.ts";
 import { describeResult } from "../../../../src/core/engine/result/result.ts";
@@ -536,6 +537,10 @@ test("a large value that a map passes to each item is recorded once, also if its
   const resumed = play(record, { past: events.slice(0, begun + 1), epoch: 1 });
   expect(resumed.asks.map(inputOf)).toEqual(played.asks.map(inputOf));
   expect(Object.keys(inputOf(resumed.asks[1] as AskStep) ?? {})).toEqual(["postgres_log", "few", "item"]);
+  const forged = events.map((event) =>
+    event.type === "inner:start" && event.same ? { ...event, same: ["no"] } : event,
+  );
+  expect(() => stateOf({ record, events: forged })).toThrow(expect.objectContaining({ code: "recording.invalid" }));
 });
 
 describe("limits", () => {
