@@ -29,7 +29,9 @@ export function framesOf({ host, columns }: Pick<Io, "host" | "columns">, paint:
     // The line of a finding about a secret must not be shown.
     if (code === "SKILL_SECRET" || code.startsWith("secret.")) return [];
     const path = resolve(folder, file);
-    const text = readLines(path)[line - 1]?.replaceAll("\t", " ");
+    const text = readLines(path)
+      [line - 1]?.replaceAll("\t", " ")
+      .replace(LOGIN, (login) => "*".repeat(login.length));
     const place = `${path}:${line}:${column}`;
     if (text === undefined || text.trim() === "" || place === last) return [];
     last = place;
@@ -40,6 +42,9 @@ export function framesOf({ host, columns }: Pick<Io, "host" | "columns">, paint:
     return [`${paint("dim", margin)}${shown}`, `${paint("dim", pointer)}${paint("red", "^")}`];
   };
 }
+
+/** User name and password of a URL, which are shown as asterisks, so that the caret stays in its place. */
+const LOGIN = /(?<=:\/\/)[^\s/?#"'<>]+(?=@)/g;
 
 /** Reads the lines of a file. A link in the checkout must not reveal another file. */
 function linesOf(path: string, folder: string): readonly string[] {

@@ -41,6 +41,11 @@ describe("a finding", () => {
     expect(stderr).not.toContain("\u001b");
   });
 
+  test("shows no login of a URL", async () => {
+    const stderr = await told({ "w.yml": workflow('  - { from: look, to: "https://me:hunt@er2@example.com/x" }\n') });
+    expect(stderr).toContain('to: "https://***********@example.com/x" }');
+  });
+
   test("shows no known secret", async () => {
     const secret = "s3cr3t-token-of-the-team";
     const edge = `  - { from: look, to: "${secret}" }\n`;
