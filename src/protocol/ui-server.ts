@@ -1,7 +1,9 @@
 import { randomBytes } from "node:crypto";
 import type { ListView, RunList, Site, SiteRun, Stats } from "../app/views/site.ts";
 import { exitCodeOf, SkillflowError, usageError } from "../core/base/errors.ts";
+import { clip } from "../core/base/preview.ts";
 import { percentDecoded } from "../core/base/values.ts";
+import { RUN_STATUSES } from "../core/engine/event/end.ts";
 import { bearerOf, isSame, openHttpServer, page, pagePolicy, SAFE_HEADERS } from "./http-server.ts";
 
 /** Read-only local web page over all runs. Only this machine can reach it, and it requires a token. */
@@ -49,11 +51,14 @@ async function guarded(request: Request, door: Door): Promise<Response> {
     return await answer(url, request, door);
   } catch (error) {
     if (!(error instanceof SkillflowError)) throw error;
-    const status = error.code === "run.unknown" || exitCodeOf(error.code) === 2 ? 404 : 500;
+    const isMissing = error.code === "run.unknown" || exitCodeOf(error.code) === 2;
+    const status = error.code === "input.invalid" ? 400 : isMissing ? 404 : 500;
     if (url.pathname.startsWith("/api/")) return json(status, { error: { code: error.code, message: error.message } });
-    return page(status, pages.problem(status === 404 ? "There is no such run" : "Cannot show the run", error.message));
+    return page(status, pages.problem(PROBLEMS[status], error.message));
   }
 }
+
+const PROBLEMS = { 400: "The address is not valid", 404: "There is no such run", 500: "Cannot show the run" } as const;
 
 /** Moves the token from the URL, where it could be seen or stored, to a cookie that scripts cannot read. */
 function welcome(url: URL, { token, host }: Door): Response {
@@ -79,6 +84,7 @@ function tokenOf({ headers }: Request, host: string): string {
 async function answer(url: URL, request: Request, { site, pages }: Door): Promise<Response> {
   const { pathname, searchParams } = url;
   const [, id, rest] = /^\/(?:api\/)?runs\/([^/]+)(\/events)?$/.exec(pathname) ?? [];
+  checkQuery(searchParams);
   const view = viewIn(searchParams);
   if (pathname === "/") return drawn(pages.runs(await site.list(view), view));
   if (pathname === "/api/runs") return json(200, { schema: "skillflow.runs/1", ...(await site.list(view)) });
@@ -96,16 +102,33 @@ async function answer(url: URL, request: Request, { site, pages }: Door): Promis
   return drawn(pages.run(await site.run(run)));
 }
 
+const STATES = [...RUN_STATUSES, "degraded", "running"];
+
+/** Forms of the parameters of an address, in words. Any text can be searched for. */
+const FORMS: readonly (readonly [name: string, form: RegExp, words: string])[] = [
+  ["page", /^[1-9]\d{0,8}$/, "a whole number from 1"],
+  ["days", /^[1-9]\d{0,4}$/, "a whole number from 1 to 99999"],
+  ["after", /^\d{1,9}$/, "the number of an event"],
+  ["state", new RegExp(`^(?:${STATES.join("|")})$`), `one of ${STATES.join(", ")}`],
+];
+
+function checkQuery(search: URLSearchParams): void {
+  for (const [name, form, words] of FORMS) {
+    const given = (search.get(name) ?? "").trim();
+    if (given === "" || form.test(given)) continue;
+    throw new SkillflowError("input.invalid", `${name} must be ${words}, not ${clip(given, 100)}`);
+  }
+}
+
 const MOST_SOUGHT = 200;
 
 function viewIn(search: URLSearchParams): ListView {
   const [state = "", text = ""] = ["state", "q"].map((name) => (search.get(name) ?? "").trim().slice(0, MOST_SOUGHT));
-  return { page: Number(search.get("page") ?? 1) || 1, state, text };
+  return { page: Number(search.get("page")?.trim() || 1), state, text };
 }
 
 function daysIn(search: URLSearchParams): number {
-  const given = search.get("days") ?? "";
-  return /^[1-9]\d{0,4}$/.test(given) ? Number(given) : 30;
+  return Number(search.get("days")?.trim() || 30);
 }
 
 function afterOf({ headers }: Request, search: URLSearchParams): number {

@@ -201,7 +201,14 @@ describe("the pages", () => {
     expect(body).toMatch(/<svg class="bar" role="img" aria-label="Judgements: 1 right, 0 partly, 0 wrong"/);
     const found = JSON.parse((await ask("/api/stats", signedIn())).body);
     expect(found).toMatchObject({ schema: "skillflow.stats/1", rows: [{ runs: 1, right: 1 }, { runs: 1 }] });
-    expect((await ask("/stats?days=no%3Cb%3E", signedIn())).body).toContain('30" aria-current');
+    expect((await ask("/stats?days=", signedIn())).body).toContain('30" aria-current');
+    const odd = await ask("/stats?days=no%3Cb%3E", signedIn());
+    expect([odd.status, odd.body]).toEqual([400, expect.stringContaining("days must be a whole number")]);
+    expect(odd.body).not.toContain("<b>");
+    for (const query of ["page=0", "page=1.5", "state=lost"]) {
+      const { status, body } = await ask(`/api/runs?${query}`, signedIn());
+      expect([query, status, JSON.parse(body).error.code]).toEqual([query, 400, "input.invalid"]);
+    }
     expect((await ask("/", signedIn())).body).toContain('href="/stats"');
   });
 
