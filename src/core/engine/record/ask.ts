@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { checkedAs, type Fitting, lazy } from "../../base/values.ts";
+import { checkedAs, type Fitting } from "../../base/values.ts";
 import { lazyObject } from "../../skill/field.ts";
 import { evidenceCountsSchema } from "../event/node-result.ts";
 import { type RunResult, resultSchema } from "../result/result.ts";
@@ -10,17 +10,15 @@ import { plainRef } from "../tools/own-tools.ts";
 /** Node of the workflow that answers a question. */
 export const ASK = "ask";
 
-const claimsSchema = lazy(() =>
-  z.array(z.object({ claim: z.string(), evidence: z.array(z.object({ ref: z.string(), quote: z.string() })) })),
-);
-
 /** Answer to a question about a run, as `--json` prints it. */
 export const askSchema = lazyObject(() => ({
   schema: z.literal("skillflow.ask/1"),
   run: z.string().describe("The run of the question itself"),
   of: z.string().describe("The run that the question is about"),
   answer: z.string().describe("The model's answer. Only the supported claims, one per line, if some were removed"),
-  claims: claimsSchema().describe("Supported claims, with the quotes that were found in the results"),
+  claims: z
+    .array(z.object({ claim: z.string(), evidence: z.array(z.object({ ref: z.string(), quote: z.string() })) }))
+    .describe("Supported claims, with the quotes that were found in the results"),
   evidence: evidenceCountsSchema().pick({ claims: true, supported: true, dropped: true }),
   usage: resultSchema().shape.usage,
 }));

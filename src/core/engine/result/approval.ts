@@ -1,4 +1,4 @@
-import { SkillflowError } from "../../base/errors.ts";
+import { SkillflowError, usageError } from "../../base/errors.ts";
 import { deepEqual, defined, nearest } from "../../base/values.ts";
 import { planOf } from "../decide/planning.ts";
 import type { RunEvent } from "../event/event.ts";
@@ -29,7 +29,7 @@ export function parseApprovals(texts: readonly string[], isWhole: boolean): Appr
   const words = texts.flatMap((text) => text.split(",")).map((word) => word.trim());
   return words.map((word) => {
     const [, id, digest] = APPROVAL.exec(word) ?? [];
-    if (id === undefined) throw wrong(`"${word}" does not name an operation`, "write op-1, or op-1@DIGEST");
+    if (id === undefined) throw usageError(`"${word}" does not name an operation`, "write op-1, or op-1@DIGEST");
     return { id, ...(digest === undefined ? {} : { digest: checkDigest(digest, isWhole) }) };
   });
 }
@@ -39,7 +39,7 @@ export function checkDigest(digest: string, isWhole: boolean): string {
   const least = isWhole ? ALL_DIGITS : FEWEST_DIGITS;
   if (/^[0-9a-f]*$/.test(digest) && digest.length >= least && digest.length <= ALL_DIGITS) return digest;
   const message = `"${digest}" is not a digest with ${isWhole ? "64" : "32 to 64"} hexadecimal digits`;
-  throw wrong(
+  throw usageError(
     message,
     isWhole ? "pass the whole digest: CI does not accept a shortened one" : "pass at least the first 32 digits",
   );
@@ -53,7 +53,7 @@ export function approvedIn(
 ): ReadonlySet<string> {
   const whole = recordedPlanDigest(record, operations);
   if (digest !== undefined && !whole.startsWith(digest)) {
-    throw wrong(
+    throw usageError(
       `the plan's digest is ${whole}, not ${digest}`,
       "review it again: it has changed since the last review",
     );
@@ -64,10 +64,13 @@ export function approvedIn(
     const ids = operations.map((planned) => planned.id);
     if (!operation) {
       const near = nearest(id, ids);
-      throw wrong(`the plan has no ${id}`, near ? `did you mean ${near}?` : `it has ${ids.join(", ") || "nothing"}`);
+      throw usageError(
+        `the plan has no ${id}`,
+        near ? `did you mean ${near}?` : `it has ${ids.join(", ") || "nothing"}`,
+      );
     }
     if (said !== undefined && !operation.digest.startsWith(said)) {
-      throw wrong(
+      throw usageError(
         `the digest of ${id} is ${operation.digest}, not ${said}`,
         "review it again: it has changed since it was approved",
       );
@@ -89,10 +92,6 @@ export function approvedByWord(
   );
   if (count === undefined) return undefined;
   return { by: word.by, operations: standing.slice(0, count).map(({ id, digest }) => ({ id, digest })) };
-}
-
-function wrong(message: string, hint: string): SkillflowError {
-  return new SkillflowError("usage.invalid", message, { hint });
 }
 
 /** Returns the plan of a run for review. Throws if the record was altered. */

@@ -1,7 +1,7 @@
 import * as z from "zod";
 import type { ShownDiagnostic } from "../../base/diagnostic.ts";
-import { exitCodeOf, messageOf, SkillflowError } from "../../base/errors.ts";
-import type { Fitting } from "../../base/values.ts";
+import { asOurs, exitCodeOf } from "../../base/errors.ts";
+import { defined, type Fitting } from "../../base/values.ts";
 import { lazyObject } from "../../skill/field.ts";
 import { shownErrorSchema } from "../event/end.ts";
 import { stateOf } from "../fold/fold.ts";
@@ -32,17 +32,14 @@ export const refusalSchema = lazyObject(() => ({
 export type Refusal = Fitting<typeof refusalSchema>;
 
 export function describeRefusal(error: unknown, workflow: string | undefined): Refusal {
-  const { code, message, hint, diagnostics } =
-    error instanceof SkillflowError
-      ? error
-      : new SkillflowError("internal.fault", `internal error in skillflow: ${messageOf(error)}`);
+  const { code, message, hint, diagnostics } = asOurs(error);
   return {
     schema: "skillflow.result/1",
     run: null,
     workflow: workflow ?? null,
     status: "refused",
     exitCode: exitCodeOf(code),
-    error: { code, message, ...(hint === undefined ? {} : { hint }) },
+    error: { code, message, ...defined("hint", hint) },
     diagnostics: diagnostics.map(publicShape),
   };
 }

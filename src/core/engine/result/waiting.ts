@@ -1,4 +1,4 @@
-import { SkillflowError } from "../../base/errors.ts";
+import { type SkillflowError, usageError } from "../../base/errors.ts";
 import { defined, nearest } from "../../base/values.ts";
 import type { Waiting } from "../event/end.ts";
 import type { Envelope, EventBody, EventOf, RunEvent } from "../event/event.ts";
@@ -53,7 +53,10 @@ export function wordOf(events: readonly RunEvent[], said: Said, { now, settings 
   const wait = waiting.find(({ node, since }) => node === said.node && since === (said.since ?? since));
   if (!wait) throw nothingToDecide(events, said.node, waiting);
   if (isLate(wait, now)) {
-    throw wrong(`it is too late: ${wait.node} waited until ${wait.until}`, "resume the run to continue without it");
+    throw usageError(
+      `it is too late: ${wait.node} waited until ${wait.until}`,
+      "resume the run to continue without it",
+    );
   }
   return recorded(events, wait, { approved: said.approved, by: said.by, ...defined("note", said.note) }, settings);
 }
@@ -90,9 +93,9 @@ function recorded(
 
 function nothingToDecide(events: readonly RunEvent[], node: string, waiting: readonly Waiting[]): SkillflowError {
   const nodes = waiting.map((wait) => wait.node);
-  if (nodes.length === 0) return wrong("the run is not waiting for a decision", wordBefore(events, node));
+  if (nodes.length === 0) return usageError("the run is not waiting for a decision", wordBefore(events, node));
   const near = nearest(node, nodes);
-  return wrong(
+  return usageError(
     `the run is not waiting for a decision at "${node}"`,
     near === undefined ? `choose a node that waits: ${nodes.join(", ")}` : `did you mean ${near}?`,
   );
@@ -102,8 +105,4 @@ function wordBefore(events: readonly RunEvent[], node: string): string | undefin
   const word = events.findLast((event) => event.type === "approval:given" && pathOf(event) === node);
   if (word?.type !== "approval:given") return undefined;
   return `${node} was ${word.approved ? "approved" : "denied"} by ${word.by} at ${word.time}`;
-}
-
-function wrong(message: string, hint?: string): SkillflowError {
-  return new SkillflowError("usage.invalid", message, defined("hint", hint));
 }

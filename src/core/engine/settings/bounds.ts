@@ -1,4 +1,4 @@
-import { SkillflowError } from "../../base/errors.ts";
+import { usageError } from "../../base/errors.ts";
 import { type OptionName, variableOf, WRITES } from "../../base/options.ts";
 import { parseDuration, spellDuration } from "../../base/values.ts";
 import type { Environment, ProjectConfig } from "../../document/config.ts";
@@ -91,9 +91,8 @@ function boundsDeclared({ writes, limits = {} }: Declared): Bounds {
 }
 
 function boundsOfFlags({ writes, maxCost, maxTokens, maxSteps, timeout, ...day }: BoundChoices): Bounds {
-  const mode = writes === undefined ? undefined : writesOf("writes", writes);
   return boundsOf({
-    writes: mode,
+    writes: writes === undefined ? undefined : writesOf("writes", writes),
     max_cost_usd: maxCost,
     max_tokens: maxTokens,
     max_steps: maxSteps,
@@ -127,27 +126,23 @@ function boundsOf({ writes, ...limits }: { writes: Writes | undefined } & Record
 function writesOf(name: string, text: string): Writes {
   const found = WRITES.find((mode) => mode === text);
   if (found) return found;
-  throw wrong(`${name} must be allow, plan or deny, not "${text}"`);
+  throw usageError(`${name} must be allow, plan or deny, not "${text}"`);
 }
 
 export function amountOf(name: string, text: string): number {
   const value = text.trim() === "" ? Number.NaN : Number(text);
   if (Number.isFinite(value) && value > 0) return value;
-  throw wrong(`${name} must be a number above zero, not "${text}"`);
+  throw usageError(`${name} must be a number above zero, not "${text}"`);
 }
 
 export function countOf(name: string, text: string): number {
   const value = text.trim() === "" ? Number.NaN : Number(text);
   if (Number.isInteger(value) && value > 0) return value;
-  throw wrong(`${name} must be a whole number above zero, not "${text}"`);
+  throw usageError(`${name} must be a whole number above zero, not "${text}"`);
 }
 
 export function durationOf(name: string, text: string): number {
   const value = parseDuration(text);
   if (value !== undefined) return value;
-  throw wrong(`${name} must be a duration such as 500ms, 90s, 10m, 2h or 14d, not "${text}"`);
-}
-
-function wrong(message: string): SkillflowError {
-  return new SkillflowError("usage.invalid", message);
+  throw usageError(`${name} must be a duration such as 500ms, 90s, 10m, 2h or 14d, not "${text}"`);
 }

@@ -89,19 +89,12 @@ export function chooseSettings(choices: RunChoices, workflow: Workflow, said: Sa
 /** Returns the run's model as a flag, a variable or a file names it. */
 export function namedModel(choices: Pick<RunChoices, "model">, { env, files }: Said): ModelChoice | undefined {
   const given = choices.model ?? env[variableOf("model")];
-  return given === undefined ? first(files, (file) => file.model) : parseModels(given);
+  return given === undefined ? files.find((file) => file.model !== undefined)?.model : parseModels(given);
 }
 
 /** Returns the judges of nodes that name none. */
 function judgeOf({ files, own }: Pick<Said, "files" | "own">, model: ModelChoice): ModelChoice {
-  return first(files, (file) => file.judge_model) ?? defaultJudge(model, own);
-}
-
-function first<Value>(
-  files: readonly ProjectConfig[],
-  pick: (file: ProjectConfig) => Value | undefined,
-): Value | undefined {
-  return files.map(pick).find((value) => value !== undefined);
+  return files.find((file) => file.judge_model !== undefined)?.judge_model ?? defaultJudge(model, own);
 }
 
 export function recordedSettings(recorded: Settings, events: readonly RunEvent[]): Settings {
