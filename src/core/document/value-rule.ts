@@ -1,4 +1,4 @@
-import { checkPath, followPath, parsePath } from "../base/path.ts";
+import { checkPath, followPath } from "../base/path.ts";
 import { shortText } from "../base/preview.ts";
 import { faultOfPattern, PATTERN_TOO_SLOW, withinSecond } from "../base/schema/time-bound.ts";
 import { deepEqual, type JsonObject } from "../base/values.ts";
@@ -36,9 +36,6 @@ export function pathsOf(rule: ValueRule): string[] {
     typeof accepted === "string" ? [path, accepted] : path,
   );
   return [...(rule.output_required ?? []), ...compared];
-}
-export function rootsOf(rule: ValueRule): Set<string> {
-  return new Set(pathsOf(rule).flatMap((path) => parsePath(path)?.segments[0]?.key ?? []));
 }
 
 /** Returns why a value does not match. `not` inverts comparisons, except a pattern that cannot be decided. */

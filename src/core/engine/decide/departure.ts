@@ -7,18 +7,19 @@ import { documentOf, nodePath } from "../../document/inner/place.ts";
 import { isDryRun } from "../../document/inputs.ts";
 import type { Degraded, RunError, RunStatus, Unrouted } from "../event/end.ts";
 import type { EventBody, EventOf } from "../event/event.ts";
+import { planDigest } from "../event/operation.ts";
 import type { RunRecord, Skipped } from "../event/record.ts";
 import { unshownCause } from "../finding/finding.ts";
 import { degradedIn, hasSkill, type Skilled, skillsAt } from "../fold/degraded.ts";
 import { ask } from "../fold/limits.ts";
 import type { PathStep } from "../fold/path-step.ts";
-import type { Program } from "../fold/program.ts";
+import type { NumberedEdge, Program } from "../fold/program.ts";
 import { type Inside, prefixOf, type State } from "../fold/state.ts";
 import type { SingleStep } from "../fold/step.ts";
 import type { Leaving } from "../fold/visit.ts";
 import { answerRecheck } from "../recheck/answer.ts";
-import { askWord, planDigestOf, waitsOf } from "./inner/approval.ts";
-import { sourcesOf } from "./planning.ts";
+import { askWord, waitsOf } from "./inner/approval.ts";
+import { planOf, sourcesOf } from "./planning.ts";
 import {
   chooseRoute,
   contextFor,
@@ -52,11 +53,11 @@ export function route(program: Program, state: State, leaving: Leaving): SingleS
     const leading = program.edgesFrom(leaving.node).length;
     return finish(program, state, leaving, leading > 0 ? `no edge out of ${leaving.node} applied` : "");
   }
-  if (choice.kind === "follow") return follow(leaving, { id: choice.edge.to, description: "", edge: choice.edge });
+  if (choice.kind === "follow") return follow(leaving, choice.edge);
   const answer = leaving.answers.at(-1);
   const chosen = answer === undefined ? undefined : parseChoice(answer, choice.options);
   if (chosen)
-    return chosen.edge ? follow(leaving, chosen) : finish(program, state, leaving, "none of the conditions held");
+    return chosen.edge ? follow(leaving, chosen.edge) : finish(program, state, leaving, "none of the conditions held");
   if (leaving.answers.length >= 2) return endUnrouted(program, state, leaving);
   return askRoute({ program, state, leaving }, choice.options, answer);
 }
@@ -73,8 +74,7 @@ function warnOnce(
   return { kind: "decide", key, bodies };
 }
 
-function follow(leaving: Leaving, { edge }: Option): SingleStep {
-  if (!edge) throw new RangeError("the option has no edge");
+function follow(leaving: Leaving, edge: NumberedEdge): SingleStep {
   const body: EventBody = {
     type: "route",
     from: leaving.node,
@@ -288,7 +288,7 @@ function judgedIn(program: Program, state: State, { node }: Inside): Pick<EventO
 /** Ends a run that can only wait for approvals. If a plan changed since it was shown, asks again first. */
 export function park(program: Program, state: State): SingleStep {
   const waiting = waitsOf(state);
-  const isOld = (digest: string | undefined, of: State) => digest !== undefined && digest !== planDigestOf(of);
+  const isOld = (digest: string | undefined, of: State) => digest !== undefined && digest !== planDigest(planOf(of));
   const changed = waiting.find(({ asked, state: inner }) => isOld(asked.digest, inner));
   if (changed) {
     const at = changed.state.inside?.at;
@@ -301,7 +301,7 @@ export function park(program: Program, state: State): SingleStep {
     results: Object.fromEntries(state.results),
     status: "waiting",
     reason,
-    ...defined("verdict", asVerdict(verdictOf(program, state))),
+    ...defined("verdict", toldVerdict(program, state).verdict),
     waiting: waiting.map(({ node, asked: { ask, since, until, digest } }) => {
       return { node, ask, since, ...defined("until", until), ...defined("digest", digest) };
     }),
@@ -322,7 +322,7 @@ function degradedWith(program: Program, state: State): Degraded[] {
 /** Returns the verdict of a run that ends. A value that is not a string is none, with a warning. */
 function toldVerdict(program: Program, state: State): { verdict: string | undefined; warnings: EventBody[] } {
   const found = verdictOf(program, state);
-  const verdict = asVerdict(found);
+  const verdict = typeof found === "string" ? found : undefined;
   if (found === verdict) return { verdict, warnings: [] };
   const path = [program.workflow.verdict].flat().join(" or ");
   const [whose, who] = state.inside ? [`verdict of ${state.inside.at}`, "it"] : ["verdict", "the run"];
@@ -332,16 +332,12 @@ function toldVerdict(program: Program, state: State): { verdict: string | undefi
   };
 }
 
-function asVerdict(found: Json | undefined): string | undefined {
-  return typeof found === "string" ? found : undefined;
-}
-
 /** Returns the value at the first of the workflow's `verdict` paths that resolves, or the answer of a recheck. */
 function verdictOf({ record, workflow: { verdict = [] } }: Program, state: State): Json | undefined {
   const recheck = answerRecheck(record, state);
   if (recheck) return recheck.answer;
   for (const path of [verdict].flat()) {
-    const found = valueAtPath(path, contextFor({ output_required: [path] }, state));
+    const found = valueAtPath(path, contextFor([path], state));
     if (found !== undefined) return found;
   }
   return undefined;

@@ -7,9 +7,9 @@ import { isWaiting, prefixOf, type State } from "../fold/state.ts";
 import type { SingleStep, Step } from "../fold/step.ts";
 import { end, endHalted, endSkipped, park, route } from "./departure.ts";
 import { askWord } from "./inner/approval.ts";
-import { manage, turnsIn } from "./inner/runs.ts";
+import { manage, open, turnsIn } from "./inner/runs.ts";
 import { takeSteps } from "./inner/steps.ts";
-import { leaveUnfinished } from "./leave.ts";
+import { leaveFailed, leaveUnfinished } from "./leave.ts";
 import { type Scene, sceneOf } from "./scene.ts";
 import { work } from "./visit.ts";
 
@@ -30,7 +30,7 @@ function stepsOf(program: Program, state: State): readonly SingleStep[] {
   const { visit, halt } = state;
   if (visit && !halt && visit.items && !visit.failure) {
     const scene = sceneOf(program, state, visit);
-    const step = manage(scene);
+    const step = manage(scene, visit.items);
     return step ? [placed(state, step)] : innerSteps(program, state, visit.node, turnsIn(scene));
   }
   if (visit && !halt && isWaiting(visit)) return [];
@@ -68,15 +68,12 @@ function decideNext(program: Program, state: State): SingleStep {
 }
 
 function inVisit(scene: Scene): SingleStep {
-  const { state, node } = scene;
+  const { state, visit, node } = scene;
   if (state.halt) return leaveUnfinished(scene);
+  if (visit.failure) return leaveFailed(scene, visit.failure);
   if (node.approval) return askWord(scene);
   if (node.steps) return takeSteps(scene);
-  return node.map || node.call !== undefined ? (manage(scene) ?? unreachable(scene)) : work(scene);
-}
-
-function unreachable({ visit }: Scene): never {
-  throw new RangeError(`the visit ${visit.key} has nothing to start and nothing running`);
+  return node.map || node.call !== undefined ? open(scene) : work(scene);
 }
 
 function start({ record, warnings }: Program): SingleStep {

@@ -1,4 +1,4 @@
-import { defined, groupBy, mapped, parseDuration } from "../../base/values.ts";
+import { defined, groupBy, mapped, memo, parseDuration } from "../../base/values.ts";
 import { parseCondition } from "../../document/condition.ts";
 import { documentOf } from "../../document/inner/place.ts";
 import type { Edge, WorkflowNode } from "../../document/workflow/node.ts";
@@ -15,15 +15,10 @@ import { TOOL_MAKER } from "../tools/tool-maker.ts";
 import { citesResults, selectTools, stricter } from "./offer.ts";
 
 export function linkProgram(record: RunRecord): Program {
-  const kept = new Map<string, Program>();
-  const inside = (at = ""): Program => {
-    const path = documentOf(at);
-    const known = kept.get(path);
-    if (known) return known;
-    const program = path === "" ? link({ record, path, parent: undefined, inside }) : linkInner(record, path, inside);
-    kept.set(path, program);
-    return program;
-  };
+  const programAt = memo((path: string): Program => {
+    return path === "" ? link({ record, path, parent: undefined, inside }) : linkInner(record, path, inside);
+  });
+  const inside = (at = "") => programAt(documentOf(at));
   return inside();
 }
 
@@ -112,13 +107,13 @@ function link({ record, path, parent, inside }: Linking): Program {
 function linkTools({ workflow, skills: recorded }: RunRecord, nodeOf: (id: string) => WorkflowNode) {
   const found = new Map(recorded.map((skill) => [skill.id, skill]));
   const ofServer = (id: string) => recorded.filter(({ server }) => server === id);
-  const available = oncePerNode((id) => {
+  const available = memo((id: string) => {
     const listed = (nodeOf(id).skills ?? []).flatMap((name) => [found.get(name) ?? [], ofServer(name)].flat());
     return onceEach(listed.filter((skill) => skill.available));
   });
   const choices = new Map<string, number>();
   /** Returns a number for everything that makes one node's tools differ from another's. */
-  const choiceOf = oncePerNode((id) => {
+  const choiceOf = memo((id: string) => {
     const { tools, effects, disallowed_tools, state, steps } = nodeOf(id);
     const called = steps?.flatMap(callsOf).map(({ tool }) => tool);
     const own = { tools, effects, disallowed_tools, state, called, isCiting: citesResults(nodeOf(id), available(id)) };
@@ -166,17 +161,6 @@ function toolOrder(nodes: RunRecord["workflow"]["nodes"]): (tool: ToolDescriptor
   const ranks = new Map(ranked.map(([id = ""], rank) => [id, rank]));
   return ({ skill }) =>
     skill === EXECUTOR || skill === TOOL_MAKER ? Number.MAX_VALUE : (ranks.get(skill) ?? ranks.size);
-}
-
-function oncePerNode<Value>(find: (id: string) => Value): (id: string) => Value {
-  const found = new Map<string, Value>();
-  return (id) => {
-    const known = found.get(id);
-    if (known !== undefined) return known;
-    const value = find(id);
-    found.set(id, value);
-    return value;
-  };
 }
 
 /** Removes the skills, tools and scripts that a resumed run has lost. */

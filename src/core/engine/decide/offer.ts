@@ -1,3 +1,4 @@
+import { WRITES } from "../../base/options.ts";
 import { schemaAsTold } from "../../base/schema/told-schema.ts";
 import { lazy } from "../../base/values.ts";
 import type { WorkflowNode } from "../../document/workflow/node.ts";
@@ -23,16 +24,14 @@ export function offeringOf(program: Program, { run }: State): Offering {
   return { settings: settingsAt(program, settings), made, holdsBlobs, changed };
 }
 
-const STRICTEST = ["deny", "plan", "allow"] as const;
-
 /** Returns the settings with the stricter `writes` value of the run and its inner documents. */
 export function settingsAt({ parent, writes }: Program, settings: Settings): Settings {
-  if (!parent || STRICTEST.indexOf(settings.writes) <= STRICTEST.indexOf(writes)) return settings;
+  if (!parent || stricter(settings.writes, writes) === settings.writes) return settings;
   return { ...settings, writes };
 }
 
 export function stricter(one: Settings["writes"], other: Settings["writes"]): Settings["writes"] {
-  return STRICTEST.indexOf(one) <= STRICTEST.indexOf(other) ? one : other;
+  return WRITES.indexOf(one) <= WRITES.indexOf(other) ? one : other;
 }
 
 /** Selects the tools of a node by its skills, then `allow`, `deny`, `effects` and `writes: deny`. `place` ranks them. */

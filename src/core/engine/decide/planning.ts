@@ -167,7 +167,7 @@ export function memoryOf(scene: Scene): Memory {
 
 /** Returns a marker that identifies the finding at the target, if the node's `once` resolves to a value. */
 function markerOf({ program, state, visit, node }: Scene, skill: string, tool: string): string | undefined {
-  const root = contextFor({ output_required: ["input", ...state.results.keys()] }, state);
+  const root = contextFor(["input", ...state.results.keys()], state);
   for (const written of [node.once ?? []].flat()) {
     const key = fillKey(written, root);
     if (key !== undefined) return findingMarker({ workflow: program.workflow.id, node: visit.node, skill, tool, key });

@@ -1,9 +1,9 @@
+import { parsePath } from "../../base/path.ts";
 import { compileSchema } from "../../base/schema/schema.ts";
 import { isObject, type Json, type JsonObject, parseJson, textAt } from "../../base/values.ts";
 import { isDryRun } from "../../document/inputs.ts";
-import { checkValues, rootsOf } from "../../document/value-rule.ts";
+import { checkValues, pathsOf } from "../../document/value-rule.ts";
 import type { WorkflowNode } from "../../document/workflow/node.ts";
-import type { ValueRule } from "../../document/workflow/rule.ts";
 import type { Unrouted } from "../event/end.ts";
 import type { NodeResult } from "../event/node-result.ts";
 import { type ContextEntry, type Part, type Prompt, type RunContext, textOf } from "../event/prompt.ts";
@@ -37,7 +37,7 @@ export function liveEdges(
     max_iterations === undefined || (state.follows.get(index) ?? 0) < max_iterations;
   const holds = (edge: NumberedEdge) => {
     if (edge.condition === undefined) return true;
-    const root = contextFor(edge.condition, state, skillsAt(program, state, node));
+    const root = contextFor(pathsOf(edge.condition), state, skillsAt(program, state, node));
     const undecided: string[] = [];
     const isMet = checkValues(edge.condition, root, (complaint) => undecided.push(complaint)).length === 0;
     if (!isMet) for (const complaint of undecided) onUndecided(edge, complaint);
@@ -50,13 +50,14 @@ export function liveEdges(
 
 type RootParts = "results" | "context";
 
-/** Returns the values that a rule's paths can see: the input, and each node's latest data with its evals. */
+/** Returns the values that paths can see: the input, and each node's latest data with its evals. */
 export function contextFor(
-  rule: ValueRule,
+  paths: readonly string[],
   { results, context }: Pick<State, RootParts>,
   skills?: ReturnType<typeof skillsAt>,
 ): JsonObject {
-  const roots = [...rootsOf(rule)].flatMap((root): [string, Json][] => {
+  const names = new Set(paths.flatMap((path) => parsePath(path)?.segments[0]?.key ?? []));
+  const roots = [...names].flatMap((root): [string, Json][] => {
     if (root === "input") return [[root, context.input]];
     const result = results.get(root);
     if (!result) return root === "skills" && skills ? [[root, { ...skills }]] : [];
@@ -217,7 +218,7 @@ export function describeUnrouted(program: Program, state: State, node: string): 
   const isCut = isDryRun(program.record.input) && leading.some(({ when }) => when !== undefined);
   if (leading.length === 0 || isDenied || isCut) return undefined;
   const edges = leading.flatMap(({ to, when, condition = {}, max_iterations, index }) => {
-    const [complaint] = checkValues(condition, contextFor(condition, state, skillsAt(program, state, node)));
+    const [complaint] = checkValues(condition, contextFor(pathsOf(condition), state, skillsAt(program, state, node)));
     const follows = state.follows.get(index) ?? 0;
     const isSpent = max_iterations !== undefined && follows >= max_iterations;
     const reason = complaint ?? (isSpent ? `it was followed ${follows} times` : `the model did not choose it: ${when}`);
@@ -229,7 +230,7 @@ export function describeUnrouted(program: Program, state: State, node: string): 
 /** Returns the result that ends a visit before the model is asked, if a requirement is not met. */
 export function unmetRequirement({ program, state, visit, node: { requires } }: Scene): NodeResult | undefined {
   if (!requires) return undefined;
-  const complaints = checkValues(requires, contextFor(requires, state, skillsAt(program, state, visit.node)));
+  const complaints = checkValues(requires, contextFor(pathsOf(requires), state, skillsAt(program, state, visit.node)));
   if (complaints.length === 0) return undefined;
   const why = complaints.join("; ");
   return requires.on_fail === "skip"

@@ -21,7 +21,6 @@ import { carryOut } from "./turn-calls.ts";
 
 export function work(scene: Scene): SingleStep {
   const { visit } = scene;
-  if (visit.failure) return leaveFailed(scene, visit.failure);
   if (visit.replies === 0 && visit.attempt === 0) {
     const unmet = unmetRequirement(scene);
     if (unmet) return leave(scene, unmet);

@@ -5,7 +5,7 @@ import { type Fitting, isObject, type Json, type JsonObject, lazy } from "../../
 import { lazyObject, optional } from "../../skill/field.ts";
 import { AUDIENCES } from "../../skill/skill.ts";
 import { type Change, filteredSchema, hex, patchFields } from "./patch.ts";
-import type { Documents } from "./record.ts";
+import { type Documents, workflowsIn } from "./record.ts";
 
 /** Operations: writes that were planned instead of carried out. */
 
@@ -75,12 +75,11 @@ export function planDigest(operations: readonly Pick<Operation, "digest">[], ser
 
 /** Computes the digest of a recorded plan, which changes if a skill that writes uses another server. */
 export function recordedPlanDigest(
-  { workflow, inner = {} }: Documents,
+  documents: Documents,
   operations: readonly Pick<Operation, "digest" | "skill">[],
 ): string {
   const writing = new Set(operations.map(({ skill }) => skill));
-  const inside = Object.entries(inner).map(([at, each]) => ({ at, skills: each.workflow.skills }));
-  const servers = [{ at: "", skills: workflow.skills }, ...inside].flatMap(({ at, skills = {} }) =>
+  const servers = workflowsIn(documents).flatMap(([at = "", { skills = {} }]) =>
     Object.entries(skills).flatMap(([id, { mcp }]) => (mcp && writing.has(id) ? [{ at, id, mcp }] : [])),
   );
   // Drops undefined fields, as reading the record from disk does.
@@ -110,7 +109,7 @@ export function plannedAs({
   planned,
   output,
 }: {
-  planned?: true | undefined;
+  planned?: boolean | undefined;
   output?: Json | undefined;
 }): string | undefined {
   return planned && isObject(output) && typeof output.id === "string" ? output.id : undefined;

@@ -271,6 +271,11 @@ export function sourcesIn({ sources, inner = {} }: Pick<RunRecord, "sources" | "
   return nested.length === 0 ? sources : { ...sources, ...Object.fromEntries(nested) };
 }
 
+/** Returns the workflows of a run by path: its own, and those that its nodes run. */
+export function workflowsIn({ workflow, inner = {} }: Documents): (readonly [at: string | undefined, Workflow])[] {
+  return [[undefined, workflow], ...Object.entries(inner).map(([at, each]) => [at, each.workflow] as const)];
+}
+
 /** Returns the workflow that an event belongs to: the run's own, or the inner one at its place. */
 export function workflowAt({ workflow, inner = {} }: Documents, at: string | undefined): Workflow | undefined {
   if (at === undefined) return workflow;

@@ -113,17 +113,13 @@ export function foldInnerEnd(state: State, event: EventOf<"inner:end"> & Pick<En
   }
 }
 
-function traceOf({ steps, edges }: State): InnerTrace {
-  return { steps, edges };
-}
-
 /** Returns the traces of finished and running inner runs. */
 export function innerTraces({ run }: State): Map<string, InnerTrace> {
-  return new Map([...run.traces, ...[...run.inner].map(([at, inner]) => [at, traceOf(inner)] as const)]);
+  return new Map<string, InnerTrace>([...run.traces, ...run.inner]);
 }
 
-function keepTrace(state: State): void {
-  if (state.inside) state.run.traces.set(state.inside.at, traceOf(state));
+function keepTrace({ run, inside, steps, edges }: State): void {
+  if (inside) run.traces.set(inside.at, { steps, edges });
 }
 
 /** Removes the inner runs of a visit that will not continue. */

@@ -54,14 +54,9 @@ function takeUp(state: State, from?: string): void {
   } else if (unfinished) {
     state.steps.pop();
     stepBack(state, state.path.length - 1);
-    state.path.push({
-      node: unfinished.node,
-      key: unfinished.key,
-      via: state.upcoming?.via,
-      result: undefined,
-      degraded: [],
-    });
-    markFailed(state, unfinished.key, false);
+    const { node, key } = unfinished;
+    state.path.push({ node, key, via: state.upcoming?.via, result: undefined, degraded: [] });
+    markFailed(state, key, false);
     state.upcoming = undefined;
     const answer = unfinished.answer?.text.trim() ? unfinished.answer : undefined;
     const calls = halt ? unfinished.calls : callsToKeep(unfinished);
@@ -158,14 +153,9 @@ function claimsShown({ cited = [], inner = [] }: PathStep, { evidence }: NodeRes
   };
 }
 
-interface Refuted {
-  readonly claim: string;
-  readonly by: string;
-  readonly reason: string;
-}
-
 /** Removes a refuted claim from the result of an earlier visit, also from its inner runs, and from the context. */
-function removeClaim(state: State, step: PathStep, { claim, by, reason }: Refuted): void {
+function removeClaim(state: State, step: PathStep, refutation: Record<"claim" | "by" | "reason", string>): void {
+  const { claim, by, reason } = refutation;
   const { node, checked = [], inner = [] } = step;
   const result = state.results.get(node);
   if (!result) return;

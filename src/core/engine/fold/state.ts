@@ -8,7 +8,7 @@ import type { EventOf } from "../event/event.ts";
 import type { NodeResult } from "../event/node-result.ts";
 import type { Operation } from "../event/operation.ts";
 import type { ContextEntry, RunContext } from "../event/prompt.ts";
-import type { ChangedSkills, RunRecord, Settings } from "../event/record.ts";
+import { type ChangedSkills, type RunRecord, type Settings, workflowsIn } from "../event/record.ts";
 import type { Application } from "../plan/standing.ts";
 import type { Touch } from "../state/entries.ts";
 import type { PathStep } from "./path-step.ts";
@@ -210,12 +210,8 @@ export function begin(record: RunRecord, epoch = 0): State {
 }
 
 /** Returns the nodes of all documents of a run, by path: `each`, `top/each`. */
-function nodesIn({ workflow, inner = {} }: RunRecord): (readonly [string, WorkflowNode])[] {
-  const documents = [
-    [undefined, workflow] as const,
-    ...Object.entries(inner).map(([at, each]) => [at, each.workflow] as const),
-  ];
-  return documents.flatMap(([at, { nodes }]) =>
+function nodesIn(record: RunRecord): (readonly [string, WorkflowNode])[] {
+  return workflowsIn(record).flatMap(([at, { nodes }]) =>
     Object.entries(nodes).map(([id, node]) => [nodePath(at, id), node] as const),
   );
 }

@@ -3,7 +3,14 @@ import { sha256 } from "../../base/sha256.ts";
 import { defined, isObject, type Json, type JsonObject, parseDuration } from "../../base/values.ts";
 import type { StateDeclaration, Workflow } from "../../document/workflow/workflow.ts";
 import type { EventOf } from "../event/event.ts";
-import type { Documents, RunRecord, Settings, Skipped, StateEntry } from "../event/record.ts";
+import {
+  type Documents,
+  type RunRecord,
+  type Settings,
+  type Skipped,
+  type StateEntry,
+  workflowsIn,
+} from "../event/record.ts";
 import { touchesToSave } from "../fold/redo.ts";
 import type { State } from "../fold/state.ts";
 import type { StateChange, StateChanges, StateDelta, StateLimits, States } from "../ports.ts";
@@ -20,8 +27,8 @@ export function limitsOf({ keep, max_entries }: StateDeclaration): StateLimits {
 }
 
 /** Returns a run's workflow and those that its nodes run. */
-export function documentsOf({ workflow, inner = {} }: Documents): readonly Workflow[] {
-  return [workflow, ...Object.values(inner).map((one) => one.workflow)];
+export function documentsOf(documents: Documents): readonly Workflow[] {
+  return workflowsIn(documents).map(([, workflow]) => workflow);
 }
 
 /** Returns the states that the documents declare. The outermost declaration counts. */

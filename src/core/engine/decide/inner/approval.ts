@@ -21,7 +21,6 @@ export function waitsOf(state: State) {
 /** Asks for approval, and leaves the node after the answer. A denial is an answer too. */
 export function askWord(scene: Scene): SingleStep {
   const { visit, node } = scene;
-  if (visit.failure) return leaveFailed(scene, visit.failure);
   const unmet = visit.asked ? undefined : unmetRequirement(scene);
   if (unmet) return leave(scene, unmet);
   const { word } = visit.asked ?? {};
@@ -39,15 +38,10 @@ function asking({ program, state, visit, node }: Scene): SingleStep {
     node: visit.node,
     ask: program.source(visit.node, "approval.ask"),
     ...defined("timeout_ms", parseDuration(node.approval?.timeout)),
-    ...(node.approval?.of === "plan" ? { digest: planDigestOf(state) } : {}),
+    ...(node.approval?.of === "plan" ? { digest: planDigest(planOf(state)) } : {}),
   };
   // Both planning and withdrawing an operation change the plan.
   const { operations } = state.run;
   const changes = operations.length + operations.filter(({ withdrawn }) => withdrawn).length;
   return { kind: "decide", key: `${visit.key}/ask/${changes}`, bodies: [body] };
-}
-
-/** Returns the digest of the operations planned so far. An approval of the plan is bound to it. */
-export function planDigestOf(state: Pick<State, "run">): string {
-  return planDigest(planOf(state));
 }

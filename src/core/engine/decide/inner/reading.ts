@@ -42,7 +42,10 @@ export function isMadeBy({ at, node }: RecordedCall, own: string | undefined, id
 }
 
 /** Returns the tool of a call of this run. Undefined if the node no longer has the tool. */
-export function toolOf({ program, state }: Pick<Scene, "program" | "state">, { at, node, tool }: RecordedCall) {
+export function toolOf(
+  { program, state }: Pick<Scene, "program" | "state">,
+  { at, node, tool }: Pick<RecordedCall, "at" | "node" | "tool">,
+) {
   return toolsAt(program.inside(at), state, node).all.find(({ exposed }) => exposed === tool);
 }
 

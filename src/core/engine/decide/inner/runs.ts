@@ -22,11 +22,7 @@ import type { Scene } from "../scene.ts";
 /** Inner runs of a visit: one for each item of a map, or a single one for a called workflow. */
 
 /** Returns the next decision about the inner runs, or undefined while they continue by themselves. */
-export function manage(scene: Scene): SingleStep | undefined {
-  const { visit } = scene;
-  if (visit.failure) return leaveFailed(scene, visit.failure);
-  if (!visit.items) return open(scene);
-  const { items } = visit;
+export function manage(scene: Scene, items: Items): SingleStep | undefined {
   const free = placesOf(scene) - items.active.size;
   if (free > 0 && mayBegin(items)) return begin(scene, toBegin(items, free));
   return items.running.size === 0 ? close(scene, items) : undefined;
@@ -53,14 +49,15 @@ function toBegin({ all, begun }: Items, most: number): Item[] {
   return found;
 }
 
-function open(scene: Scene): SingleStep {
+/** Chooses the items of a map, or begins the inner run of a call. */
+export function open(scene: Scene): SingleStep {
   const { visit, node } = scene;
   const unmet = unmetRequirement(scene);
   if (unmet) return leave(scene, unmet);
   const filled = fill(scene);
   if ("problem" in filled) return leaveFailed(scene, { message: filled.problem });
   if (!node.map) return begin(scene, [{ key: undefined, index: 0, outcome: undefined }]);
-  const list = listAt(node.map.over, contextOf(scene, [node.map.over]));
+  const list = listAt(node.map.over, contextFor([node.map.over], scene.state));
   if (!list) return leaveFailed(scene, { message: `map over ${node.map.over}: not a list` });
   const choice: Choice = chooseItems(node.map, list, seenBy(scene, node.map));
   return {
@@ -130,19 +127,15 @@ function innerInput(scene: Scene, { index }: Item): { input: JsonObject; problem
 }
 
 export function itemAt(scene: Scene, { over }: MapSettings, index: number): Json {
-  return listAt(over, contextOf(scene, [over]))?.[index] ?? null;
+  return listAt(over, contextFor([over], scene.state))?.[index] ?? null;
 }
 
 function fill(scene: Scene): ReturnType<typeof fillIn> {
   const { node, state } = scene;
   if (!node.with) return { values: {} };
   const given = node.with as JsonObject;
-  const outer = contextFor({ output_required: ["input", ...state.results.keys()] }, state);
+  const outer = contextFor(["input", ...state.results.keys()], state);
   return fillIn(given, withRunRoots(outer, scene, pathsIn(given)));
-}
-
-function contextOf({ state }: Scene, paths: readonly string[]): JsonObject {
-  return contextFor({ output_required: [...paths] }, state);
 }
 
 /** Leaves a visit whose inner runs have ended. Its data is checked and evaluated like an answer, unless a dry run cut it. */

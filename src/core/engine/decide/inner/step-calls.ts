@@ -14,23 +14,22 @@ import { newCall, type PendingCall, stepsData } from "../../fold/visit.ts";
 import { settingsAt, toolNamed, toolsAt } from "../offer.ts";
 import { contextFor, skillsAt } from "../route.ts";
 import { type Scene, toolsHere } from "../scene.ts";
+import { toolOf } from "./reading.ts";
 
 /** The calls that the steps of a node make, and the skills that they lack. */
 
-/** Turn of a step: its call, or why it is skipped. */
-export type Turn =
-  | { readonly kind: "call"; readonly call: PendingCall }
-  | { readonly kind: "skipped"; readonly why: "condition" | "skills" | "denied" };
-
-/** Decides what a step does. Only results of the steps before it count. `index`: position among concurrent calls. */
-export function turnOf(scene: Scene, step: NodeStep, index = 0): Turn {
+/**
+ * Returns the call of a step, or why it is skipped. Only results of the steps before it count. `index`: position among
+ * concurrent calls.
+ */
+export function turnOf(scene: Scene, step: NodeStep, index = 0): PendingCall | "condition" | "skills" | "denied" {
   const root = rootsBefore(scene, step);
-  if (!isMet(step, root)) return { kind: "skipped", why: "condition" };
+  if (!isMet(step, root)) return "condition";
   const chosen = choose(scene, step);
-  if (!chosen) return { kind: "skipped", why: "skills" };
+  if (!chosen) return "skills";
   const isDenied = settingsAt(scene.program, scene.state.run.settings).writes === "deny";
-  if (isDenied && chosen.tool?.effect === "write") return { kind: "skipped", why: "denied" };
-  return { kind: "call", call: callOf(scene, { step: step.id, index }, { ...chosen, root }) };
+  if (isDenied && chosen.tool?.effect === "write") return "denied";
+  return callOf(scene, { step: step.id, index }, { ...chosen, root });
 }
 
 /** Returns the values that a step's condition and templates can read. Nodes win over the roots of the same name. */
@@ -39,7 +38,7 @@ function rootsBefore({ program, state, visit, node }: Scene, step: NodeStep): Js
   const before = new Set(ids.slice(0, ids.indexOf(step.id)));
   const calls = visit.calls.filter(({ step: id }) => id !== undefined && before.has(id));
   const roots = ["input", "skills", ...state.results.keys()];
-  const outer = contextFor({ output_required: roots }, state, skillsAt(program, state, visit.node));
+  const outer = contextFor(roots, state, skillsAt(program, state, visit.node));
   return withRunRoots({ steps: stepsData({ calls }), ...outer }, { program, state }, pathsOfStep(step));
 }
 
@@ -96,8 +95,8 @@ function lostSkills({ program, state, visit, node }: Scene, { tool: name }: Step
  */
 export function missedSkills(scene: Scene): readonly string[] {
   const due = (scene.node.steps ?? []).flatMap((step) => {
-    const { kind, why } = { why: undefined, ...turnOf(scene, step) };
-    return why === "condition" ? [] : [{ step, isLost: kind === "skipped" && why === "skills" }];
+    const turn = turnOf(scene, step);
+    return turn === "condition" ? [] : [{ step, isLost: turn === "skills" }];
   });
   const lost = due.filter(({ isLost }) => isLost);
   const counting = lost.length === due.length ? lost : lost.filter(({ step }) => step.on_error !== "skip");
@@ -107,10 +106,7 @@ export function missedSkills(scene: Scene): readonly string[] {
 /** Returns the steps that are skipped, because writes are denied. */
 export function deniedSteps(scene: Scene): string[] {
   if (settingsAt(scene.program, scene.state.run.settings).writes !== "deny") return [];
-  return (scene.node.steps ?? []).flatMap((step) => {
-    const turn = turnOf(scene, step);
-    return turn.kind === "skipped" && turn.why === "denied" ? [step.id] : [];
-  });
+  return (scene.node.steps ?? []).flatMap((step) => (turnOf(scene, step) === "denied" ? step.id : []));
 }
 
 /** Creates a step's call. If its input cannot be filled in, the call has the problem and is refused. */
@@ -134,20 +130,16 @@ function referencesHere({ program, state, visit }: Scene): JsonObject {
   if (state.run.operations.length === 0) return {};
   const places = [
     { path: "steps", at: state.inside?.at, node: visit.node, calls: visit.calls },
-    ...lastVisitsOf(state).map(({ path, at, step: { node }, result }) => ({
-      path,
-      at,
-      node,
-      calls: result?.toolCalls ?? [],
-    })),
+    ...lastVisitsOf(state).map(({ path, at, step: { node }, result }) => {
+      return { path, at, node, calls: result?.toolCalls ?? [] };
+    }),
   ];
   const references: Record<string, unknown> = {};
   for (const { path, at, node, calls } of places) {
     for (const { step, tool, planned, output } of calls) {
-      const operation = planned ? plannedAs({ planned: true, output }) : undefined;
+      const operation = plannedAs({ planned, output });
       if (step === undefined || operation === undefined) continue;
-      const { output_schema } =
-        toolsAt(program.inside(at), state, node).all.find(({ exposed }) => exposed === tool) ?? {};
+      const { output_schema } = toolOf({ program, state }, { at, node, tool }) ?? {};
       if (isObject(output_schema?.properties))
         put(references, `${path}.${step}`, referencesTo(operation, output_schema));
     }

@@ -15,7 +15,6 @@ import { pathsOfStep, turnOf } from "./step-calls.ts";
 
 export function takeSteps(scene: Scene): SingleStep {
   const { visit } = scene;
-  if (visit.failure) return leaveFailed(scene, visit.failure);
   const open = visit.pending.filter(({ outcome }) => !outcome);
   if (open.length > 0) return perform(scene, open);
   const unmet = visit.replies === 0 ? unmetRequirement(scene) : undefined;
@@ -44,14 +43,14 @@ function nextStep(scene: Scene): SingleStep | undefined {
   for (const step of steps.slice(steps.findIndex(({ id }) => id === last) + 1)) {
     if (group.length === MOST_TOGETHER || group.some((call) => refersTo(step, call.step))) break;
     const turn = turnOf(scene, step, group.length);
-    if (turn.kind === "call") {
-      if (group.length > 0 && !joins(scene, group, turn.call)) break;
-      group.push(turn.call);
-      if (!mayContinue(scene, turn.call)) break;
+    if (typeof turn !== "string") {
+      if (group.length > 0 && !joins(scene, group, turn)) break;
+      group.push(turn);
+      if (!mayContinue(scene, turn)) break;
       continue;
     }
     const message = `node ${nodePath(state.inside?.at, visit.node)}: the step ${step.id} was skipped, because writes are denied`;
-    if (turn.why !== "denied" || state.run.warned.has(message)) continue;
+    if (turn !== "denied" || state.run.warned.has(message)) continue;
     if (group.length > 0) break;
     const key = `${visit.key}/${visit.attempt}/denied/${step.id}`;
     return { kind: "decide", key, bodies: [{ type: "warning", message, node: visit.node }] };

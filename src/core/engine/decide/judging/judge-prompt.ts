@@ -85,16 +85,21 @@ const LEAST_OF_CALL = 512;
 
 function describeCalls(calls: readonly ToolCall[]): string {
   if (calls.length === 0) return "none";
-  const share = Math.max(LEAST_OF_CALL, Math.min(MOST_OF_CALL, Math.floor(MOST_OF_CALLS / calls.length)));
-  return calls.map((call) => cutMiddle(JSON.stringify(call), share)).join("\n");
+  return calls.map((call) => cutMiddle(JSON.stringify(call), shareOf(calls.length))).join("\n");
+}
+
+/** Returns the size limit of each of several calls. */
+function shareOf(count: number): number {
+  return Math.max(LEAST_OF_CALL, Math.min(MOST_OF_CALL, Math.floor(MOST_OF_CALLS / Math.max(1, count))));
 }
 
 function describeJudged(calls: JudgedCalls): string {
   if ("all" in calls) return describeCalls(calls.all);
   const { cited, others } = calls;
   if (cited.length + others.length === 0) return "none";
-  const share = Math.max(LEAST_OF_CALL, Math.min(MOST_OF_CALL, Math.floor(MOST_OF_CALLS / Math.max(1, cited.length))));
-  const shown = cited.map(({ excerpt, ...call }) => `${nameOf(call)} returned:\n${cutMiddle(excerpt, share)}`);
+  const shown = cited.map(({ excerpt, ...call }) => {
+    return `${nameOf(call)} returned:\n${cutMiddle(excerpt, shareOf(cited.length))}`;
+  });
   const named = others.slice(0, MOST_NAMED).map((call) => `${nameOf(call)} (not cited)`);
   const left = others.length - named.length;
   return [...shown, ...named, ...(left > 0 ? [`and ${left} more calls, not cited`] : [])].join("\n\n");
