@@ -56,7 +56,7 @@ export function openSite(workspace: Workspace) {
     if (endedAt === null || headlines.has(key)) return headlines.get(key);
     const stored = await store.read(id).catch(() => undefined);
     if (!stored) return undefined;
-    headlines.set(key, headlineIn(stateAfter(stored), { record: stored.record, workflow: stored.record.workflow }));
+    headlines.set(key, headlineIn(stateAfter(stored), stored.record));
     for (const oldest of headlines.keys()) if (headlines.size > MOST_HEADLINES) headlines.delete(oldest);
     return headlines.get(key);
   };

@@ -46,7 +46,7 @@ export function accountOf(report: Report): Account {
   const { record } = report;
   const state = stateAfter(report);
   const recheck = judgeRecheck(record, state);
-  const finding = recheck ? recheckFinding(recheck, record) : findingOf(state, { record, workflow: record.workflow });
+  const finding = recheck ? recheckFinding(recheck, record) : findingOf(state, record);
   return {
     ...report,
     state: report.isUnderWay ? "running" : stateOf(report.result),

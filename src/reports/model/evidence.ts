@@ -27,7 +27,7 @@ interface Known {
 }
 
 export function evidenceOf(record: RunRecord, visits: readonly Visit[], { state, found }: Known): Evidence {
-  const claims = mergeClaims(lastVisitsOf(state).flatMap(judgedAt(record)));
+  const claims = mergeClaims(lastVisitsOf(state).flatMap((visit) => judgedAt(record, visit)));
   const kept = claims.filter(holds);
   const cites = claims.flatMap(({ cites }) => cites.filter(({ problem }) => problem === undefined));
   const known = new Map(found.flatMap(({ quotes }) => quotes.map((quote) => [keyOf(quote), quote])));

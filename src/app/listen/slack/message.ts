@@ -44,7 +44,7 @@ export function renderMessage(stored: StoredRun, lines: readonly FeedbackLine[])
   const text = `${safe(workflow.name)}: ${status} (run ${run})`;
   if (end === undefined) return { text, blocks: [section(lead), footer(stored)], isOver: false, isFinal: false };
   const report = reportOf(stored);
-  const found = findingRoot(inertSources(findingOf(stateOf(stored), { record, workflow })));
+  const found = findingRoot(inertSources(findingOf(stateOf(stored), record)));
   const waits = waitsIn(events);
   const { operations } = viewReport(report);
   const standings = operations.map((shown) => ({

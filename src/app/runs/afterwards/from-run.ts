@@ -26,7 +26,7 @@ export function withEarlier(input: unknown, earlier: JsonObject): unknown {
 function describeEarlier({ record, events }: StoredRun): JsonObject {
   const state = stateOf({ record, events });
   const { run: id, verdict = null, results } = describeResult(record, state);
-  const found = findingRoot(findingOf(state, { record, workflow: record.workflow }));
+  const found = findingRoot(findingOf(state, record));
   const finding = found && {
     ...(found.json as JsonObject),
     ...defined("title", found.title),

@@ -35,7 +35,7 @@ export function recheckOf(stored: StoredRun): Recheck {
 export async function planRecheck(workspace: Workspace, of: StoredRun, window?: number): Promise<PlannedRecheck> {
   const { record } = of;
   const state = stateOf(of);
-  const { claims } = findingOf(state, { record, workflow: record.workflow });
+  const { claims } = findingOf(state, record);
   const quotes = claims.flatMap(({ text: claim, quotes }) => {
     return quotes.flatMap(({ ref, quote }) => (ref === "input" ? [] : [{ ref, quote, claim }]));
   });

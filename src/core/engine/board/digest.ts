@@ -1,6 +1,6 @@
 import { isAddress, linklessLine, plainLine } from "../../base/inert.ts";
 import { shortText } from "../../base/preview.ts";
-import { type Json, type JsonObject, memberAt, textAt } from "../../base/values.ts";
+import { groupBy, type Json, type JsonObject, memberAt, textAt } from "../../base/values.ts";
 
 /** Summarizes what a run over a board judged. It reads the judged items only; the others are counted. */
 
@@ -84,7 +84,6 @@ export function rankOf(name: string): number {
 }
 
 export function countClasses(classes: readonly string[]): Record<string, number> {
-  const counts = new Map<string, number>();
-  for (const name of classes) counts.set(name, (counts.get(name) ?? 0) + 1);
-  return Object.fromEntries([...counts].sort(([a], [b]) => rankOf(a) - rankOf(b) || a.localeCompare(b)));
+  const counts = [...groupBy(classes, (name) => name)].map(([name, same]) => [name, same.length] as const);
+  return Object.fromEntries(counts.sort(([a], [b]) => rankOf(a) - rankOf(b) || a.localeCompare(b)));
 }

@@ -314,7 +314,7 @@ export function park(program: Program, state: State): SingleStep {
 /** Adds the node with the cause to the degraded ones if evidence was checked there and no claim shows the cause. */
 function degradedWith(program: Program, state: State): Degraded[] {
   const degraded = degradedIn(state);
-  const node = unshownCause(state, program);
+  const node = unshownCause(state, program.record);
   const isKnown = node === undefined || degraded.some((each) => each.node === node && each.skill === undefined);
   return isKnown ? degraded : [...degraded, { node, reason: "no claim shows its cause" }];
 }

@@ -9,6 +9,11 @@ import type { callSchema } from "./record.ts";
  */
 export type RecordedCall = Fitting<typeof callSchema> & { readonly step?: string };
 
+/** Returns the output of a call that succeeded. */
+export function outputOf({ outcome }: Pick<RecordedCall, "outcome">): Json | undefined {
+  return outcome && "output" in outcome ? outcome.output : undefined;
+}
+
 /** Facts about a tool that the check of evidence relies on. */
 export type ToolFacts = Pick<ToolDescriptor, "skill" | "effect" | "origin" | "echoes">;
 

@@ -10,7 +10,6 @@ import {
   type CheckedCite,
   type CheckedClaim,
   type Cite,
-  type ClaimModes,
   citesOf,
   claimsOf,
   claimText,
@@ -18,6 +17,7 @@ import {
   factualText,
   heldIn,
   isDropped,
+  modesOf,
   refsOf,
 } from "./claims.ts";
 import { createFactCheck, type FactCheck } from "./facts.ts";
@@ -100,17 +100,11 @@ export function examine(question: EvidenceQuestion, evidenceOf: (ref: string) =>
   const refuting = refutations.map((entry) => citesOf(rule, entry).map(openOf));
   const quoted = quotedIn(rule, earlier).map(openOf);
   const known = searchAll([...cited.flat(), ...refuting.flat(), ...quoted], evidenceOf);
-  const given: Given = {
-    known,
-    rule,
-    input: JSON.stringify(input),
-    facts: createFactCheck(),
-    isIndependent: rule.independent === true,
-    nearestLeft: MOST_NEAREST,
-  };
+  const facts = createFactCheck();
+  const given: Given = { known, rule, input: JSON.stringify(input), facts, nearestLeft: MOST_NEAREST };
   const checked = claims.map((claim, index) => checkClaim(claim, cited[index] ?? [], given));
   const held = checked.flatMap(({ supported }, index) => (supported ? (cited[index] ?? []) : []));
-  const texts = checkTexts({ rule, data }, recordsOf([...held, ...quoted]), given);
+  const texts = checkTexts(data, recordsOf([...held, ...quoted]), given);
   const refuted = refutations.map((entry, index) => {
     return checkRefutation({ entry, opens: refuting[index] ?? [] }, said, given);
   });
@@ -123,11 +117,7 @@ export function examine(question: EvidenceQuestion, evidenceOf: (ref: string) =>
 }
 
 /** Returns the fields of the answer with facts that neither a quoted record nor the input contains. */
-function checkTexts(
-  { rule, data }: { readonly rule: EvidenceRule; readonly data: JsonObject },
-  records: readonly string[],
-  { facts, input }: Given,
-): TextFault[] {
+function checkTexts(data: JsonObject, records: readonly string[], { rule, facts, input }: Given): TextFault[] {
   return (rule.texts ?? []).flatMap((path) => {
     const values = followPath(path, data);
     if ("missing" in values) return [];
@@ -150,7 +140,7 @@ function checkRefutation(
   const problems = [
     ...(nodes.length === 0 ? ["no earlier node has this claim, word for word"] : []),
     ...problemsOf(cites),
-    ...(given.isIndependent && !checked.some(({ isTeam }) => isTeam) ? [FOREIGN] : []),
+    ...(given.rule.independent && !checked.some(({ isTeam }) => isTeam) ? [FOREIGN] : []),
   ];
   const quotes = cites.map(({ ref, quote }) => `${ref}: ${JSON.stringify(shortText(quote, 200))}`);
   const holds = problems.length === 0;
@@ -196,15 +186,14 @@ interface Given {
   readonly known: ReadonlyMap<string, Evidence>;
   readonly input: string;
   readonly facts: FactCheck;
-  readonly isIndependent: boolean;
   nearestLeft: number;
 }
 
 function checkClaim(claim: Json, opens: readonly Open[], given: Given): CheckedClaim {
-  const { rule, input, facts, isIndependent } = given;
+  const { rule, input, facts } = given;
   const cites = opens.map((open) => checkCite(open, given));
   const holding = cites.filter(({ code }) => code === undefined);
-  const supported = holding.some(({ isTeam }) => !isIndependent || isTeam);
+  const supported = holding.some(({ isTeam }) => !rule.independent || isTeam);
   const shown = cites.map(({ isTeam: _, ...cite }) => cite);
   if (!supported) return { claim, supported, cites: shown };
   const unbound = facts.missing(factualText(rule, claim), [...recordsOf(opens), input]);
@@ -266,13 +255,13 @@ function excerptsOf(opens: readonly Open[], most: number): Checked["excerpts"] {
 
 /** Counts the evidence. `claims` and `cites` include what is removed later. */
 export function countEvidence(
-  modes: ClaimModes,
-  { claims, texts = [], refuted = [] }: Pick<Checked, "claims" | "texts" | "refuted">,
-  independent: boolean,
+  evaluator: EvidenceEvaluator,
+  { claims, texts = [], refuted = [] }: Checked,
 ): EvidenceCounts {
+  const modes = modesOf(evaluator);
   const cites = claims.flatMap((claim) => claim.cites);
   const lost = claims.filter((claim) => isDropped(claim, modes));
-  const dropped = [...complaintsOf(lost, independent), ...(modes.unsupported === "drop" ? faultsOf(refuted) : [])];
+  const dropped = [...complaintsOf(evaluator.rule, lost), ...(modes.unsupported === "drop" ? faultsOf(refuted) : [])];
   return countsOf({
     claims: claims.length,
     supported: claims.filter((claim) => claim.supported).length,
@@ -303,16 +292,12 @@ function countsOf({
   };
 }
 
+const COUNTED = ["claims", "supported", "dropped", "cites", "held", "partial", "unbound"] as const;
+
 export function sumEvidence(all: readonly EvidenceCounts[]): EvidenceCounts {
-  const sum = (of: (counts: EvidenceCounts) => number) => all.reduce((total, counts) => total + of(counts), 0);
+  const sums = COUNTED.map((name) => [name, all.reduce((sum, counts) => sum + (counts[name] ?? 0), 0)]);
   return countsOf({
-    claims: sum(({ claims }) => claims),
-    supported: sum(({ supported }) => supported),
-    dropped: sum(({ dropped }) => dropped),
-    cites: sum(({ cites }) => cites),
-    held: sum(({ held }) => held),
-    partial: sum(({ partial = 0 }) => partial),
-    unbound: sum(({ unbound = 0 }) => unbound),
+    ...(Object.fromEntries(sums) as Record<(typeof COUNTED)[number], number>),
     dropped_claims: all.flatMap(({ dropped_claims = [] }) => dropped_claims),
     texts: all.flatMap(({ texts = [] }) => texts),
   });
@@ -331,12 +316,9 @@ function problemsOf(cites: readonly CheckedCite[]): string[] {
 const MOST_LISTED = 50;
 
 /** Lists the faults of an answer, for the model's next turn or attempt. */
-export function describeFaults(
-  { claims, texts = [], refuted = [] }: Pick<EventOf<"evidence:checked">, "claims" | "texts" | "refuted">,
-  independent: boolean,
-): string[] {
+export function describeFaults(rule: EvidenceRule, { claims, texts = [], refuted = [] }: Checked): string[] {
   const faults = [
-    ...complaintsOf(claims, independent),
+    ...complaintsOf(rule, claims),
     ...texts.map(({ path, missing }) => {
       const facts = missing.slice(0, 10).join(", ");
       return { claim: path, reason: `neither the records that claims quote nor the input contain: ${facts}` };
@@ -353,9 +335,9 @@ function faultsOf(refuted: NonNullable<Checked["refuted"]>) {
   return refuted.flatMap(({ claim, holds, reason }) => (holds ? [] : [{ claim: `refutation of: ${claim}`, reason }]));
 }
 
-function complaintsOf(claims: readonly CheckedClaim[], independent: boolean) {
+function complaintsOf(rule: EvidenceRule, claims: readonly CheckedClaim[]) {
   return claims.flatMap((checked) => {
-    const reasons = reasonsOf(checked, independent);
+    const reasons = reasonsOf(rule, checked);
     if (reasons.length === 0) return [];
     return [{ claim: shortText(claimText(checked.claim), 300), reason: shortText(reasons.join("; "), 600) }];
   });
@@ -363,7 +345,7 @@ function complaintsOf(claims: readonly CheckedClaim[], independent: boolean) {
 
 const FOREIGN = "none of its evidence is from the team's own systems";
 
-function reasonsOf({ supported, cites, unbound = [] }: CheckedClaim, independent: boolean): string[] {
+function reasonsOf({ independent }: EvidenceRule, { supported, cites, unbound = [] }: CheckedClaim): string[] {
   const problems = problemsOf(cites);
   const isForeign = !supported && problems.length < cites.length && independent;
   return [

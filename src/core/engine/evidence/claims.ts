@@ -106,10 +106,12 @@ export function isDropped({ supported, unbound }: CheckedClaim, modes: ClaimMode
  * them. Refutations that do not hold are treated like unsupported claims.
  */
 export function withoutUnsupported(
-  { rule, modes }: { readonly rule: EvidenceRule; readonly modes: ClaimModes },
+  evaluator: EvidenceEvaluator,
   data: JsonObject,
   { claims, refuted = [] }: Pick<Checked, "claims" | "refuted">,
 ): JsonObject {
+  const { rule } = evaluator;
+  const modes = modesOf(evaluator);
   const isMixed = rule.refutes === rule.claims;
   let position = 0;
   const next = (claim: Json): Json | undefined => {
@@ -127,15 +129,17 @@ export function withoutUnsupported(
     return { ...kept, ...marks, ...(rejected.length > 0 ? { rejected } : {}) };
   };
   const own = (replaceAt(segmentsOf(rule.claims), data, next) ?? {}) as JsonObject;
-  return isMixed ? own : withoutFalse({ rule, modes }, own, refuted);
+  return isMixed ? own : withoutFalse(evaluator, own, refuted);
 }
 
 /** Removes refutations that do not hold from the answer, or marks them. */
 function withoutFalse(
-  { rule: { refutes }, modes: { unsupported } }: { readonly rule: EvidenceRule; readonly modes: ClaimModes },
+  evaluator: EvidenceEvaluator,
   data: JsonObject,
   refuted: NonNullable<Checked["refuted"]>,
 ): JsonObject {
+  const { refutes } = evaluator.rule;
+  const { unsupported } = modesOf(evaluator);
   if (refutes === undefined || unsupported === "fail") return data;
   let position = 0;
   const next = (entry: Json): Json | undefined => {

@@ -7,21 +7,20 @@ import { modesOf, withoutUnsupported } from "./claims.ts";
 /** Evaluates an answer by its supported and unsupported claims. Returns the result, and the remaining data. */
 export function weigh(evaluator: EvidenceEvaluator, data: JsonObject, found: EventOf<"evidence:checked">) {
   const { rule } = evaluator;
-  const modes = modesOf(evaluator);
-  const { claims, missing, texts = [], refuted = [] } = found;
-  const counts = countEvidence(modes, found, rule.independent === true);
+  const { missing, texts = [], refuted = [] } = found;
+  const counts = countEvidence(evaluator, found);
   const least = rule.min_supported ?? 1;
   const unsupported = counts.claims - counts.supported + texts.length + refuted.filter(({ holds }) => !holds).length;
-  const pass =
-    missing === undefined && counts.supported >= least && (modes.unsupported !== "fail" || unsupported === 0);
-  const complaints = describeFaults(found, rule.independent === true);
+  const mayLack = modesOf(evaluator).unsupported !== "fail";
+  const pass = missing === undefined && counts.supported >= least && (mayLack || unsupported === 0);
+  const complaints = describeFaults(rule, found);
   const summary = missing ?? `quotes found for ${counts.supported} of ${counts.claims} claims`;
   const wanted = counts.supported < least && missing === undefined ? `, ${least} at least are wanted` : "";
   const reasoning = pass ? summary : [`${summary}${wanted}`, ...complaints].join("; ");
   return {
     pass,
     reasoning,
-    data: missing === undefined ? withoutUnsupported({ rule, modes }, data, { claims, refuted }) : data,
+    data: missing === undefined ? withoutUnsupported(evaluator, data, found) : data,
     counts,
     /** One complaint for each claim with a fault. */
     complaints,

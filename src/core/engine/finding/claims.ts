@@ -2,7 +2,7 @@ import { defined } from "../../base/values.ts";
 import type { EvidenceEvaluator } from "../../document/workflow/evaluator.ts";
 import type { WorkflowNode } from "../../document/workflow/node.ts";
 import type { EventOf } from "../event/event.ts";
-import { nodeAt, type RunRecord } from "../event/record.ts";
+import { type Documents, nodeAt } from "../event/record.ts";
 import { type CheckedClaim, claimText, heldIn, isDropped, modesOf, type Refutations } from "../evidence/claims.ts";
 import { foldedClaim } from "../evidence/quote.ts";
 import type { LastVisit } from "../fold/path-step.ts";
@@ -23,13 +23,10 @@ export interface JudgedClaim extends Omit<CheckedClaim, "claim"> {
   readonly marked?: true;
 }
 
-/** Returns a function that judges the claims of a visit, as its node in the record asks for. */
-export function judgedAt(record: Pick<RunRecord, "workflow" | "inner">): (visit: LastVisit) => JudgedClaim[] {
-  return ({ at, step: { node, checked = [] }, refuted }) => {
-    return checked.flatMap((check) => {
-      return judgeClaims(nodeAt(record, at, node), check, refuted).map((claim) => ({ ...claim, ...defined("at", at) }));
-    });
-  };
+/** Judges the claims of a visit, as its node in the record asks for. */
+export function judgedAt(record: Documents, { at, step: { node, checked = [] }, refuted }: LastVisit): JudgedClaim[] {
+  const claims = checked.flatMap((check) => judgeClaims(nodeAt(record, at, node), check, refuted));
+  return claims.map((claim) => ({ ...claim, ...defined("at", at) }));
 }
 
 /** Judges the claims of a check at a node. `refuted` are those that later nodes refuted. */
@@ -69,8 +66,8 @@ export function holds({ status }: Pick<JudgedClaim, "status">): boolean {
 }
 
 /** Merges equal claims of one run into one with the cites of all, in the order of their first appearance. */
-export function mergeClaims<Claim extends JudgedClaim>(claims: readonly Claim[]): Claim[] {
-  const known = new Map<string, Claim>();
+export function mergeClaims(claims: readonly JudgedClaim[]): JudgedClaim[] {
+  const known = new Map<string, JudgedClaim>();
   for (const claim of claims) {
     const key = JSON.stringify([claim.at, claim.text, claim.status]);
     const before = known.get(key);

@@ -44,16 +44,13 @@ export interface FoundClaim extends JudgedClaim {
 
 type Paths = NonNullable<Workflow["report"]>;
 type Field = keyof Paths;
-/** Workflow whose results the state has: the run's own, or that of an inner run. */
-interface Investigated {
-  readonly record: Pick<RunRecord, "run" | "report_url" | "workflow" | "inner">;
-  readonly workflow: Pick<Workflow, "report" | "verdict">;
-}
+/** Record of the run whose results the state has. That of an inner run has the inner workflow. */
+type Investigated = Pick<RunRecord, "run" | "report_url" | "workflow" | "inner">;
 
 /** Reads the finding from the paths in the workflow's `report`. Without it, guesses from the field names of the results. */
-export function findingOf(state: State, { record, workflow }: Investigated): Finding {
-  const { judged, isUnshown, headline, plainHeadline, missing, found } = titled(state, { record, workflow });
-  const verdict = state.end?.verdict ?? verdictIn(rootIn(state), workflow);
+export function findingOf(state: State, record: Investigated): Finding {
+  const { judged, isUnshown, headline, plainHeadline, missing, found } = titled(state, record);
+  const verdict = state.end?.verdict ?? verdictIn(rootIn(state), record.workflow);
   const kept = mergeClaims(judged.filter(holds));
   const quotes = describeQuotes(
     state,
@@ -78,7 +75,7 @@ export function findingOf(state: State, { record, workflow }: Investigated): Fin
 }
 
 /** Returns what a recheck found: its answer, and the claim that decided it. */
-export function recheckFinding({ recheck, deciding }: JudgedRecheck, { report_url }: Investigated["record"]): Finding {
+export function recheckFinding({ recheck, deciding }: JudgedRecheck, { report_url }: Investigated): Finding {
   const { run, of, answer, claims } = recheck;
   const symptoms = answer === "held" ? "The symptoms are gone" : (deciding?.claim ?? "no claim can be checked again");
   return {
@@ -94,16 +91,19 @@ export function recheckFinding({ recheck, deciding }: JudgedRecheck, { report_ur
 const HEADS = { held: "Held", not_held: "Not held", inconclusive: "Inconclusive" } as const;
 
 /** Returns the headline of a finding without describing its quotes. */
-export function headlineIn(state: State, investigated: Investigated): string | undefined {
-  return titled(state, investigated).headline;
+export function headlineIn(state: State, record: Investigated): string | undefined {
+  return titled(state, record).headline;
 }
 
-function titled(state: State, { record, workflow }: Investigated) {
+function titled(state: State, record: Investigated) {
+  const { workflow } = record;
   const read = workflow.report ? namedIn(rootIn(state), workflow.report) : guessedIn(speakersIn(state));
   const { source, told, ...found } = read;
   const visits = lastVisitsOf(state);
   const sources = visits.filter((visit) => isSource(visit, source));
-  const judged = [...sources, ...visits.filter((visit) => !sources.includes(visit))].flatMap(judgedAt(record));
+  const judged = [...sources, ...visits.filter((visit) => !sources.includes(visit))].flatMap((visit) =>
+    judgedAt(record, visit),
+  );
   const isUnshown = isBare(record, sources, found) || repeatsUnshown(found, judged);
   const missing = missingIn(visits, told);
   const plainHeadline = isUnshown ? unshownTitle(found) : found.headline;
@@ -114,9 +114,10 @@ function titled(state: State, { record, workflow }: Investigated) {
 }
 
 /** Returns the node that `report.cause` points into if evidence was checked there and no claim of it holds. */
-export function unshownCause(state: State, { record, workflow }: Investigated): string | undefined {
-  if (workflow.report?.cause === undefined) return undefined;
-  const { source, ...found } = namedIn(rootIn(state), workflow.report);
+export function unshownCause(state: State, record: Investigated): string | undefined {
+  const { report } = record.workflow;
+  if (report?.cause === undefined) return undefined;
+  const { source, ...found } = namedIn(rootIn(state), report);
   const sources = lastVisitsOf(state).filter((visit) => isSource(visit, source));
   return found.cause && isBare(record, sources, found) ? source?.split(/[.[]/, 1)[0] : undefined;
 }
@@ -128,12 +129,8 @@ function isSource({ path, step }: LastVisit, source: string | undefined): boolea
 }
 
 /** Checks whether evidence was checked where the cause or the headline comes from, and no claim there holds. */
-function isBare(
-  record: Investigated["record"],
-  sources: readonly LastVisit[],
-  { cause }: Pick<Found, "cause">,
-): boolean {
-  const claims = sources.flatMap(judgedAt(record));
+function isBare(record: Investigated, sources: readonly LastVisit[], { cause }: Pick<Found, "cause">): boolean {
+  const claims = sources.flatMap((visit) => judgedAt(record, visit));
   return sources.length > 0 && (cause !== undefined || claims.length > 0) && !claims.some(holds);
 }
 
@@ -197,11 +194,8 @@ export function causeText({ cause, isUnshown }: Pick<Finding, "cause" | "isUnsho
 }
 
 function verdictIn(root: JsonObject, { verdict = [] }: Pick<Workflow, "verdict">): string | undefined {
-  const found =
-    [verdict]
-      .flat()
-      .map((path) => valuesAt(path, root))
-      .find((values) => values.length > 0) ?? [];
+  const all = [verdict].flat().map((path) => valuesAt(path, root));
+  const found = all.find((values) => values.length > 0) ?? [];
   return found.length === 1 && typeof found[0] === "string" ? found[0] : undefined;
 }
 
@@ -306,12 +300,7 @@ const NAMES: Readonly<Record<Field, readonly string[]>> = {
   missing_evidence: ["missing_evidence"],
 };
 
-interface Speaker {
-  readonly node: string;
-  readonly data: JsonObject;
-}
-
-function guessedIn(speakers: readonly Speaker[]): Found {
+function guessedIn(speakers: ReturnType<typeof speakersIn>): Found {
   const read = (field: Field) => {
     const isList = field === "ruled_out" || field === "missing_evidence";
     const isRight = (value: Json | undefined) => (isList || typeof value !== "object") && textOf(value) !== undefined;
@@ -325,7 +314,7 @@ function guessedIn(speakers: readonly Speaker[]): Found {
 }
 
 /** Returns the data of each node whose last visit succeeded with some. Nodes with evals come first, then the latest. */
-function speakersIn({ path }: State): Speaker[] {
+function speakersIn({ path }: State) {
   const last = new Map<string, NodeResult | undefined>();
   for (const { node, result } of path) {
     last.delete(node);

@@ -1,5 +1,6 @@
 import { isAddress } from "../../base/inert.ts";
 import { groupBy, isObject, type Json, type JsonObject, memo, parseJson } from "../../base/values.ts";
+import { outputOf } from "../event/call.ts";
 import { resultText } from "../event/prompt.ts";
 import type { CheckedCite } from "../evidence/claims.ts";
 import { momentAt } from "../evidence/moments.ts";
@@ -7,17 +8,12 @@ import { readQuote } from "../evidence/quote.ts";
 import type { EvidenceRecord } from "../evidence/records.ts";
 import { findQuotes } from "../evidence/source.ts";
 import type { State } from "../fold/state.ts";
+import type { FindingJson } from "./json.ts";
+
+type Quote = FindingJson["claims"][number]["quotes"][number];
 
 /** A quote that was found in a result, with what its record says about itself. */
-export interface FoundQuote {
-  readonly ref: string;
-  /** Name of the tool. Undefined for the run's input. */
-  readonly tool?: string;
-  readonly quote: string;
-  /** Time of the record, as it is written there. */
-  readonly time?: string;
-  /** Address of the record, or else of the result. */
-  readonly url?: string;
+export interface FoundQuote extends Readonly<Quote> {
   /** The quoted record. Undefined if it is in a part that was not read. */
   readonly record?: EvidenceRecord;
 }
@@ -32,7 +28,7 @@ export function describeQuotes(
   const parsed = memo(parseJson);
   for (const [ref, group] of groupBy(cites, (cite) => cite.ref)) {
     const call = state.run.calls.get(ref);
-    const output = ref === "input" ? state.context.input : outputOf(call?.outcome);
+    const output = ref === "input" ? state.context.input : call && outputOf(call);
     const texts = output === undefined ? [] : [resultText(output)];
     const read = group.map(({ quote }) => readQuote(quote));
     for (const [index, [record] = []] of findQuotes(texts, read).entries()) {
@@ -48,10 +44,6 @@ export function describeQuotes(
     }
   }
   return described;
-}
-
-function outputOf(outcome: { readonly output: Json } | { readonly error: string } | undefined): Json | undefined {
-  return outcome && "output" in outcome ? outcome.output : undefined;
 }
 
 /** Returns the members of a record: of an object, of a table's row, or of a line of JSON. */

@@ -222,6 +222,7 @@ export function withRunRoots(
 ): JsonObject {
   const { run: id, report_url } = program.record;
   const isAsked = paths.some((path) => /^(?:(?:all|any):)?finding(?:$|[.[])/.test(path));
-  const finding = isAsked && !Object.hasOwn(outer, "finding") ? findingRoot(findingOf(state, program)) : undefined;
+  const finding =
+    isAsked && !Object.hasOwn(outer, "finding") ? findingRoot(findingOf(state, program.record)) : undefined;
   return { run: { id, ...defined("report_url", report_url) }, ...defined("finding", finding), ...outer };
 }

@@ -93,9 +93,6 @@ export interface InnerTrace {
  * A state has a single owner: `fold` changes it in place, so that a long run stays linear.
  */
 export class State {
-  readonly run: Whole;
-  /** Undefined for the run itself. */
-  readonly inside: Inside | undefined;
   started: boolean;
   visits = 0;
   /** Number of node visits, including those of inner runs. */
@@ -125,9 +122,12 @@ export class State {
   modelError: RunError | undefined;
 
   /** Begins a run, or an inner run, which has no start event of its own. */
-  constructor(run: Whole, input: JsonObject, inside?: Inside) {
-    this.run = run;
-    this.inside = inside;
+  constructor(
+    readonly run: Whole,
+    input: JsonObject,
+    /** Undefined for the run itself. */
+    readonly inside: Inside | undefined = undefined,
+  ) {
     this.started = inside !== undefined;
     this.context = contextAtStart(run, inside, input);
   }

@@ -27,12 +27,6 @@ export interface Visit extends Attempt {
 
 /** Part of a visit that begins again with each attempt. */
 export class Attempt {
-  /** 0 for the first attempt. */
-  attempt: number;
-  /** Value of activeMs when the attempt began. */
-  attemptFrom: number;
-  /** Lesson of the previous attempt. */
-  lesson: Lesson | undefined;
   turns: Turn[] = [];
   /** Number of answered model calls in this attempt, or of the groups of calls that a `steps` node has finished. */
   replies = 0;
@@ -66,10 +60,14 @@ export class Attempt {
   reflection: string | null | undefined;
   failure: AgentFailure | undefined;
 
-  constructor(attempt: number, attemptFrom: number, lesson?: Lesson) {
-    this.attempt = attempt;
-    this.attemptFrom = attemptFrom;
-    this.lesson = lesson;
+  constructor(
+    /** 0 for the first attempt. */
+    public attempt: number,
+    /** Value of activeMs when the attempt began. */
+    public attemptFrom: number,
+    /** Lesson of the previous attempt. */
+    public lesson: Lesson | undefined = undefined,
+  ) {
     this.rejected = lesson && [lesson.reason];
   }
 }

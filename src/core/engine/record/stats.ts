@@ -120,9 +120,8 @@ function rowOf(group: readonly CountedRun[], { judged, answers }: Said): StatsRo
 }
 
 function tally(values: readonly string[]): Record<string, number> {
-  const counts = new Map<string, number>();
-  for (const value of values) counts.set(value, (counts.get(value) ?? 0) + 1);
-  return Object.fromEntries([...counts].sort(([a], [b]) => compare(a, b)));
+  const counts = [...groupBy(values, (value) => value)].map(([value, same]) => [value, same.length] as const);
+  return Object.fromEntries(counts.sort(([a], [b]) => compare(a, b)));
 }
 
 function occurrences<Name extends string>(values: readonly Name[], names: readonly Name[]) {

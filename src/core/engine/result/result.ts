@@ -130,7 +130,7 @@ export function describeResult(record: RunRecord, state: State, write: OptionWri
 /** Returns what a run found. A workflow that names nothing has its results only. */
 function foundBy(record: RunRecord, state: State): RunResult["finding"] {
   const { workflow } = record;
-  return workflow.report && state.results.size > 0 ? findingJson(findingOf(state, { record, workflow })) : undefined;
+  return workflow.report && state.results.size > 0 ? findingJson(findingOf(state, record)) : undefined;
 }
 
 function shownError({ hint, ...error }: RunError, write: OptionWriter) {

@@ -2,7 +2,7 @@ import { isObject, type Json } from "../../base/values.ts";
 import { matchesGlob } from "../../skill/glob.ts";
 import type { Tool, ToolDescriptor } from "../../skill/skill.ts";
 import { exposedName } from "../../skill/tool-names.ts";
-import type { RecordedCall } from "../event/call.ts";
+import { outputOf, type RecordedCall } from "../event/call.ts";
 import type { Proof } from "../event/patch.ts";
 import { CHANGING, WORKSPACE } from "./workspace.ts";
 
@@ -46,7 +46,7 @@ const NOT_RUN: readonly number[] = [126, 127];
  * file that it took from the copy, or if the base lacks a file that the command names, because no test was run then.
  */
 export function proofOf(calls: Iterable<RecordedCall>): Proof | undefined {
-  const done = [...calls].filter(({ outcome }) => outcome && "output" in outcome);
+  const done = [...calls].filter((call) => outputOf(call) !== undefined);
   const edits = done.flatMap((call, index) => editedIn(call, index));
   const runs = done.flatMap((call, index) => ranCommand(call, index));
   const isStale = (run: Ran) => edits.some(({ path, index }) => index > run.index && takes(run, path));
@@ -69,15 +69,16 @@ function takes({ named, globs }: Ran, path: string): boolean {
   return named.has(path) || globs.some((glob) => matchesGlob(glob, path));
 }
 
-function editedIn({ tool, outcome }: RecordedCall, index: number) {
-  const output = outcome && "output" in outcome ? outcome.output : undefined;
-  return EDITS.includes(tool) && isObject(output) ? [{ path: String(output.path), index }] : [];
+function editedIn(call: RecordedCall, index: number) {
+  const output = outputOf(call);
+  return EDITS.includes(call.tool) && isObject(output) ? [{ path: String(output.path), index }] : [];
 }
 
-function ranCommand({ tool, ref, input, outcome }: RecordedCall, index: number) {
-  if (tool !== RUN_COMMAND || !isObject(input) || !outcome || !("output" in outcome)) return [];
-  const { output } = outcome;
-  if (!isObject(output) || typeof output.exit_code !== "number" || typeof input.command !== "string") return [];
+function ranCommand(call: RecordedCall, index: number) {
+  const { tool, ref, input } = call;
+  const output = outputOf(call);
+  if (tool !== RUN_COMMAND || !isObject(input) || !isObject(output)) return [];
+  if (typeof output.exit_code !== "number" || typeof input.command !== "string") return [];
   const { command, at = "change" } = input;
   const code = output.exit_code;
   const files = textsIn(input.files).map(plainPath);

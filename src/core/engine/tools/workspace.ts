@@ -2,7 +2,7 @@ import { isObject, type Json, type JsonObject } from "../../base/values.ts";
 import { fillIn } from "../../document/fill.ts";
 import type { WorkflowNode } from "../../document/workflow/node.ts";
 import type { Tool, ToolDescriptor } from "../../skill/skill.ts";
-import type { NodePaths, RecordedCall } from "../event/call.ts";
+import { type NodePaths, outputOf, type RecordedCall } from "../event/call.ts";
 
 /** The tools of the skill `workspace`: reading, changing and testing a run's own copy of the repository. */
 
@@ -107,7 +107,7 @@ export function nodePaths(
   { paths = {} }: NonNullable<WorkflowNode["workspace"]>,
   { kept: calls, input }: { readonly kept: readonly RecordedCall[]; readonly input: JsonObject },
 ): NodePaths {
-  const kept = calls.flatMap(({ outcome }) => (outcome && "output" in outcome ? changedPath(outcome.output) : []));
+  const kept = calls.flatMap((call) => changedPath(outputOf(call)));
   const allow = paths.allow && (filledGlobs(paths.allow, input) ?? []);
   const deny = paths.deny ? (filledGlobs(paths.deny, input) ?? ["**"]) : [];
   return { allow, deny, keep: [...new Set(kept)] };
@@ -119,7 +119,7 @@ function filledGlobs(globs: readonly string[], input: JsonObject): readonly stri
   return "problem" in filled ? undefined : [filled.values.globs ?? []].flat(2).map(String);
 }
 
-function changedPath(output: Json): string[] {
+function changedPath(output: Json | undefined): string[] {
   if (!isObject(output) || typeof output.path !== "string" || typeof output.sha256 !== "string") return [];
   return typeof output.change === "string" ? [output.path] : [];
 }

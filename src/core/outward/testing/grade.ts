@@ -75,7 +75,7 @@ function isMatch(pattern: string, text: string | null): boolean {
 
 /** Reads the answer of a run: from its finding, and otherwise the last member of that name in its results. */
 export function answerOf(record: RunRecord, state: State) {
-  const finding = findingOf(state, { record, workflow: record.workflow });
+  const finding = findingOf(state, record);
   const results = [...state.results.values()].map(({ data }) => data ?? {});
   const last = (key: string) => results.flatMap((data) => [...membersOf(data, key)]).at(-1) ?? null;
   const checks = state.path.flatMap(({ checked = [] }) => checked);

@@ -370,7 +370,7 @@ describe("the finding in templates", () => {
     expect(finding.json).toMatchObject({ missing, headline: answer.headline, cause: { text: "900 slots" } });
     expect(findingSchema().strict().parse(finding.json)).toEqual(finding.json);
     expect(finding.title).toMatch(/^33 orders are lost .{60,80}… \(facts not found: 33\)$/);
-    expect(headlineIn(played.state, { record: played.record, workflow: played.record.workflow })).toBe(finding.title);
+    expect(headlineIn(played.state, played.record)).toBe(finding.title);
     for (const text of [finding.text, finding.markdown, finding.slack].map(String)) {
       expect(text).toContain("12 % fail (facts not found: 12 %)");
       expect(text).toMatch(/900 slots \(.*04fa1ae.*\) \(facts not found: 900\)/);

@@ -66,7 +66,7 @@ function investigated(
   const outer = { ...workflowOf(nodes, ["ask -> judge", ...edges]), report: REPORT };
   const record = recordOf(outer, { skills: [OPS], files: { expert: EXPERT }, ...rest });
   const played = play(record, { tools: () => ({ output: LOG }), answers: answersOf(answers) });
-  return { record, played, finding: findingOf(played.state, { record, workflow: record.workflow }) };
+  return { record, played, finding: findingOf(played.state, record) };
 }
 
 const textsOf = (claims: readonly { readonly text: string }[]) => claims.map(({ text }) => text);
@@ -182,7 +182,7 @@ describe("a refutation", () => {
       resume: { from: "judge" },
       answers: [gives({ claims: [] })],
     });
-    const { claims } = findingOf(resumed.state, { record, workflow: record.workflow });
+    const { claims } = findingOf(resumed.state, record);
     expect(textsOf(claims)).toEqual(["it ran dry", "it was slow"]);
   });
 });
@@ -202,7 +202,7 @@ describe("the input of an inner run", () => {
     });
     const answers = answersOf({ guess: [{ cause: POOL }], think: [{ claims: [claim("it ran dry", "input")] }] });
     const played = play(record, { tools: () => ({ output: LOG }), answers });
-    return findingOf(played.state, { record, workflow: record.workflow }).counts.kept;
+    return findingOf(played.state, record).counts.kept;
   };
 
   test.each([
@@ -222,7 +222,7 @@ describe("the input of an inner run", () => {
     });
     const answers = answersOf({ guess: [{ list: [POOL] }], think: [{ claims: [claim("it ran dry", "input")] }] });
     const played = play(record, { answers });
-    expect(findingOf(played.state, { record, workflow: record.workflow }).counts).toMatchObject({ claims: 1, kept: 0 });
+    expect(findingOf(played.state, record).counts).toMatchObject({ claims: 1, kept: 0 });
   });
 });
 
@@ -236,7 +236,7 @@ test("the words of an earlier run are no evidence, but its quotes are", () => {
   const kept = (earlier: Json) => {
     const record = recordOf(workflowOf({ think: thinks() }), { input: { run: earlier } });
     const played = play(record, { answers: answersOf({ think: [{ claims: [claim("it ran dry", "input")] }] }) });
-    return findingOf(played.state, { record, workflow: record.workflow }).counts.kept;
+    return findingOf(played.state, record).counts.kept;
   };
   expect(kept(run("another line"))).toBe(0);
   expect(kept(run(POOL))).toBe(1);
@@ -260,7 +260,7 @@ test("only the last visit's inner runs count", () => {
       return gives({ claims: [claim("abcd"[answers - 1] ?? "")] });
     },
   });
-  expect(textsOf(findingOf(played.state, { record, workflow: record.workflow }).claims)).toEqual(["c", "d"]);
+  expect(textsOf(findingOf(played.state, record).claims)).toEqual(["c", "d"]);
 });
 
 test("a planned output inside a map or call is referred to by later steps", () => {

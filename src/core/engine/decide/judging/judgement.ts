@@ -135,11 +135,14 @@ const MOST_OF_EXCERPT = 4096;
 
 /** Returns the claims of the last visits of other nodes and of those inside them, with the quotes of those that hold. */
 function earlierClaims({ state, visit, program }: Scene): EarlierClaim[] {
-  const judge = judgedAt(program.record);
   return lastVisitsOf(state).flatMap((last) => {
     const [node = ""] = last.path.split(".", 1);
     if (last.path === visit.node) return [];
-    return judge(last).map((claim) => ({ node, text: claim.text, cites: holds(claim) ? heldIn(claim.cites) : [] }));
+    return judgedAt(program.record, last).map((claim) => ({
+      node,
+      text: claim.text,
+      cites: holds(claim) ? heldIn(claim.cites) : [],
+    }));
   });
 }
 
