@@ -3,7 +3,7 @@ import { cutText } from "../core/base/preview.ts";
 import { nodePath, placeOf } from "../core/document/inner/place.ts";
 import { modelText } from "../core/document/model-list.ts";
 import { stateOf as foldedState } from "../core/engine/fold/fold.ts";
-import { answerRecheck, type RecheckedClaim } from "../core/engine/recheck/answer.ts";
+import { judgeRecheck, type RecheckedClaim } from "../core/engine/recheck/answer.ts";
 import { stateOf } from "./model/account.ts";
 import { itemWord } from "./model/items.ts";
 import type { Report } from "./model/report.ts";
@@ -105,7 +105,7 @@ type Claim = Pick<RecheckedClaim, "claim" | "answer" | "reason">;
 
 /** Returns the claims of a recheck. A run without a kept claim is inconclusive, and its report must not look as if all held. */
 function claimsOf(report: Report): readonly Claim[] {
-  const { claims = [] } = answerRecheck(report.record, foldedState(report)) ?? {};
+  const { claims = [] } = judgeRecheck(report.record, foldedState(report))?.recheck ?? {};
   return claims.length > 0
     ? claims
     : [{ claim: "kept claims", answer: "inconclusive", reason: "the run has no kept claim" }];

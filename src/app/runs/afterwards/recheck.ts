@@ -3,7 +3,7 @@ import { defined, type Json, type JsonObject, toJson } from "../../../core/base/
 import { findingOf } from "../../../core/engine/finding/finding.ts";
 import { stateOf } from "../../../core/engine/fold/fold.ts";
 import type { StoredRun } from "../../../core/engine/ports.ts";
-import { answerRecheck, type Recheck, type RecheckPlan, type Repeat } from "../../../core/engine/recheck/answer.ts";
+import { judgeRecheck, type Recheck, type RecheckPlan, type Repeat } from "../../../core/engine/recheck/answer.ts";
 import { literal, moveInput, widenInput } from "../../../core/engine/recheck/calls.ts";
 import { emptyCondition, readSymptoms } from "../../../core/engine/recheck/compare.ts";
 import type { RunChoices } from "../../../core/engine/settings/settings.ts";
@@ -26,7 +26,7 @@ interface PlannedRecheck {
 const MOST_CALLS = 50;
 
 export function recheckOf(stored: StoredRun): Recheck {
-  const answer = answerRecheck(stored.record, stateOf(stored));
+  const answer = judgeRecheck(stored.record, stateOf(stored))?.recheck;
   if (!answer) throw new SkillflowError("internal.fault", "the record of the recheck has no plan");
   return answer;
 }

@@ -46,7 +46,6 @@ function listAt(value: JsonObject, key: string): readonly Json[] {
   return Array.isArray(found) ? (found as Json[]) : [];
 }
 
-/** Returns the class of a judged item: the verdict of its run. */
 export function classOf(data: unknown): string {
   return shortText(textAt(data, "verdict") ?? "judged", 60);
 }

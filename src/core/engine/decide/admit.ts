@@ -181,7 +181,6 @@ export function isApplied({ application }: PlannedOperation): boolean {
   return application.standing === "applied";
 }
 
-/** Checks whether an operation can still be applied. */
 export function isOpen({ application }: PlannedOperation): boolean {
   return application.standing !== "applied" && application.standing !== "denied";
 }

@@ -12,12 +12,11 @@ import type { RunRecord, Skipped } from "../event/record.ts";
 import { unshownCause } from "../finding/finding.ts";
 import { degradedIn, hasSkill, type Skilled, skillsAt } from "../fold/degraded.ts";
 import { ask } from "../fold/limits.ts";
-import type { PathStep } from "../fold/path-step.ts";
 import type { NumberedEdge, Program } from "../fold/program.ts";
-import { type Inside, prefixOf, type State } from "../fold/state.ts";
+import { type Halt, type Inside, prefixOf, type State } from "../fold/state.ts";
 import type { SingleStep } from "../fold/step.ts";
-import type { Leaving } from "../fold/visit.ts";
-import { answerRecheck } from "../recheck/answer.ts";
+import type { Leaving, PathStep } from "../fold/visit.ts";
+import { judgeRecheck } from "../recheck/answer.ts";
 import { askWord, waitsOf } from "./inner/approval.ts";
 import { planOf, sourcesOf } from "./planning.ts";
 import {
@@ -201,10 +200,8 @@ const RAISED_BY: Readonly<Record<string, OptionName>> = {
   max_steps: "max-steps",
 };
 
-export function endHalted(program: Program, state: State): SingleStep {
-  const halt = state.halt ?? { status: "stopped", reason: "" };
-  if (halt.status === "failed")
-    return end(program, state, { status: "failed", reason: halt.reason, error: halt.error });
+export function endHalted(program: Program, state: State, halt: Halt): SingleStep {
+  if (halt.status === "failed") return end(program, state, halt);
   const { status, reason, limit } = halt;
   const code = status === "stopped" ? "limit.reached" : "run.interrupted";
   const option = limit && RAISED_BY[limit];
@@ -334,8 +331,8 @@ function toldVerdict(program: Program, state: State): { verdict: string | undefi
 
 /** Returns the value at the first of the workflow's `verdict` paths that resolves, or the answer of a recheck. */
 function verdictOf({ record, workflow: { verdict = [] } }: Program, state: State): Json | undefined {
-  const recheck = answerRecheck(record, state);
-  if (recheck) return recheck.answer;
+  const judged = judgeRecheck(record, state);
+  if (judged) return judged.recheck.answer;
   for (const path of [verdict].flat()) {
     const found = valueAtPath(path, contextFor([path], state));
     if (found !== undefined) return found;

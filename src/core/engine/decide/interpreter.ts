@@ -62,7 +62,7 @@ function decideNext(program: Program, state: State): SingleStep {
   if (!state.started) return start(program);
   if (program.record.skipped && !state.inside) return endSkipped(program, state, program.record.skipped);
   if (state.visit) return inVisit(sceneOf(program, state, state.visit));
-  if (state.halt) return endHalted(program, state);
+  if (state.halt) return endHalted(program, state, state.halt);
   if (state.leaving) return route(program, state, state.leaving);
   return enter(program, state);
 }

@@ -27,7 +27,6 @@ import { type Scene, toolsHere } from "./scene.ts";
 
 /** Writes that are planned instead of carried out. */
 
-/** Returns the events of a planned call: the operation and the answer to the model. */
 export function planCall(
   scene: Scene,
   call: PendingCall & { readonly ref: string },
@@ -154,7 +153,6 @@ export function foundIn({ record: { states = {} } }: Program, name: string): rea
   return Object.hasOwn(states, name) ? (states[name] ?? []) : [];
 }
 
-/** Returns the facts that the tools of a node's states depend on. */
 export function memoryOf(scene: Scene): Memory {
   const { program, state, node } = scene;
   return {
@@ -178,7 +176,6 @@ function markerOf({ program, state, visit, node }: Scene, skill: string, tool: s
 const PLANNED =
   'Calls that write are planned here and carried out later, once a person has agreed: each answers {"planned": true, "id": "op-1"}. A later call may take what an earlier one will come to: ${op-1.url}.';
 
-/** Returns the note for nodes whose writes are planned. */
 export function planNote(scene: Scene): string | undefined {
   if (settingsAt(scene.program, scene.state.run.settings).writes !== "plan") return undefined;
   return toolsHere(scene).offered.some(({ effect }) => effect === "write") ? PLANNED : undefined;

@@ -13,7 +13,6 @@ import type { State } from "../fold/state.ts";
 import { evalsByName } from "./judging/evaluate.ts";
 import type { Scene } from "./scene.ts";
 
-/** Possible continuation of a run after a node. */
 export type Choice =
   | { readonly kind: "end" }
   | { readonly kind: "follow"; readonly edge: NumberedEdge }
@@ -132,7 +131,6 @@ interface RouteQuestion {
   readonly refused?: string;
 }
 
-/** Builds the routing prompt with the context and the choices, but without tools. */
 export function routePrompt({ node, options, context, refused }: RouteQuestion): Prompt {
   const lines = options.map((option) => `- ${option.id}: ${option.description}`);
   const ids = options.map((option) => option.id);

@@ -198,7 +198,6 @@ interface Answered extends Pick<Call, "key" | "step"> {
   readonly tool: string;
 }
 
-/** Creates the event of a call's result. */
 export function resultOf(node: string, { tool, key, ref, step }: Answered, outcome: Outcome): EventOf<"tool:result"> {
   return { type: "tool:result", node, tool, ...outcome, ...defined("ref", ref), id: key, ...defined("step", step) };
 }

@@ -49,7 +49,6 @@ const CITE = "Cite results in claims by their reference, e.g. r7.";
 const QUOTE =
   "A quote has at least 8 characters, not counting white space, of one record (a line, an element of a list, a row of a table, a hunk of a diff), or is a whole record or field. Two rows are two quotes. Text inside JSON may be quoted with or without escapes.";
 
-/** Builds the prompt: the sections, the run's context and the turns so far. */
 function workPrompt(scene: Scene): Prompt {
   const { state, visit, node } = scene;
   const most = mostTurns(scene);
@@ -136,7 +135,6 @@ function noteSilence(scene: Scene): SingleStep {
   return { kind: "decide", key: `${visit.key}/${visit.attempt}/${visit.replies}/silent`, bodies: [body] };
 }
 
-/** Describes the problems of an answer, with the values that do not fit. */
 function misfits({ output }: WorkflowNode, text: string, problems: readonly string[]): readonly string[] {
   const value = parseAnswer(text);
   if (!output || !isObject(value)) return problems;

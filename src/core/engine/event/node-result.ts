@@ -79,6 +79,19 @@ export const evidenceCountsSchema = lazyObject(() => ({
 }));
 export type EvidenceCounts = Fitting<typeof evidenceCountsSchema>;
 
+/** Visit in the trace. `iteration` counts the node's visits from 1. `retryAttempt` is absent without a retry. */
+export const traceStepSchema = lazyObject(() => ({
+  node: z.string(),
+  status: z.enum(["success", "skipped", "failed"]),
+  iteration: z.int(),
+  retryAttempt: z.int().optional(),
+  denied: optional(z.array(z.string()), "Write steps that were skipped, because writes are denied"),
+}));
+export type TraceStep = Fitting<typeof traceStepSchema>;
+
+export const traceEdgeSchema = lazyObject(() => ({ from: z.string(), to: z.string(), reason: z.string() }));
+export type TraceEdge = Fitting<typeof traceEdgeSchema>;
+
 export const nodeResultSchema = lazyObject(() => ({
   status: z.enum(["success", "skipped", "failed"]),
   data: jsonObject(),

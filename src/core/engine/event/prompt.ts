@@ -87,7 +87,6 @@ export function answerText({ ref, output }: Pick<ToolAnswer, "ref" | "output">):
   return `${ref === undefined ? "" : `[${ref}]\n`}${resultText(output)}`;
 }
 
-/** Returns the images in the turns, in order, for models with vision. */
 export function imagesIn(turns: readonly Turn[]): readonly ShownImage[] {
   return turns.flatMap((turn) => {
     if (turn.role === "tools") return turn.results.flatMap(({ images = [] }) => images);

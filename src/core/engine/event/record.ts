@@ -289,7 +289,6 @@ export function nodeAt(record: Documents, at: string | undefined, node: string):
   return Object.hasOwn(nodes, node) ? nodes[node] : undefined;
 }
 
-/** Returns the display name of a node in a run or an inner run. */
 export function nameOfNode(record: Documents, at: string | undefined, node: string): string {
   return nodeAt(record, at, node)?.name ?? node;
 }

@@ -56,7 +56,6 @@ export function isOutlined(name: string): boolean {
   return outlined().has(name);
 }
 
-/** Extracts the summary of an event. Returns undefined if it is invalid. */
 export function skimEvent(event: object): Skimmed | undefined {
   const schema = "type" in event && isTelling(event.type) ? tellingSchema() : otherSchema();
   return schema.safeParse(event).data;
@@ -73,7 +72,6 @@ const outlineSchema = lazyObject(() => ({
 }));
 type RunOutline = Fitting<typeof outlineSchema>;
 
-/** Extracts the summary of a run's record. Returns undefined if it is invalid. */
 export function skimRecord(record: object): RunOutline | undefined {
   return outlineSchema().safeParse(record).data;
 }

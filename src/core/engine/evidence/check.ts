@@ -303,7 +303,6 @@ export function sumEvidence(all: readonly EvidenceCounts[]): EvidenceCounts {
   });
 }
 
-/** Describes the citations that do not hold, with the nearest text. */
 function problemsOf(cites: readonly CheckedCite[]): string[] {
   if (cites.length === 0) return ["it cites no result"];
   return cites.flatMap(({ ref, problem, nearest }) => {
@@ -330,7 +329,6 @@ export function describeFaults(rule: EvidenceRule, { claims, texts = [], refuted
   return left > 0 ? [...lines, `and ${left} more`] : lines;
 }
 
-/** Lists the refutations that do not hold, with the reasons. */
 function faultsOf(refuted: NonNullable<Checked["refuted"]>) {
   return refuted.flatMap(({ claim, holds, reason }) => (holds ? [] : [{ claim: `refutation of: ${claim}`, reason }]));
 }

@@ -77,7 +77,6 @@ function refOf(text: string): string {
 
 const MOST_REFS = 10;
 
-/** Returns the single references of a citation. */
 export function refsOf({ ref }: Cite): readonly string[] {
   return ref.split(", ", MOST_REFS);
 }
@@ -92,7 +91,6 @@ export function modesOf(evaluator: EvidenceEvaluator | undefined): ClaimModes {
   return { unsupported: evaluator?.on_unsupported ?? "fail", unbound: evaluator?.on_unbound ?? "mark" };
 }
 
-/** Returns the citations that hold. */
 export function heldIn(cites: readonly CheckedCite[]): CheckedCite[] {
   return cites.filter(({ problem }) => problem === undefined);
 }

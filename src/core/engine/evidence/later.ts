@@ -85,14 +85,12 @@ function wholeTime(value: Json, { day }: Limit): number | undefined {
 const MOST_TIME = 40;
 const OPENING = /^[\s[("]*/;
 
-/** Returns the earliest time of an object's members. */
 function earliestMember(object: JsonObject, limit: Limit): number | undefined {
   const times = Object.entries(object).flatMap(([name, member]) => timeOfMember(name, member, limit) ?? []);
   // A call of Math.min with each as an argument would run out of stack.
   return times.length === 0 ? undefined : times.reduce((one, other) => Math.min(one, other));
 }
 
-/** Returns the time of a text that is one line. */
 function textTime(value: Json, limit: Limit): number | undefined {
   return typeof value === "string" && !value.includes("\n") ? lineTime(value, limit) : undefined;
 }

@@ -5,7 +5,7 @@ import type { EventOf } from "../event/event.ts";
 import { type Documents, nodeAt } from "../event/record.ts";
 import { type CheckedClaim, claimText, heldIn, isDropped, modesOf, type Refutations } from "../evidence/claims.ts";
 import { foldedClaim } from "../evidence/quote.ts";
-import type { LastVisit } from "../fold/path-step.ts";
+import type { LastVisit } from "../fold/visit.ts";
 
 /** Claims of an answer after the evidence check, in the words that all views share. */
 

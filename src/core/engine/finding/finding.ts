@@ -6,8 +6,8 @@ import type { NodeResult } from "../event/node-result.ts";
 import type { RunRecord } from "../event/record.ts";
 import { heldIn } from "../evidence/claims.ts";
 import { lastVisitsOf } from "../fold/last-visits.ts";
-import type { LastVisit } from "../fold/path-step.ts";
 import type { State } from "../fold/state.ts";
+import type { LastVisit } from "../fold/visit.ts";
 import type { JudgedRecheck, RecheckedClaim } from "../recheck/answer.ts";
 import { holds, type JudgedClaim, judgedAt, mergeClaims } from "./claims.ts";
 import type { FindingJson } from "./json.ts";
@@ -74,7 +74,6 @@ export function findingOf(state: State, record: Investigated): Finding {
   };
 }
 
-/** Returns what a recheck found: its answer, and the claim that decided it. */
 export function recheckFinding({ recheck, deciding }: JudgedRecheck, { report_url }: Investigated): Finding {
   const { run, of, answer, claims } = recheck;
   const symptoms = answer === "held" ? "The symptoms are gone" : (deciding?.claim ?? "no claim can be checked again");

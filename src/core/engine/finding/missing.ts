@@ -1,5 +1,5 @@
 import { shortText } from "../../base/preview.ts";
-import type { LastVisit } from "../fold/path-step.ts";
+import type { LastVisit } from "../fold/visit.ts";
 import type { FindingJson } from "./json.ts";
 
 /** Facts of an answer's texts that were not found, where the finding shows these texts. */

@@ -203,7 +203,6 @@ function sourceOf({ ref, tool }: FoundQuote): string {
   return tool === undefined ? "the run's input" : `${ref} ${tool}`;
 }
 
-/** Names the tool of a quote, the time of its record and its address. */
 function sourceLine(quote: FoundQuote, format: Format): string {
   const { time, url } = quote;
   const parts = [

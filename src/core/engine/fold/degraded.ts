@@ -67,7 +67,6 @@ export function changedSkillsIn(events: readonly object[]): ChangedSkills {
   return last && "skills" in last ? (last.skills as ChangedSkills) : [];
 }
 
-/** Checks whether a node of a run, or of an inner run, has any of the skills that it lists. */
 export function hasSkill(run: Skilled, path: string, changed: ChangedSkills = []): boolean {
   const available = new Set(skillsNow(run, changed).flatMap(({ id, available }) => (available ? id : [])));
   return skillsAt(run, path).some((id) => available.has(id));
@@ -92,7 +91,6 @@ function shortfallOf(skills: readonly Skill[], { map }: Ending["node"], result: 
   return { reason };
 }
 
-/** Returns true if evidence was checked and supports no claim of the answer. */
 function hasNothingShown({ evidence }: Pick<Outcome, "evidence">): boolean {
   return evidence !== undefined && evidence.claims > 0 && evidence.supported === 0;
 }

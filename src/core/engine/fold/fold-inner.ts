@@ -113,7 +113,6 @@ export function foldInnerEnd(state: State, event: EventOf<"inner:end"> & Pick<En
   }
 }
 
-/** Returns the traces of finished and running inner runs. */
 export function innerTraces({ run }: State): Map<string, InnerTrace> {
   return new Map<string, InnerTrace>([...run.traces, ...run.inner]);
 }

@@ -1,7 +1,6 @@
 import type { Refutations } from "../evidence/claims.ts";
-import type { LastVisit } from "./path-step.ts";
 import type { State } from "./state.ts";
-import type { Items, Visit } from "./visit.ts";
+import type { Items, LastVisit, Visit } from "./visit.ts";
 
 /** Lists the last visits of a run's nodes in order, each followed by those of its inner runs. */
 export function lastVisitsOf(state: State): LastVisit[] {

@@ -5,7 +5,6 @@ import type { ContextEntry } from "../event/prompt.ts";
 import { claimText, withoutClaim } from "../evidence/claims.ts";
 import { foldedClaim } from "../evidence/quote.ts";
 import { isUnder } from "./limits.ts";
-import type { PathStep } from "./path-step.ts";
 import { shownSteps } from "./shown-results.ts";
 import {
   contextAtStart,
@@ -16,7 +15,7 @@ import {
   pathOfNode,
   type State,
 } from "./state.ts";
-import type { Visit } from "./visit.ts";
+import type { PathStep, Visit } from "./visit.ts";
 
 /** Undoes visits that a run repeats, with their results and planned operations. */
 
@@ -35,7 +34,6 @@ export function foldResume(state: State, { from, settings, skills, day }: EventO
   changeSkills(state, skills);
 }
 
-/** Updates which skills differ from the record, and from which visit on. */
 export function changeSkills({ run, path, visit }: State, skills: EventOf<"run:resume">["skills"]): void {
   if (!skills) return;
   run.changed = skills;

@@ -5,16 +5,15 @@ import type { WorkflowNode } from "../../document/workflow/node.ts";
 import type { MadeTool, RecordedCall } from "../event/call.ts";
 import type { Degraded, RunError } from "../event/end.ts";
 import type { EventOf } from "../event/event.ts";
-import type { NodeResult } from "../event/node-result.ts";
+import type { NodeResult, TraceEdge, TraceStep } from "../event/node-result.ts";
 import type { Operation } from "../event/operation.ts";
 import type { ContextEntry, RunContext } from "../event/prompt.ts";
 import { type ChangedSkills, type RunRecord, type Settings, workflowsIn } from "../event/record.ts";
 import type { Application } from "../plan/standing.ts";
 import type { Touch } from "../state/entries.ts";
-import type { PathStep } from "./path-step.ts";
 import { MOST_SHOWN } from "./shown-results.ts";
 import type { SingleStep } from "./step.ts";
-import type { Items, Leaving, Visit } from "./visit.ts";
+import type { Items, Leaving, PathStep, Visit } from "./visit.ts";
 
 /** State shared by a run and its inner runs, folded from all their events. */
 export class Whole {
@@ -83,10 +82,7 @@ export class Whole {
   }
 }
 
-export interface InnerTrace {
-  readonly steps: readonly TraceStep[];
-  readonly edges: readonly TraceEdge[];
-}
+export type InnerTrace = Pick<State, "steps" | "edges">;
 
 /**
  * Past of a run, folded from its events and derived from nothing else.
@@ -106,7 +102,7 @@ export class State {
   readonly results = new Map<string, NodeResult>();
   context: RunContext;
   readonly steps: TraceStep[] = [];
-  readonly edges: TraceEdge[] = [];
+  readonly edges: (TraceEdge & { readonly index: number })[] = [];
   /** Includes inner runs. */
   readonly usage = new UsageTotals();
   /** Next node to enter, and the edge that leads there. */
@@ -165,23 +161,6 @@ export interface PlacedTouch extends Touch {
   readonly visit: string;
 }
 
-/** Visit in the trace. `iteration` counts the node's visits from 1. `retryAttempt` is absent without a retry. */
-interface TraceStep {
-  readonly node: string;
-  readonly status: NodeResult["status"];
-  readonly iteration: number;
-  readonly retryAttempt?: number;
-  /** Write steps that were skipped, because writes are denied. */
-  readonly denied?: string[];
-}
-
-interface TraceEdge {
-  readonly from: string;
-  readonly to: string;
-  readonly reason: string;
-  readonly index: number;
-}
-
 export class UsageTotals {
   modelCalls = 0;
   inputTokens = 0;
@@ -195,7 +174,7 @@ export class UsageTotals {
   uncounted = 0;
 }
 
-type Halt =
+export type Halt =
   | { readonly status: "stopped" | "interrupted"; readonly reason: string; readonly limit?: string }
   | { readonly status: "failed"; readonly reason: string; readonly error: RunError };
 
@@ -236,7 +215,6 @@ export function prefixOf({ inside }: State): string {
   return inside?.prefix ?? "";
 }
 
-/** Returns a run and the runs that enclose it. */
 export function withOuter(state: State): State[] {
   const { inside } = state;
   return inside === undefined ? [state] : [state, ...withOuter(inside.parent)];

@@ -76,14 +76,12 @@ interface Repeated {
 
 type Judged = RecheckedClaim & Pick<Compared, "isSilent"> & { readonly isFixed: boolean };
 
-/** Returns the answer of a recheck, as far as its calls are made. Undefined if the record is not of a recheck. */
-export function answerRecheck(record: RunRecord, state: State): Recheck | undefined {
-  return judgeRecheck(record, state)?.recheck;
-}
-
 export type JudgedRecheck = NonNullable<ReturnType<typeof judgeRecheck>>;
 
-/** Compares the claims with the repeated calls. Claims that show no symptom do not decide. */
+/**
+ * Compares the claims with the repeated calls, as far as they are made. Claims that show no symptom do not decide. Undefined
+ * if the record is not of a recheck.
+ */
 export function judgeRecheck({ kind, run, input }: RunRecord, state: State) {
   if (kind !== "recheck") return undefined;
   const { success, data: plan } = recheckPlanSchema().safeParse(input);

@@ -129,7 +129,6 @@ interface Repeated {
   readonly until?: number | undefined;
 }
 
-/** Compares a symptom with the repeated call. */
 export function compare(symptom: Symptom, repeated: Repeated): Compared {
   const { unit, number } = symptom;
   const inField = (output: Json) => unitsSince(output, repeated.since).filter(({ field }) => field === unit.field);

@@ -26,7 +26,6 @@ export function limitsOf({ keep, max_entries }: StateDeclaration): StateLimits {
   return { keepMs: parseDuration(keep), maxEntries: max_entries };
 }
 
-/** Returns a run's workflow and those that its nodes run. */
 export function documentsOf(documents: Documents): readonly Workflow[] {
   return workflowsIn(documents).map(([, workflow]) => workflow);
 }

@@ -138,7 +138,6 @@ function costOf(summaries: readonly RunSummary[]): number | null {
   return Math.round(sum * 1e6) / 1e6;
 }
 
-/** Returns the median in whole milliseconds. */
 function medianOf(times: readonly number[]): number | null {
   const sorted = [...times].sort((a, b) => a - b);
   const half = Math.floor(sorted.length / 2);

@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { exitCodeOf } from "../../base/errors.ts";
 import { asFlag, type OptionWriter, renderHint } from "../../base/options.ts";
-import { defined, type Fitting, lazy } from "../../base/values.ts";
+import { defined, type Fitting } from "../../base/values.ts";
 import { lazyObject, optional } from "../../skill/field.ts";
 import { waitsOf } from "../decide/inner/approval.ts";
 import { planOf } from "../decide/planning.ts";
@@ -13,7 +13,7 @@ import {
   unroutedSchema,
   waitingSchema,
 } from "../event/end.ts";
-import { evidenceCountsSchema, nodeResultSchema } from "../event/node-result.ts";
+import { evidenceCountsSchema, nodeResultSchema, traceEdgeSchema, traceStepSchema } from "../event/node-result.ts";
 import { operationSchema } from "../event/operation.ts";
 import { type RunRecord, resolvedSourceSchema, skippedSchema, sourcesIn } from "../event/record.ts";
 import { sumEvidence } from "../evidence/check.ts";
@@ -22,19 +22,6 @@ import { findingSchema } from "../finding/json.ts";
 import { innerTraces } from "../fold/fold-inner.ts";
 import { lastVisitsOf } from "../fold/last-visits.ts";
 import type { InnerTrace, State } from "../fold/state.ts";
-
-const stepsSchema = lazy(() =>
-  z.array(
-    z.object({
-      node: z.string(),
-      status: z.enum(["success", "skipped", "failed"]),
-      iteration: z.int(),
-      retryAttempt: z.int().optional(),
-      denied: optional(z.array(z.string()), "Write steps that were skipped, because writes are denied"),
-    }),
-  ),
-);
-const edgesSchema = lazy(() => z.array(z.object({ from: z.string(), to: z.string(), reason: z.string() })));
 
 export const resultSchema = lazyObject(() => ({
   schema: z.literal("skillflow.result/1"),
@@ -49,13 +36,13 @@ export const resultSchema = lazyObject(() => ({
   unrouted: optional(unroutedSchema(), "Node at which the run ended because none of its edges applied"),
   results: z.record(z.string(), nodeResultSchema()),
   trace: z.object({
-    steps: stepsSchema(),
-    edges: edgesSchema(),
+    steps: z.array(traceStepSchema()),
+    edges: z.array(traceEdgeSchema()),
     sources: z.record(z.string(), resolvedSourceSchema()),
     skills: z.array(z.object({ id: z.string(), available: z.boolean(), reason: z.string().optional() })),
     evidence: optional(z.record(z.string(), evidenceCountsSchema()), "Evidence counts by node, if claims were checked"),
     inner: optional(
-      z.record(z.string(), z.object({ steps: stepsSchema(), edges: edgesSchema() })),
+      z.record(z.string(), z.object({ steps: z.array(traceStepSchema()), edges: z.array(traceEdgeSchema()) })),
       "Traces of inner runs, by path: each[fp-81]",
     ),
   }),
@@ -137,7 +124,7 @@ function shownError({ hint, ...error }: RunError, write: OptionWriter) {
   return { ...error, ...(hint === undefined ? {} : { hint: renderHint(hint, write) }) };
 }
 
-function traceOf({ steps, edges }: Pick<InnerTrace, "steps" | "edges">) {
+function traceOf({ steps, edges }: InnerTrace) {
   return {
     steps: steps.map((step) => ({ ...step })),
     edges: edges.map(({ from, to, reason }) => ({ from, to, reason })),

@@ -73,7 +73,6 @@ function prune(entries: StateEntry[], { keepMs, maxEntries }: StateLimits, now: 
   return kept.filter((entry) => stays.has(entry));
 }
 
-/** Compares entries: newest first, then by key. */
 export function byLastSeen(a: StateEntry, b: StateEntry): number {
   return timeOf(b.last_seen) - timeOf(a.last_seen) || (a.key < b.key ? -1 : 1);
 }

@@ -62,7 +62,6 @@ export function readFeedback(entries: readonly StateEntry[]) {
   return { lines, skipped };
 }
 
-/** Returns the line that withdrew an operation of a run. */
 export function withdrawalOf(
   lines: readonly FeedbackLine[],
   { run, id, digest }: { readonly run: string; readonly id: string; readonly digest: string },
@@ -71,7 +70,6 @@ export function withdrawalOf(
   return lines.find((line) => isIts(line) && "digest" in line && line.digest === digest);
 }
 
-/** Returns a person's last judgement of a run. */
 export function judgementBy(by: string, run: string, lines: readonly FeedbackLine[]): JudgementLine | undefined {
   return lines
     .flatMap((line) => (line.kind === "judgement" && line.run === run && line.by === by ? [line] : []))

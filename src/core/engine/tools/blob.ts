@@ -19,7 +19,6 @@ export function describeBlob(
   return { blob_id, kind, size_bytes, ...preview, read_on_with: "read_blob, search_blob" };
 }
 
-/** Returns the distinct blobs that a result mentions. */
 export function blobsIn(output: Json): BlobInfo[] {
   const found = new Map<string, BlobInfo>();
   const look = (value: Json): void => {

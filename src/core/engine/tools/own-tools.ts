@@ -172,7 +172,6 @@ export function reservedName(skill: string, exposed: readonly string[]): string 
   return taken && `its tool would be offered as ${taken}, which is the name of one of skillflow's own tools`;
 }
 
-/** Formats the message for a tool that is left out. */
 export function describeReserved(tool: string): string {
   return `the tool ${tool} is left out: skillflow has its own tool with this name`;
 }

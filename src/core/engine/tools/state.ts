@@ -79,7 +79,6 @@ interface Input {
   readonly data?: Json;
 }
 
-/** Explains why a valid `state_put` call is rejected. */
 export function puttingProblem(tool: ToolDescriptor, input: Json): string | undefined {
   if (!isStatePut(tool)) return undefined;
   const { data = null } = checkedAs<Input>(input);

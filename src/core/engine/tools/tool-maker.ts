@@ -140,14 +140,12 @@ export function makeTool(input: Json): MadeTool {
   };
 }
 
-/** Finds the run-defined tool that a call runs or removes. */
 export function madeFor(tool: ToolDescriptor, input: Json, made: readonly MadeTool[]): MadeTool | undefined {
   if (tool.skill !== TOOL_MAKER) return undefined;
   const name = isMaker(tool, REMOVE) ? removedName(input) : tool.name;
   return made.find((candidate) => candidate.tool.name === name);
 }
 
-/** Returns the events of a successful call that defines or removes a tool. */
 export function makingEvents(node: string, { tool, input, key }: Call): EventBody[] {
   if (isMaker(tool, DEFINE)) return [{ type: "tool:defined", node, ...makeTool(input), id: key }];
   if (!isMaker(tool, REMOVE)) return [];

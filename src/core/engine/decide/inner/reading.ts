@@ -27,7 +27,6 @@ function around({ parent }: Program, { inside }: State): Reading[] {
   return [{ program: parent, state, nodes: new Set(state.results.keys()) }, ...around(parent, state)];
 }
 
-/** Checks whether the result of a call may have been read. */
 export function isReadIn({ state, nodes }: Reading, call: RecordedCall): boolean {
   const own = state.inside?.at;
   if (call.at === own) return nodes.has(call.node);

@@ -28,7 +28,6 @@ export function manage(scene: Scene, items: Items): SingleStep | undefined {
   return items.running.size === 0 ? close(scene, items) : undefined;
 }
 
-/** Returns how many inner runs may be active at once. */
 function placesOf({ node }: Scene): number {
   return node.map?.concurrency ?? 1;
 }

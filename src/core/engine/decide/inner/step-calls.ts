@@ -42,7 +42,6 @@ function rootsBefore({ program, state, visit, node }: Scene, step: NodeStep): Js
   return withRunRoots({ steps: stepsData({ calls }), ...outer }, { program, state }, pathsOfStep(step));
 }
 
-/** Returns the paths that a step's condition and inputs read. */
 export function pathsOfStep(step: NodeStep): string[] {
   const rule = step.if === undefined ? "" : parseCondition(step.if);
   const inputs = callsOf(step).flatMap((call) => pathsIn((call.with ?? {}) as JsonObject));
@@ -103,7 +102,6 @@ export function missedSkills(scene: Scene): readonly string[] {
   return counting.flatMap(({ step }) => callsOf(step).flatMap((call) => lostSkills(scene, call)));
 }
 
-/** Returns the steps that are skipped, because writes are denied. */
 export function deniedSteps(scene: Scene): string[] {
   if (settingsAt(scene.program, scene.state.run.settings).writes !== "deny") return [];
   return (scene.node.steps ?? []).flatMap((step) => (turnOf(scene, step) === "denied" ? step.id : []));

@@ -59,7 +59,6 @@ function nextStep(scene: Scene): SingleStep | undefined {
   return first && (repeated(scene, first) ?? perform(scene, group));
 }
 
-/** Checks whether a step's condition or input reads the result of another step. */
 function refersTo(step: NodeStep, id: string | undefined): boolean {
   return pathsOfStep(step).some((path) => {
     const [root, name] = path.replace(/^(?:all|any):/, "").split(/[.[]/);

@@ -56,7 +56,6 @@ export function evalError(evals: readonly EvalResult[]): string {
   return ["eval failed (policy: all_pass):", ...failureLines(evals).map((line) => `  - ${line}`)].join("\n");
 }
 
-/** Formats each failed evaluator as `name (kind): reasoning`. */
 export function failureLines(evals: readonly EvalResult[]): string[] {
   const failed = evals.filter((result) => !result.pass);
   return failed.map((result) => `${result.name} (${result.kind}): ${result.reasoning ?? "failed"}`);

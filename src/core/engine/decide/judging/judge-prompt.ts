@@ -30,7 +30,6 @@ export function judgePrompt(rubric: string, data: JsonObject, calls: JudgedCalls
 const DIAGNOSE =
   "The attempt below failed. Explain in a few sentences what went wrong and what to do differently in the next attempt.";
 
-/** Builds the prompt that diagnoses a failed attempt before a retry. */
 export function reflectPrompt(attempt: {
   readonly ask: string | undefined;
   readonly instruction: string;
@@ -88,7 +87,6 @@ function describeCalls(calls: readonly ToolCall[]): string {
   return calls.map((call) => cutMiddle(JSON.stringify(call), shareOf(calls.length))).join("\n");
 }
 
-/** Returns the size limit of each of several calls. */
 function shareOf(count: number): number {
   return Math.max(LEAST_OF_CALL, Math.min(MOST_OF_CALL, Math.floor(MOST_OF_CALLS / Math.max(1, count))));
 }

@@ -100,7 +100,6 @@ export function reject(
   return { kind: "decide", key: `${key}/${attempt}/${replies}/rejected`, bodies: [body] };
 }
 
-/** Returns the prefix of the keys of an answer's checks. */
 function checkKey({ key, attempt, recheck }: Visit): string {
   return `${key}/${attempt}${recheck ? "/again" : ""}`;
 }
@@ -117,7 +116,7 @@ function examineStep(
   const { texts, refutes } = evaluator.rule;
   const earlier = texts || refutes ? earlierClaims(scene) : [];
   const writes = writesSent(scene);
-  const results = [...citedRefs(evaluator.rule, data, earlier)].flatMap((ref) => citedResult(scene, ref, writes));
+  const results = [...citedRefs(evaluator.rule, data, earlier)].flatMap((ref) => citedResult(scene, ref, writes) ?? []);
   const question = {
     node: visit.node,
     evaluator,
@@ -159,9 +158,9 @@ function writesSent(scene: Scene) {
 }
 
 /** Returns a cited result, with what writes through the same skill had sent before it. */
-function citedResult(scene: Scene, ref: string, writes: ReturnType<typeof writesSent>): CitedResult[] {
+function citedResult(scene: Scene, ref: string, writes: ReturnType<typeof writesSent>): CitedResult | undefined {
   const call = scene.state.run.calls.get(ref);
-  if (!call) return [];
+  if (!call) return undefined;
   const tool = factsOf(scene, call);
   const isBefore = (other: string) => Number(other.slice(1)) < Number(ref.slice(1));
   const sent = writes
@@ -171,17 +170,8 @@ function citedResult(scene: Scene, ref: string, writes: ReturnType<typeof writes
   const isWrite = tool?.effect === "write" && tool.skill !== EXECUTOR;
   // A tool that the run defined may have been removed since.
   const isOwnCode = tool?.skill === CODE || alike(call.tool).startsWith(`${alike(TOOL_MAKER)}_`);
-  return [
-    {
-      call,
-      isTeam,
-      isWrite,
-      isOwnCode,
-      sent,
-      ...defined("echoes", tool?.echoes),
-      blobs: (call.outcome && "blobs" in call.outcome && call.outcome.blobs) || [],
-    },
-  ];
+  const blobs = (call.outcome && "blobs" in call.outcome && call.outcome.blobs) || [];
+  return { call, isTeam, isWrite, isOwnCode, sent, ...defined("echoes", tool?.echoes), blobs };
 }
 
 type Judge = Extract<Evaluator, { kind: "judge" }>;
