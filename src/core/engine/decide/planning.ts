@@ -10,7 +10,7 @@ import type { StateEntry } from "../event/record.ts";
 import type { Program } from "../fold/program.ts";
 import { touchesOf } from "../fold/redo.ts";
 import type { PlannedOperation, State } from "../fold/state.ts";
-import type { PendingCall } from "../fold/visit.ts";
+import type { AnnouncedCall, PendingCall } from "../fold/visit.ts";
 import { inertText, inertTitle } from "../plan/proposal.ts";
 import { forPublic } from "../plan/public-text.ts";
 import { referencesIn } from "../plan/reference.ts";
@@ -27,11 +27,7 @@ import { type Scene, toolsHere } from "./scene.ts";
 
 /** Writes that are planned instead of carried out. */
 
-export function planCall(
-  scene: Scene,
-  call: PendingCall & { readonly ref: string },
-  tool: ToolDescriptor,
-): EventBody[] {
+export function planCall(scene: Scene, call: AnnouncedCall, tool: ToolDescriptor): EventBody[] {
   const { state, visit } = scene;
   const answer = (outcome: Outcome): EventBody => {
     const { ref, key, tool: name, step } = call;

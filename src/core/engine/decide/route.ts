@@ -70,11 +70,7 @@ function evalsShown({ data, evals }: NodeResult): JsonObject {
 }
 
 /** Returns the skills that a node lists, for the root `skills` of paths. Undefined if a node has that name. */
-export function skillsAt(
-  { record, workflow }: Pick<Program, "record" | "workflow">,
-  { run }: Pick<State, "run">,
-  id: string,
-) {
+export function skillsAt({ record, workflow }: Program, { run }: Pick<State, "run">, id: string) {
   if (Object.hasOwn(workflow.nodes, "skills")) return undefined;
   const listed = [...new Set(workflow.nodes[id]?.skills ?? [])];
   const usable = new Set(skillsNow(record, run.changed).flatMap((skill) => (skill.available ? skill.id : [])));
@@ -184,11 +180,7 @@ const ALWAYS_SHOWN = ["evals", "error", "skipped_reason", "fail_soft"];
  * Returns a result as routing sees it: declared keys, `evals`, and the executor's own keys.
  * Missing declared keys are shown as null. `missing` lists them if the node succeeded.
  */
-export function routingView(
-  program: Program,
-  node: string,
-  result: NodeResult,
-): { readonly data: JsonObject; readonly missing: readonly string[] } {
+export function routingView(program: Program, node: string, result: NodeResult) {
   const properties = program.node(node).output?.properties;
   const declared = isObject(properties) ? Object.keys(properties) : [];
   const shown = evalsShown(result);
@@ -240,10 +232,7 @@ export function unmetRequirement({ program, state, visit, node: { requires } }: 
  * Parses an answer. With `output`, the data must match the schema. Without it, the text is the summary. Leaves out fields
  * that mean a failure of the node, unless the schema declares them.
  */
-export function readAnswer(
-  { output }: WorkflowNode,
-  text: string,
-): { readonly data: JsonObject; readonly problems: readonly string[] } {
+export function readAnswer({ output }: WorkflowNode, text: string) {
   if (!output) return { data: { summary: text }, problems: [] };
   const value = parseAnswer(text);
   if (!isObject(value)) return { data: { summary: text }, problems: ["the answer is not a JSON object"] };

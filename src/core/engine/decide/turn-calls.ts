@@ -4,7 +4,7 @@ import type { Call, RecordedCall } from "../event/call.ts";
 import type { EventBody, EventOf } from "../event/event.ts";
 import type { ToolSet } from "../fold/program.ts";
 import type { SingleStep } from "../fold/step.ts";
-import type { PendingCall } from "../fold/visit.ts";
+import type { AnnouncedCall, PendingCall } from "../fold/visit.ts";
 import { answerFromAbove, instructionRead } from "../tools/disclosure.ts";
 import { isReadResult, isReadSkill, plainRef, READ_RESULT, type ReadResult } from "../tools/own-tools.ts";
 import { isStateTool, recall } from "../tools/state.ts";
@@ -55,8 +55,11 @@ export function perform(scene: Scene, group: readonly PendingCall[], tools = too
   if (admission) return announce(scene, unannounced, [tools, admission]);
   const done = visit.pending.filter((call) => call.outcome).length;
   const key = `${visit.key}/${visit.attempt}/${visit.replies}/calls/${done}`;
+  // A process that is gone announced these, and repeating them is unsafe.
+  const doubtful = group.filter(({ announced, tool, input }) => {
+    return announced !== state.run.epoch && !tools.find(tool, input)?.idempotent;
+  });
   // The key is the same in both cases, so that a later process finds what was recorded here.
-  const doubtful = group.filter((call) => isInDoubt(call, tools.find(call.tool, call.input), state.run.epoch));
   if (doubtful.length > 0) {
     return { kind: "decide", key, bodies: doubtful.map((call) => resultOf(visit.node, call, IN_DOUBT)), isDoubt: true };
   }
@@ -114,7 +117,7 @@ function announce(
   const { state, visit } = scene;
   const { node } = visit;
   const answer = (call: Answered, outcome: Outcome) => results.push(resultOf(node, call, outcome));
-  const announced: (PendingCall & { readonly ref: string })[] = [];
+  const announced: AnnouncedCall[] = [];
   const results: EventBody[] = [];
   const sound: PendingCall[] = [];
   for (const [index, pending] of calls.entries()) {
@@ -200,9 +203,4 @@ interface Answered extends Pick<Call, "key" | "step"> {
 
 export function resultOf(node: string, { tool, key, ref, step }: Answered, outcome: Outcome): EventOf<"tool:result"> {
   return { type: "tool:result", node, tool, ...outcome, ...defined("ref", ref), id: key, ...defined("step", step) };
-}
-
-/** Checks whether a process that is gone announced the call, and repeating it is unsafe. */
-function isInDoubt(call: PendingCall, tool: ToolDescriptor | undefined, epoch: number): boolean {
-  return call.announced !== epoch && !tool?.idempotent;
 }

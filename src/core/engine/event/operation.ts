@@ -87,9 +87,7 @@ export function recordedPlanDigest(
 }
 
 /** Identifies a finding in the target system, independent of its wording. */
-export function findingMarker(
-  of: { readonly [Name in "workflow" | "node" | "skill" | "tool" | "key"]: string },
-): string {
+export function findingMarker(of: Record<"workflow" | "node" | "skill" | "tool" | "key", string>): string {
   return sha256(canonicalJson(of));
 }
 

@@ -4,9 +4,9 @@ import { cutText, shortText } from "../../base/preview.ts";
 import { groupBy, type Json, type JsonObject, stringsIn } from "../../base/values.ts";
 import type { EvidenceEvaluator, EvidenceRule } from "../../document/workflow/evaluator.ts";
 import type { RecordedCall } from "../event/call.ts";
-import type { EventOf } from "../event/event.ts";
 import type { CiteFault, EvidenceCounts, TextFault } from "../event/node-result.ts";
 import {
+  type Checked,
   type CheckedCite,
   type CheckedClaim,
   type Cite,
@@ -37,8 +37,6 @@ export type Evidence = (
     }
   | { readonly problem: string; readonly code: CiteFault }
 ) & { readonly isTeam: boolean };
-
-type Checked = EventOf<"evidence:checked">;
 
 /** Input of the check, except the texts of blobs. */
 export interface EvidenceQuestion {

@@ -10,7 +10,7 @@ export interface Cite {
   readonly quote: string;
 }
 
-type Checked = EventOf<"evidence:checked">;
+export type Checked = EventOf<"evidence:checked">;
 export type CheckedClaim = Checked["claims"][number];
 export type CheckedCite = CheckedClaim["cites"][number];
 
@@ -103,12 +103,9 @@ export function isDropped({ supported, unbound }: CheckedClaim, modes: ClaimMode
  * Removes claims from the answer, or marks them. Unless unsupported claims fail, removes invalid cites; marked claims list
  * them. Refutations that do not hold are treated like unsupported claims.
  */
-export function withoutUnsupported(
-  evaluator: EvidenceEvaluator,
-  data: JsonObject,
-  { claims, refuted = [] }: Pick<Checked, "claims" | "refuted">,
-): JsonObject {
+export function withoutUnsupported(evaluator: EvidenceEvaluator, data: JsonObject, found: Checked): JsonObject {
   const { rule } = evaluator;
+  const { claims, refuted = [] } = found;
   const modes = modesOf(evaluator);
   const isMixed = rule.refutes === rule.claims;
   let position = 0;
@@ -127,15 +124,11 @@ export function withoutUnsupported(
     return { ...kept, ...marks, ...(rejected.length > 0 ? { rejected } : {}) };
   };
   const own = (replaceAt(segmentsOf(rule.claims), data, next) ?? {}) as JsonObject;
-  return isMixed ? own : withoutFalse(evaluator, own, refuted);
+  return isMixed ? own : withoutFalse(evaluator, own, found);
 }
 
 /** Removes refutations that do not hold from the answer, or marks them. */
-function withoutFalse(
-  evaluator: EvidenceEvaluator,
-  data: JsonObject,
-  refuted: NonNullable<Checked["refuted"]>,
-): JsonObject {
+function withoutFalse(evaluator: EvidenceEvaluator, data: JsonObject, { refuted = [] }: Checked): JsonObject {
   const { refutes } = evaluator.rule;
   const { unsupported } = modesOf(evaluator);
   if (refutes === undefined || unsupported === "fail") return data;

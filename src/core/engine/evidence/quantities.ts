@@ -28,10 +28,7 @@ const NUMBER =
   /[+\-−]?(?:\d{1,3}(?:[,\u202f\u00a0 ']\d{3}){1,6}(?!\d)|\d{1,30}|(?<![\w.])(?=\.\d))(?:\.\d{1,30})?(?:[eE][+-]?\d{1,3}(?![\w.]))?/y;
 
 /** Reads the number at a position, with its unit. Returns it with the position after it. */
-export function quantityAt(
-  text: string,
-  at: number,
-): { readonly quantity: Quantity; readonly end: number } | undefined {
+export function quantityAt(text: string, at: number) {
   const found = matchAt(NUMBER, text, at)?.[0];
   if (found === undefined) return undefined;
   const [mantissa = "", exponent = "0"] = found

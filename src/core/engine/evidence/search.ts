@@ -70,10 +70,7 @@ function nextAfter(separators: readonly number[], position: number): number {
 }
 
 /** Returns the record with the largest share of the grams of the pieces, by the position of the first of them. */
-export function nearestPlace(
-  { codes, hard, soft }: Pick<Form, "codes" | "hard" | "soft">,
-  pieces: readonly Folded[],
-): { readonly start: number; readonly share: number } | undefined {
+export function nearestPlace({ codes, hard, soft }: Omit<Form, "recordAt">, pieces: readonly Folded[]) {
   /** Each gram of the quote, with the end of the record that it was last seen in. */
   const seen = new Map<number, number>();
   for (const piece of pieces) eachGram(piece, 32, (gram) => seen.set(gram, -1));

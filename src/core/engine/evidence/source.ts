@@ -86,7 +86,8 @@ function findFields(text: string, quotes: readonly Quote[], found: (Found | unde
   const wanted = new Set(quotes.flatMap((quote) => (quote.kind === "field" ? quote.value : [])));
   if (wanted.size === 0) return;
   const records = new Map<string, EvidenceRecord[]>();
-  eachScalar(jsonOf(text) ?? text, { record: () => ({ text }), deeper: 1 }, (value, recordOf) => {
+  const value = /^\s*[[{"\d-]/.test(text) ? parseJson(text) : undefined;
+  eachScalar(value ?? text, { record: () => ({ text }), deeper: 1 }, (value, recordOf) => {
     if (value.length > MOST_OF_FIELD || hasMarker(value)) return;
     const folded = stringOf(value);
     if (!wanted.has(folded)) return;
@@ -97,10 +98,6 @@ function findFields(text: string, quotes: readonly Quote[], found: (Found | unde
     const here = quote.kind === "field" && !found[index] ? records.get(quote.value) : undefined;
     if (here) found[index] = here;
   }
-}
-
-function jsonOf(text: string): Json | undefined {
-  return /^\s*[[{"\d-]/.test(text) ? parseJson(text) : undefined;
 }
 
 /** Checks whether all of a record may be shorter than other quotes must be. */

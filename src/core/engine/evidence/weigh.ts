@@ -1,11 +1,10 @@
 import type { JsonObject } from "../../base/values.ts";
 import type { Evaluator, EvidenceEvaluator } from "../../document/workflow/evaluator.ts";
-import type { EventOf } from "../event/event.ts";
 import { countEvidence, describeFaults } from "./check.ts";
-import { modesOf, withoutUnsupported } from "./claims.ts";
+import { type Checked, modesOf, withoutUnsupported } from "./claims.ts";
 
 /** Evaluates an answer by its supported and unsupported claims. Returns the result, and the remaining data. */
-export function weigh(evaluator: EvidenceEvaluator, data: JsonObject, found: EventOf<"evidence:checked">) {
+export function weigh(evaluator: EvidenceEvaluator, data: JsonObject, found: Checked) {
   const { rule } = evaluator;
   const { missing, texts = [], refuted = [] } = found;
   const counts = countEvidence(evaluator, found);
@@ -31,7 +30,7 @@ export function weigh(evaluator: EvidenceEvaluator, data: JsonObject, found: Eve
 export function dataLeft(
   answered: JsonObject,
   evaluators: readonly Evaluator[],
-  examined: ReadonlyMap<number, EventOf<"evidence:checked">>,
+  examined: ReadonlyMap<number, Checked>,
 ): JsonObject {
   return evaluators.reduce((data, evaluator, index) => {
     const found = examined.get(index);

@@ -1,15 +1,20 @@
 import { defined } from "../../base/values.ts";
 import type { EvidenceEvaluator } from "../../document/workflow/evaluator.ts";
 import type { WorkflowNode } from "../../document/workflow/node.ts";
-import type { EventOf } from "../event/event.ts";
 import { type Documents, nodeAt } from "../event/record.ts";
-import { type CheckedClaim, claimText, heldIn, isDropped, modesOf, type Refutations } from "../evidence/claims.ts";
+import {
+  type Checked,
+  type CheckedClaim,
+  claimText,
+  heldIn,
+  isDropped,
+  modesOf,
+  type Refutations,
+} from "../evidence/claims.ts";
 import { foldedClaim } from "../evidence/quote.ts";
 import type { LastVisit } from "../fold/visit.ts";
 
 /** Claims of an answer after the evidence check, in the words that all views share. */
-
-type Checked = EventOf<"evidence:checked">;
 
 /** A checked claim. `dropped` and `refuted` claims had quotes that were found, but do not count. */
 export interface JudgedClaim extends Omit<CheckedClaim, "claim"> {

@@ -19,10 +19,7 @@ export interface FoundQuote extends Readonly<Quote> {
 }
 
 /** Describes quotes. Reads each result once. Parts of results that are kept as blobs are not read. */
-export function describeQuotes(
-  state: Pick<State, "run" | "context">,
-  cites: readonly CheckedCite[],
-): ReadonlyMap<CheckedCite, FoundQuote> {
+export function describeQuotes(state: State, cites: readonly CheckedCite[]): ReadonlyMap<CheckedCite, FoundQuote> {
   const described = new Map<CheckedCite, FoundQuote>();
   // Many quotes can be of one long record.
   const parsed = memo(parseJson);

@@ -83,16 +83,12 @@ function shortfallOf(skills: readonly Skill[], { map }: Ending["node"], result: 
   if (status !== "success") return undefined;
   if (data.fail_soft === true) return { reason: `it failed (fail_soft): ${textOf(data.error)}` };
   const failed = (map && lostItems(data)) ?? failedCalls(skills, result);
-  if (failed !== undefined || !hasNothingShown(result)) return failed;
+  if (failed !== undefined || !evidence || evidence.claims === 0 || evidence.supported > 0) return failed;
   const isOne = evidence?.claims === 1;
   const reason = isOne
     ? "its claim is not supported by evidence"
     : `none of its ${evidence?.claims} claims is supported by evidence`;
   return { reason };
-}
-
-function hasNothingShown({ evidence }: Pick<Outcome, "evidence">): boolean {
-  return evidence !== undefined && evidence.claims > 0 && evidence.supported === 0;
 }
 
 /** Returns a shortfall if none of the writes succeeded, or none of the calls. */
@@ -149,11 +145,7 @@ export function degradedInside({ inner }: State["run"], { items }: Visit): Degra
 }
 
 /** Assigns shortfalls to the outermost node. Reasons from inner runs begin with the path, except for missing skills. */
-export function placed(
-  { inside }: Pick<State, "inside">,
-  node: string,
-  shortfalls: readonly Shortfall[] = [],
-): Degraded[] {
+export function placed({ inside }: State, node: string, shortfalls: readonly Shortfall[] = []): Degraded[] {
   const [outer = node] = inside?.at.split(/[[/]/, 1) ?? [];
   return mapped(shortfalls, ({ reason, ...shortfall }) => {
     const isPlaced = inside !== undefined && shortfall.skill === undefined;

@@ -85,7 +85,7 @@ const FOLDS: { readonly [Type in Folded]: (state: State, event: EventOf<Type> & 
   "sources:resolved": () => undefined,
 };
 
-export function stateOf({ record, events }: Pick<StoredRun, "record" | "events">): State {
+export function stateOf({ record, events }: StoredRun): State {
   return events.reduce(fold, begin(record));
 }
 

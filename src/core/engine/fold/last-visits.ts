@@ -10,16 +10,13 @@ export function lastVisitsOf(state: State): LastVisit[] {
     const isOpen = state.visit?.key === step.key;
     const inner = isOpen && state.visit ? innerVisits(state, state.visit) : (step.inner ?? []);
     const result = isOpen ? undefined : state.results.get(node);
-    const within = refuted.size === 0 ? inner : inner.map((visit) => refutedToo(visit, refuted));
+    const refutedToo = (visit: LastVisit) => ({ ...visit, refuted: new Map([...visit.refuted, ...refuted]) });
+    const within = refuted.size === 0 ? inner : inner.map(refutedToo);
     return [{ at: state.inside?.at, path: node, step, result, refuted }, ...within];
   });
 }
 
 const NONE: Refutations = new Map();
-
-function refutedToo(visit: LastVisit, refuted: Refutations): LastVisit {
-  return { ...visit, refuted: new Map([...visit.refuted, ...refuted]) };
-}
 
 /** Lists the last visits of the inner runs of a visit, the finished ones first. */
 export function innerVisits({ run }: State, { key, items }: Visit): LastVisit[] {

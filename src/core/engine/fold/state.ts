@@ -179,7 +179,7 @@ export type Halt =
   | { readonly status: "failed"; readonly reason: string; readonly error: RunError };
 
 /** How a run ended, and when. `degraded` is empty in older records. */
-type End = Omit<EventOf<"workflow:end">, "type" | "results" | "degraded"> & {
+export type End = Omit<EventOf<"workflow:end">, "type" | "results" | "degraded"> & {
   readonly at: string;
   readonly degraded: readonly Degraded[];
 };

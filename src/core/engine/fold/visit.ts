@@ -164,6 +164,8 @@ export interface PendingCall {
   images?: readonly ShownImage[];
 }
 
+export type AnnouncedCall = PendingCall & { readonly ref: string };
+
 /** Failure of the node's own work: turn limit, early end, timeout or an unreachable model. */
 export interface AgentFailure {
   readonly message: string;

@@ -70,8 +70,10 @@ export function standAfter(before: Application, event: RunEvent): Application {
     case "operation:begun":
       return { standing: "in_doubt", at, by: event.by, call: event.call };
     case "operation:ended": {
-      const { error, output, existing } = event;
-      const standing = error === undefined ? "applied" : isInDoubt(event) ? "in_doubt" : "failed";
+      const { error, output, existing, in_doubt, acted, code } = event;
+      // Older records lack `acted`, so the code decides.
+      const isDoubtful = in_doubt === true || (acted === undefined && actedByCode(code) === "unknown");
+      const standing = error === undefined ? "applied" : isDoubtful ? "in_doubt" : "failed";
       const told = { ...defined("output", output), ...defined("existing", existing), ...defined("error", error) };
       return { standing, at, ...defined("by", before.by), ...defined("call", before.call), ...told };
     }
@@ -81,11 +83,6 @@ export function standAfter(before: Application, event: RunEvent): Application {
     default:
       return before;
   }
-}
-
-/** Reports whether the outcome is in doubt. Older records lack `acted`, so the code decides. */
-function isInDoubt({ in_doubt, acted, code }: EventOf<"operation:ended">): boolean {
-  return in_doubt === true || (acted === undefined && actedByCode(code) === "unknown");
 }
 
 /** Result of an operation, as `apply` reports it. */

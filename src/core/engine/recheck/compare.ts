@@ -131,7 +131,9 @@ interface Repeated {
 
 export function compare(symptom: Symptom, repeated: Repeated): Compared {
   const { unit, number } = symptom;
-  const inField = (output: Json) => unitsSince(output, repeated.since).filter(({ field }) => field === unit.field);
+  const { since } = repeated;
+  const isCompared = (one: Unit) => one.field === unit.field && (momentOfUnit(one) ?? since) >= since;
+  const inField = (output: Json) => unitsOf(output).filter(isCompared);
   const found = {
     units: inField(repeated.now),
     wider: inField(repeated.wider ?? null),
@@ -180,10 +182,6 @@ const NEW_ONLY = "the series is gone, and a new one with a similar name may be a
 function isChange({ value, isRow }: Unit): boolean {
   const steps = isObject(value) && !isRow ? (value as JsonObject).steps : undefined;
   return Array.isArray(steps) && steps.length > 0;
-}
-
-function unitsSince(output: Json, since: number): Unit[] {
-  return unitsOf(output).filter((unit) => (momentOfUnit(unit) ?? since) >= since);
 }
 
 function compareRecord(symptom: Symptom, found: Found, until: number | undefined): Compared | "quiet" {

@@ -121,10 +121,6 @@ function redactOpaque(value: Json, text: Redactor["text"]): Json {
 
 type Examined = Pick<EventOf<"evidence:checked">, "claims" | "texts" | "refuted" | "excerpts">;
 
-function judgedOf({ judged }: EventOf<"inner:end">, value: Redactor["value"]): Pick<EventOf<"inner:end">, "judged"> {
-  return judged ? { judged: { ...judged, values: value(judged.values) } } : {};
-}
-
 /** Redacts a decision. Parsing a model's text may join the parts of a secret that were separate in it. */
 export function redactDecision(body: EventBody, { text, value }: Redactor): EventBody {
   if (body.type === "evidence:checked") {
@@ -144,7 +140,10 @@ export function redactDecision(body: EventBody, { text, value }: Redactor): Even
     const same = Object.keys(value(Object.fromEntries(body.same.map((name) => [name, ""]))));
     return { ...body, input: Object.fromEntries(Object.entries(input).filter(([name]) => !same.includes(name))), same };
   }
-  if (body.type === "inner:end") return { ...body, data: value(body.data), ...judgedOf(body, value) };
+  if (body.type === "inner:end") {
+    const judged = body.judged && { ...body.judged, values: value(body.judged.values) };
+    return { ...body, data: value(body.data), ...defined("judged", judged) };
+  }
   if (body.type !== "node:exit") return body;
   const degraded = body.degraded?.map((each) => ({ ...each, reason: text(each.reason) }));
   const redacted = withField(body, "result", withField(body.result, "data", value(body.result.data)));

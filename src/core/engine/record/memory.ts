@@ -12,7 +12,7 @@ import {
   workflowsIn,
 } from "../event/record.ts";
 import { touchesToSave } from "../fold/redo.ts";
-import type { State } from "../fold/state.ts";
+import type { End, State } from "../fold/state.ts";
 import type { StateChange, StateChanges, StateDelta, StateLimits, States } from "../ports.ts";
 import { COOL_DOWNS, changesOf, DAYS, keptEntries, timeOf } from "../state/entries.ts";
 
@@ -40,11 +40,7 @@ export function declaredStates(documents: readonly Workflow[]): [name: string, d
 }
 
 /** Returns the entries that a run may read from its declared states. */
-export function foundIn(
-  declared: ReturnType<typeof declaredStates>,
-  states: States,
-  now: number,
-): { states?: Record<string, StateEntry[]> } {
+export function foundIn(declared: ReturnType<typeof declaredStates>, states: States, now: number) {
   if (declared.length === 0) return {};
   const found = declared.map(([name, limits]): [string, StateEntry[]] => {
     return [name, [...keptEntries(states.get(name) ?? [], limitsOf(limits).keepMs, now)]];
@@ -160,10 +156,7 @@ function dayUsed(record: RunRecord, { run, usage, halt }: State, at: string): Re
   return Object.keys(add).length === 0 ? {} : { [DAYS]: dayChange(record, at, add) };
 }
 
-function coolDownBegun(
-  { run, cooled, workflow }: RunRecord,
-  end: NonNullable<State["end"]>,
-): Record<string, StateChanges> {
+function coolDownBegun({ run, cooled, workflow }: RunRecord, end: End): Record<string, StateChanges> {
   const keepMs = parseDuration(workflow.cool_down?.for);
   if (cooled === undefined || keepMs === undefined || end.status === "stopped") return {};
   const { at, verdict, status } = end;

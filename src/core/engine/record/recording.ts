@@ -10,10 +10,7 @@ import type { StoredRun } from "../ports.ts";
 import { documentsOf } from "./memory.ts";
 
 /** Checks that a run's file holds a valid run. Readers rely on this check alone. Line 1 is the record. */
-export function faultOfRecording(
-  record: unknown,
-  events: readonly unknown[],
-): { readonly line: number; readonly message: string } | undefined {
+export function faultOfRecording(record: unknown, events: readonly unknown[]) {
   const message = faultOfRecord(record);
   if (message !== undefined) return { line: 1, message };
   let epoch = 0;

@@ -4,7 +4,7 @@ import { planOf } from "../decide/planning.ts";
 import type { RunEvent } from "../event/event.ts";
 import { type Operation, operationDigest, type Plan, planDigest, recordedPlanDigest } from "../event/operation.ts";
 import { branchOf, patchOf } from "../event/patch.ts";
-import type { RunRecord } from "../event/record.ts";
+import type { Documents, RunRecord } from "../event/record.ts";
 import type { PlannedOperation, State } from "../fold/state.ts";
 import { isProposal } from "../tools/proposal.ts";
 
@@ -117,11 +117,7 @@ function isWhole(operation: Operation): boolean {
 }
 
 /** Throws if a plan file differs from the run's record. */
-export function holdToRecord(
-  plan: Plan,
-  record: Pick<RunRecord, "workflow" | "inner">,
-  operations: readonly Operation[],
-): void {
+export function holdToRecord(plan: Plan, record: Documents, operations: readonly Operation[]): void {
   const workflowOf = plan.workflow === record.workflow.id ? undefined : "it names another workflow";
   const isWhole = plan.digest === recordedPlanDigest(record, operations);
   const whole = isWhole ? undefined : "its digest does not match its operations and their servers";

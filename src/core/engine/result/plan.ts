@@ -1,19 +1,12 @@
 import { isOpen } from "../decide/admit.ts";
 import { planOf } from "../decide/planning.ts";
-import type { RunEvent } from "../event/event.ts";
 import { type Plan, recordedPlanDigest } from "../event/operation.ts";
-import type { RunRecord } from "../event/record.ts";
 import type { State } from "../fold/state.ts";
+import type { StoredRun } from "../ports.ts";
 import type { RunResult } from "./result.ts";
 
-interface PlannedRun {
-  readonly record: RunRecord;
-  readonly state: Pick<State, "run">;
-  readonly events: readonly RunEvent[];
-}
-
 /** Returns a run's plan as a file. Undefined if the run was to carry out its writes, and did. */
-export function describePlan({ record, state, events }: PlannedRun): Plan | undefined {
+export function describePlan({ record, state, events }: StoredRun & { readonly state: State }): Plan | undefined {
   if (state.run.settings.writes !== "plan" && state.run.operations.length === 0) return undefined;
   const operations = planOf(state);
   return {

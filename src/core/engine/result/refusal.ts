@@ -1,5 +1,4 @@
 import * as z from "zod";
-import type { ShownDiagnostic } from "../../base/diagnostic.ts";
 import { asOurs, exitCodeOf } from "../../base/errors.ts";
 import { defined, type Fitting } from "../../base/values.ts";
 import { lazyObject } from "../../skill/field.ts";
@@ -40,7 +39,7 @@ export function describeRefusal(error: unknown, workflow: string | undefined): R
     status: "refused",
     exitCode: exitCodeOf(code),
     error: { code, message, ...defined("hint", hint) },
-    diagnostics: diagnostics.map(publicShape),
+    diagnostics: diagnostics.map(({ path, field, ...found }) => (path.length === 0 ? found : { ...found, field })),
   };
 }
 
@@ -75,8 +74,4 @@ export function describeFailed(refusal: Refusal, answer?: Unanswered) {
 export function describeBrokenOff({ record, events }: StoredRun, error: unknown): RunResult {
   const { exitCode, error: reason } = describeRefusal(error, undefined);
   return { ...describeResult(record, stateOf({ record, events })), exitCode, error: reason };
-}
-
-function publicShape({ path, field, ...found }: ShownDiagnostic): Refusal["diagnostics"][number] {
-  return path.length === 0 ? found : { ...found, field };
 }

@@ -147,10 +147,7 @@ const RECHECK_EXITS = new Map([
 ]);
 
 /** Returns how a run ended. A run without an end is interrupted. The answer of a recheck is its exit code. */
-export function statusOf(
-  kind: RunRecord["kind"],
-  end: Outcome | undefined,
-): Omit<Outcome, "verdict"> & { readonly exitCode: number } {
+export function statusOf(kind: RunRecord["kind"], end: Outcome | undefined) {
   const { status, error } = end ?? {
     status: "interrupted" as const,
     error: { code: "run.interrupted", message: "the run has not ended: its process is still running, or is gone" },

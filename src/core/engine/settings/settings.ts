@@ -110,10 +110,7 @@ export function settingChanges(events: readonly EventBody[]): Partial<Settings> 
 }
 
 /** Returns the events that occurred while the run had this model. */
-export function underModel(
-  { record, events }: Pick<StoredRun, "record" | "events">,
-  model: ModelChoice,
-): readonly RunEvent[] {
+export function underModel({ record, events }: StoredRun, model: ModelChoice): readonly RunEvent[] {
   let now = record.settings.model;
   return events.filter((event) => {
     now = settingChanges([event]).model ?? now;

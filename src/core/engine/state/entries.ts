@@ -78,11 +78,7 @@ export function byLastSeen(a: StateEntry, b: StateEntry): number {
 }
 
 /** Leaves out entries older than `keepMs`, which readers must not see either. */
-export function keptEntries(
-  entries: readonly StateEntry[],
-  keepMs: number | undefined,
-  now: number,
-): readonly StateEntry[] {
+export function keptEntries(entries: readonly StateEntry[], keepMs: number | undefined, now: number) {
   if (keepMs === undefined) return entries;
   return entries.filter(({ last_seen }) => timeOf(last_seen) >= now - keepMs);
 }

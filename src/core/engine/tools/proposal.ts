@@ -49,6 +49,9 @@ export function proofOf(calls: Iterable<RecordedCall>): Proof | undefined {
   const done = [...calls].filter((call) => outputOf(call) !== undefined);
   const edits = done.flatMap((call, index) => editedIn(call, index));
   const runs = done.flatMap((call, index) => ranCommand(call, index));
+  // By name, or by the globs of `with`.
+  const takes = ({ named, globs }: Ran, path: string) =>
+    named.has(path) || globs.some((glob) => matchesGlob(glob, path));
   const isStale = (run: Ran) => edits.some(({ path, index }) => index > run.index && takes(run, path));
   for (const pass of runs.toReversed()) {
     if (pass.at !== "change" || pass.code !== 0 || pass.index < (edits.at(-1)?.index ?? -1)) continue;
@@ -63,11 +66,6 @@ export function proofOf(calls: Iterable<RecordedCall>): Proof | undefined {
 }
 
 type Ran = ReturnType<typeof ranCommand>[number];
-
-/** Checks whether a command took a file from the copy: by name, or by the globs of `with`. */
-function takes({ named, globs }: Ran, path: string): boolean {
-  return named.has(path) || globs.some((glob) => matchesGlob(glob, path));
-}
 
 function editedIn(call: RecordedCall, index: number) {
   const output = outputOf(call);
