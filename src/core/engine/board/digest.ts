@@ -50,7 +50,6 @@ export function classOf(data: unknown): string {
   return shortText(textAt(data, "verdict") ?? "judged", 60);
 }
 
-/** Formats a judged item: its class, what is known about it, what was done, and its link. */
 function lineOf(item: Json, name: string, links: ReadonlyMap<string | undefined, string | undefined>): string {
   const key = textAt(item, "key") ?? "";
   const results = memberAt(item, "data", "results");

@@ -103,7 +103,6 @@ function link({ record, path, parent, inside }: Linking): Program {
   };
 }
 
-/** Finds the skills of each node, and the tools and instructions that they give it at a point of the run. */
 function linkTools({ workflow, skills: recorded }: RunRecord, nodeOf: (id: string) => WorkflowNode) {
   const found = new Map(recorded.map((skill) => [skill.id, skill]));
   const ofServer = (id: string) => recorded.filter(({ server }) => server === id);

@@ -120,7 +120,7 @@ function checkTexts(data: JsonObject, records: readonly string[], { rule, facts,
     const values = followPath(path, data);
     if ("missing" in values) return [];
     const texts = values.flatMap((value) => (typeof value === "object" ? stringsIn(value) : [String(value)]));
-    const missing = facts.missing(texts.join("\n"), [...records, input]);
+    const missing = facts(texts.join("\n"), [...records, input]);
     return missing.length > 0 ? [{ path, missing }] : [];
   });
 }
@@ -132,13 +132,13 @@ function checkRefutation(
   given: Given,
 ): NonNullable<Checked["refuted"]>[number] {
   const claim = claimText(entry);
+  const isTeams = ({ ref }: Cite) => given.known.get(ref)?.isTeam === true;
   const nodes = [...new Set(said.get(foldedClaim(claim))?.map(({ node }) => node))];
-  const checked = opens.map((open) => checkCite(open, given));
-  const cites = checked.map(({ isTeam: _, ...cite }) => cite);
+  const cites = opens.map((open) => checkCite(open, given));
   const problems = [
     ...(nodes.length === 0 ? ["no earlier node has this claim, word for word"] : []),
     ...problemsOf(cites),
-    ...(given.rule.independent && !checked.some(({ isTeam }) => isTeam) ? [FOREIGN] : []),
+    ...(given.rule.independent && !heldIn(cites).some(isTeams) ? [FOREIGN] : []),
   ];
   const quotes = cites.map(({ ref, quote }) => `${ref}: ${JSON.stringify(shortText(quote, 200))}`);
   const holds = problems.length === 0;
@@ -188,19 +188,18 @@ interface Given {
 }
 
 function checkClaim(claim: Json, opens: readonly Open[], given: Given): CheckedClaim {
-  const { rule, input, facts } = given;
+  const { rule, known, input, facts } = given;
   const cites = opens.map((open) => checkCite(open, given));
-  const holding = cites.filter(({ code }) => code === undefined);
-  const supported = holding.some(({ isTeam }) => !rule.independent || isTeam);
-  const shown = cites.map(({ isTeam: _, ...cite }) => cite);
-  if (!supported) return { claim, supported, cites: shown };
-  const unbound = facts.missing(factualText(rule, claim), [...recordsOf(opens), input]);
+  const holding = heldIn(cites);
+  const supported = holding.some(({ ref }) => !rule.independent || known.get(ref)?.isTeam);
+  if (!supported) return { claim, supported, cites };
+  const unbound = facts(factualText(rule, claim), [...recordsOf(opens), input]);
   return {
     claim,
     supported,
     ...(holding.length < cites.length ? { partial: true } : {}),
     ...(unbound.length > 0 ? { unbound } : {}),
-    cites: shown,
+    cites,
   };
 }
 
@@ -211,12 +210,12 @@ function recordsOf(opens: readonly Open[]): string[] {
 }
 
 /** Checks a citation. Of several results, one must contain the quote. */
-function checkCite({ cite, read, finds }: Open, given: Given): CheckedCite & { readonly isTeam: boolean } {
+function checkCite({ cite, read, finds }: Open, given: Given): CheckedCite {
   const { ref, quote } = cite;
   const { known } = given;
   const held = finds.find(({ found }) => found?.length);
-  if (held) return { ref: held.ref, quote, isTeam: known.get(held.ref)?.isTeam ?? false };
-  const failed = (code: CiteFault, problem: string) => ({ ref, quote, isTeam: false, code, problem });
+  if (held) return { ref: held.ref, quote };
+  const failed = (code: CiteFault, problem: string) => ({ ref, quote, code, problem });
   for (const each of refsOf(cite)) {
     const evidence = known.get(each);
     if (evidence && "problem" in evidence) return failed(evidence.code, evidence.problem);

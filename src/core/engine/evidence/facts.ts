@@ -22,8 +22,8 @@ const MOST_WORK = 1_000_000_000;
 const COST_OF_READING = 400;
 
 /**
- * Creates a check that compares claims with records. Reads each text once, however many claims quote it. Beyond its limit
- * of work, facts count as missing.
+ * Creates a check that returns the facts of a claim that none of the texts contains, as written and each once. Reads each
+ * text once, however many claims quote it. Beyond its limit of work, facts count as missing.
  */
 export function createFactCheck(work = MOST_WORK) {
   let left = work;
@@ -40,21 +40,18 @@ export function createFactCheck(work = MOST_WORK) {
     const book = left < 0 ? undefined : bookOf(text);
     return book !== undefined && hasFact(book, fact);
   };
-  return {
-    /** Returns the facts of a claim that none of the texts contains, as written and each once. */
-    missing(claim: string, texts: readonly string[]): string[] {
-      left -= claim.length * COST_OF_READING;
-      const distinct = new Map(factsIn(claim).map((fact) => [fact.text, fact]));
-      const isFound = (fact: Fact) => texts.some((text) => has(text, fact));
-      // `67 200` may be one number, or two.
-      const parts = ({ kind, text }: Fact) => (kind === "number" ? factsIn(text.replaceAll(" ", " ; ")) : []);
-      const facts = [...distinct.values()].filter((fact) => {
-        if (isFound(fact)) return false;
-        const split = parts(fact);
-        return split.length < 2 || !split.every(isFound);
-      });
-      return facts.map(({ text }) => text);
-    },
+  return (claim: string, texts: readonly string[]): string[] => {
+    left -= claim.length * COST_OF_READING;
+    const distinct = new Map(factsIn(claim).map((fact) => [fact.text, fact]));
+    const isFound = (fact: Fact) => texts.some((text) => has(text, fact));
+    // `67 200` may be one number, or two.
+    const parts = ({ kind, text }: Fact) => (kind === "number" ? factsIn(text.replaceAll(" ", " ; ")) : []);
+    const facts = [...distinct.values()].filter((fact) => {
+      if (isFound(fact)) return false;
+      const split = parts(fact);
+      return split.length < 2 || !split.every(isFound);
+    });
+    return facts.map(({ text }) => text);
   };
 }
 

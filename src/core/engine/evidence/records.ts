@@ -114,15 +114,19 @@ class FormWriter {
     this.#out.push(BRACE);
     for (const [index, [key, member]] of Object.entries(object).entries()) {
       if (index > 0) this.#out.push(COMMA);
-      this.#out.push(QUOTE);
-      this.#out.text(key);
-      this.#out.push(QUOTE);
-      this.#out.push(COLON);
+      this.#key(key);
       if (key === "rows" && columns && Array.isArray(member)) this.#list(member as readonly Json[], columns, isInner);
       else if (key === "lines" && areLines(member)) this.#lines(member, isInner);
       else this.#json(member as Json, isInner);
     }
     this.#out.push(BRACE_END);
+  }
+
+  #key(key: string): void {
+    this.#out.push(QUOTE);
+    this.#out.text(key);
+    this.#out.push(QUOTE);
+    this.#out.push(COLON);
   }
 
   /** Writes log lines by their keys. Each is a record. */
@@ -136,10 +140,7 @@ class FormWriter {
       this.#region(
         () => ({ text: line, within: { text: line, at: 0 } }),
         () => {
-          this.#out.push(QUOTE);
-          this.#out.text(key);
-          this.#out.push(QUOTE);
-          this.#out.push(COLON);
+          this.#key(key);
           this.#string(line, isInner);
         },
       );

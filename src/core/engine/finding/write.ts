@@ -184,7 +184,6 @@ function sectionText(section: Told, format: Format, most: number): string[] {
 
 const MOST_ITEMS = 20;
 
-/** Puts prose on one line. */
 function inList(text: string): string {
   return text.replace(/\s*\n\s*/g, " ");
 }

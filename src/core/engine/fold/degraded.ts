@@ -1,5 +1,5 @@
 import { shortText } from "../../base/preview.ts";
-import { defined, isObject, type JsonObject, mapped } from "../../base/values.ts";
+import { defined, isObject, type JsonObject, mapped, memberAt } from "../../base/values.ts";
 import { nodePath } from "../../document/inner/place.ts";
 import type { WorkflowNode } from "../../document/workflow/node.ts";
 import type { Degraded, Shortfall } from "../event/end.ts";
@@ -114,16 +114,16 @@ function lostItems({ items, left }: JsonObject): Shortfall | undefined {
   const all = Array.isArray(items) ? items.filter(isObject) : [];
   const failed = all.filter(({ status }) => status === "failed");
   const [first] = failed;
-  const told = [
-    first === undefined
-      ? ""
-      : `${failed.length} of ${all.length} ${all.length === 1 ? "item" : "items"} failed: ${first.key}: ${textOf(isObject(first.data) ? first.data.error : undefined)}`,
-    typeof left === "number" && left > 0
-      ? `${left} ${left === 1 ? "item was" : "items were"} left for the next run`
-      : "",
-  ];
-  const reason = told.filter((part) => part !== "").join("; ");
-  return reason === "" ? undefined : { reason };
+  const told: string[] = [];
+  if (first) {
+    const noun = all.length === 1 ? "item" : "items";
+    told.push(
+      `${failed.length} of ${all.length} ${noun} failed: ${first.key}: ${textOf(memberAt(first, "data", "error"))}`,
+    );
+  }
+  if (typeof left === "number" && left > 0)
+    told.push(`${left} ${left === 1 ? "item was" : "items were"} left for the next run`);
+  return told.length === 0 ? undefined : { reason: told.join("; ") };
 }
 
 function textOf(error: unknown): string {

@@ -7,6 +7,7 @@ import type { PlannedOperation } from "../fold/state.ts";
 import type { StoredRun } from "../ports.ts";
 import type { Recheck } from "../recheck/answer.ts";
 import { ANSWERS } from "../recheck/compare.ts";
+import { costOf } from "../result/result.ts";
 import { type FeedbackLine, JUDGEMENTS, type Judgement, judgementsIn } from "../state/feedback.ts";
 import type { RunSummary } from "./run-summary.ts";
 
@@ -82,23 +83,21 @@ export function countRuns({ runs, rechecks, lines }: Counted): StatsRow[] {
     const ids = new Set(group.map(({ summary }) => summary.id));
     const judged = [...ids].flatMap((id) => judgements.get(id)?.judgement ?? []);
     const answers = rechecks.flatMap(({ of, answer }) => (ids.has(of) ? [answer] : []));
-    return rowOf(group, { judged, answers });
+    return rowOf(group, judged, answers);
   });
   return rows.sort((a, b) => compare(a.workflow, b.workflow) || compare(a.model, b.model));
 }
 
 const compare = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0);
 
-interface Said {
-  readonly judged: readonly Judgement[];
-  readonly answers: readonly Recheck["answer"][];
-}
+type Answers = readonly Recheck["answer"][];
 
-function rowOf(group: readonly CountedRun[], { judged, answers }: Said): StatsRow {
+function rowOf(group: readonly CountedRun[], judged: readonly Judgement[], answers: Answers): StatsRow {
   const summaries = group.map(({ summary }) => summary);
   const [first] = group;
   const times = summaries.flatMap(({ endedAt, durationMs }) => (endedAt === null ? [] : [durationMs]));
   const verdicts = summaries.flatMap(({ verdict }) => (verdict === null ? [] : [verdict]));
+  const unpriced = summaries.filter(({ costUsd }) => costUsd === null).length;
   const total = (of: (one: CountedRun) => number) => group.reduce((sum, one) => sum + of(one), 0);
   return {
     workflow: first?.summary.workflow ?? "",
@@ -114,7 +113,7 @@ function rowOf(group: readonly CountedRun[], { judged, answers }: Said): StatsRo
       input: total(({ summary }) => summary.inputTokens),
       output: total(({ summary }) => summary.outputTokens),
     },
-    costUsd: costOf(summaries),
+    costUsd: costOf({ costUsd: total(({ summary }) => summary.costUsd ?? 0), unpriced }),
     medianMs: medianOf(times),
   };
 }
@@ -127,15 +126,6 @@ function tally(values: readonly string[]): Record<string, number> {
 function occurrences<Name extends string>(values: readonly Name[], names: readonly Name[]) {
   const counts = names.map((name) => [name, values.filter((value) => value === name).length]);
   return Object.fromEntries(counts) as Record<Name, number>;
-}
-
-function costOf(summaries: readonly RunSummary[]): number | null {
-  let sum = 0;
-  for (const { costUsd } of summaries) {
-    if (costUsd === null) return null;
-    sum += costUsd;
-  }
-  return Math.round(sum * 1e6) / 1e6;
 }
 
 function medianOf(times: readonly number[]): number | null {

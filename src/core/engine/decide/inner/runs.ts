@@ -82,7 +82,6 @@ function seenBy({ program, state }: Scene, map: MapSettings): Seen {
   };
 }
 
-/** Begins the items with valid input, and records the others as skipped or failed. */
 function begin(scene: Scene, items: readonly Item[]): SingleStep {
   const { visit, node, state } = scene;
   const [next] = items;

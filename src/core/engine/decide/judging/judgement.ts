@@ -1,4 +1,6 @@
-import { defined, isObject, type JsonObject } from "../../../base/values.ts";
+import { followPath } from "../../../base/path.ts";
+import { defined, isObject, type Json, type JsonObject } from "../../../base/values.ts";
+import { pathsIn } from "../../../document/fill.ts";
 import { nodePath } from "../../../document/inner/place.ts";
 import type { Evaluator, EvidenceEvaluator } from "../../../document/workflow/evaluator.ts";
 import { EXECUTOR } from "../../../skill/skill.ts";
@@ -11,8 +13,10 @@ import { type EarlierClaim, heldIn } from "../../evidence/claims.ts";
 import { answerQuestion } from "../../evidence/question.ts";
 import { weigh } from "../../evidence/weigh.ts";
 import { holds, judgedAt } from "../../finding/claims.ts";
+import { plainPath } from "../../finding/missing.ts";
 import { lastVisitsOf } from "../../fold/last-visits.ts";
 import { ask } from "../../fold/limits.ts";
+import type { Program } from "../../fold/program.ts";
 import type { SingleStep } from "../../fold/step.ts";
 import type { Visit } from "../../fold/visit.ts";
 import { CODE } from "../../tools/code.ts";
@@ -21,7 +25,6 @@ import { toolOf } from "../inner/reading.ts";
 import { leave } from "../leave.ts";
 import { readAnswer } from "../route.ts";
 import { modelsFor, type Scene, toolsHere } from "../scene.ts";
-import { citedInput } from "./cited-input.ts";
 import { evalError, evalResult, evaluateByCode, failureLines, parseVerdict } from "./evaluate.ts";
 import { defaultFeedback, type JudgedCalls, judgePrompt, reflectPrompt } from "./judge-prompt.ts";
 
@@ -131,6 +134,47 @@ function examineStep(
 }
 
 const MOST_OF_EXCERPT = 4096;
+
+/**
+ * Returns the part of a run's input that is evidence. What a model wrote is not: fields that an inner run was given from the
+ * results of nodes other than steps, and the words of an earlier run in `input.run`.
+ */
+function citedInput({ program, state }: Pick<Scene, "program" | "state">): JsonObject {
+  const { inside, context } = state;
+  const { parent: outer } = program;
+  if (!inside || !outer) return withQuotesOfEarlier(context.input);
+  const { with: given = {}, map } = outer.node(inside.node);
+  const known = inside.parent.context.input;
+  const shown = citedInput({ program: outer, state: inside.parent });
+  const isShown = (path: string) => {
+    const [root = "", name = "", ...rest] = path.split(/[.[]/);
+    if (root === "input") return rest.length + name.length === 0 ? shown === known : shown[name] === known[name];
+    return root === "run" || root === "skills" || isFromSteps(outer, path.split("."));
+  };
+  const kept = Object.entries(context.input).filter(([name]) => {
+    const value = (given as JsonObject)[name] ?? (given as JsonObject)[`${name}?`] ?? null;
+    return (name === map?.as ? [map.over] : pathsIn(value)).map(plainPath).every(isShown);
+  });
+  return kept.length === Object.keys(context.input).length ? context.input : Object.fromEntries(kept);
+}
+
+/** Checks whether a path leads to the results of steps, also in a map or call. */
+function isFromSteps(program: Program, [node = "", ...path]: readonly string[]): boolean {
+  if (!Object.hasOwn(program.workflow.nodes, node)) return false;
+  const { steps, map, call } = program.node(node);
+  if (steps) return true;
+  if (!map && call === undefined) return false;
+  const results = path.indexOf("results");
+  return results !== -1 && results <= 2 && isFromSteps(program.inner(node), path.slice(results + 1));
+}
+
+/** Leaves of the earlier run that `--from-run` gave only its id and the quotes that were found. */
+function withQuotesOfEarlier(input: JsonObject): JsonObject {
+  const { run } = input;
+  if (!isObject(run) || !isObject(run.results) || !("finding" in run)) return input;
+  const found = followPath("finding.claims[*].quotes[*]", run as JsonObject);
+  return { ...input, run: { id: run.id as Json, quotes: "missing" in found ? [] : found } };
+}
 
 /** Returns the claims of the last visits of other nodes and of those inside them, with the quotes of those that hold. */
 function earlierClaims({ state, visit, program }: Scene): EarlierClaim[] {
