@@ -74,15 +74,15 @@ function warnOnce(
 }
 
 function follow(leaving: Leaving, edge: NumberedEdge): SingleStep {
+  const reason = `it failed, and the run continued: ${leaving.error?.message}`;
+  const degraded = leaving.failed ? [{ reason }] : undefined;
   const body: EventBody = {
     type: "route",
     from: leaving.node,
     to: edge.to,
     reason: edge.when ?? (edge.condition ? showCondition(edge.condition) : "only path"),
     edge: edge.index,
-    ...(leaving.failed
-      ? { degraded: [{ reason: `it failed, and the run continued: ${leaving.error?.message}` }] }
-      : {}),
+    ...defined("degraded", degraded),
   };
   return { kind: "decide", key: `${leaving.key}/follow/${leaving.answers.length}`, bodies: [body] };
 }
@@ -142,9 +142,7 @@ function idleness({ workflow, skills, inner }: RunRecord, state: State): RunErro
 /** Checks whether every visited node of a node's inner runs was skipped, apart from approvals. */
 function isIdleInside({ inner = {} }: Skilled, { run: { traces } }: State, node: string): boolean {
   const inside = [...traces].filter(([place]) => `${documentOf(place)}/`.startsWith(`${node}/`));
-  const parents = new Set(
-    inside.map(([place]) => (place.endsWith("]") ? place.slice(0, place.lastIndexOf("[")) : place)),
-  );
+  const parents = new Set(inside.map(([place]) => place.replace(/\[[^[]*\]$/, "")));
   const done = inside.flatMap(([place, { steps }]) => {
     const { nodes } = inner[documentOf(place)]?.workflow ?? {};
     return steps.filter((step) => !nodes?.[step.node]?.approval && !parents.has(nodePath(place, step.node)));

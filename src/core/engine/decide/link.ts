@@ -1,4 +1,4 @@
-import { defined, groupBy, mapped, memo, parseDuration } from "../../base/values.ts";
+import { defined, groupBy, mapped, memo } from "../../base/values.ts";
 import { parseCondition } from "../../document/condition.ts";
 import { documentOf } from "../../document/inner/place.ts";
 import type { Edge, WorkflowNode } from "../../document/workflow/node.ts";
@@ -8,7 +8,8 @@ import { EXECUTOR, type ToolDescriptor } from "../../skill/skill.ts";
 import { parseSkillReference } from "../../skill/skill-reference.ts";
 import type { Section } from "../event/prompt.ts";
 import type { RunRecord, SkillRecord } from "../event/record.ts";
-import type { InnerLimits, NumberedEdge, Offering, Program, ToolSet } from "../fold/program.ts";
+import type { NumberedEdge, Offering, Program, ToolSet } from "../fold/program.ts";
+import { boundsDeclared, strictest } from "../settings/bounds.ts";
 import { skillSections, withoutTools } from "../tools/disclosure.ts";
 import { READ_SKILL, RUN_SCRIPT } from "../tools/own-tools.ts";
 import { TOOL_MAKER } from "../tools/tool-maker.ts";
@@ -30,21 +31,6 @@ function linkInner(record: RunRecord, path: string, inside: Program["inside"]): 
   return link({ record: { ...record, workflow, sources }, path, parent, inside });
 }
 
-/** Returns the strictest of the limits of the node and of the workflow that it runs. */
-function innerLimits(...declared: readonly WorkflowNode["limits"][]): InnerLimits {
-  const all = declared.map(({ timeout, ...limits } = {}) => ({ ...limits, timeout_ms: parseDuration(timeout) }));
-  const least = (name: keyof InnerLimits) => {
-    const values = all.flatMap((limits) => limits[name] ?? []);
-    return values.length === 0 ? undefined : Math.min(...values);
-  };
-  return {
-    max_cost_usd: least("max_cost_usd"),
-    max_tokens: least("max_tokens"),
-    max_steps: least("max_steps"),
-    timeout_ms: least("timeout_ms"),
-  };
-}
-
 interface Linking extends Pick<Program, "parent" | "inside"> {
   readonly record: RunRecord;
   /** Path of the node that runs the workflow. Empty for the run itself. */
@@ -55,6 +41,8 @@ function link({ record, path, parent, inside }: Linking): Program {
   const { workflow } = record;
   const own = path.slice(path.lastIndexOf("/") + 1);
   const declared = workflow.writes ?? "allow";
+  const ownLimits = parent && record.file_limits ? workflow.limits : undefined;
+  const bounds = [parent?.node(own).limits, ownLimits].map((limits = {}) => boundsDeclared({ limits }));
   const nodes = new Map(Object.entries(workflow.nodes));
   const edges = groupEdges(workflow.edges);
   const shared = {
@@ -95,7 +83,7 @@ function link({ record, path, parent, inside }: Linking): Program {
     ],
     source: (id, field) => contentOf(record, `nodes.${id}.${field}`),
     parent,
-    limits: innerLimits(parent?.node(own).limits, parent && record.file_limits ? workflow.limits : undefined),
+    limits: strictest(bounds).limits,
     writes: parent ? stricter(declared, parent.writes) : "allow",
     inner: (id) => inside(path === "" ? id : `${path}/${id}`),
     inside,

@@ -7,8 +7,6 @@ import { AUDIENCES } from "../../skill/skill.ts";
 import { type Change, filteredSchema, hex, patchFields } from "./patch.ts";
 import { type Documents, workflowsIn } from "./record.ts";
 
-/** Operations: writes that were planned instead of carried out. */
-
 /** Reason that an operation is planned although writes are allowed. */
 export const HELD = "taint.private_to_public";
 

@@ -208,7 +208,13 @@ class FormWriter {
         this.#line(line, isInJson);
       }
     };
-    this.#region((start, end) => partsOf({ text, starts, offsets }, start, end), write);
+    /** Returns the lines or the hunk with the codes from `start` to `end`. */
+    const recordAt = (start: number, end: number) => {
+      const from = offsets[countWhile(starts, (at) => at <= start) - 1] ?? 0;
+      const next = offsets[countWhile(starts, (at) => at < end)] ?? text.length + 1;
+      return { text: text.slice(from, next - 1), within: { text, at: from } };
+    };
+    this.#region(recordAt, write);
   }
 
   #line(line: string, isInJson: boolean): void {
@@ -258,17 +264,4 @@ function* linesOf(text: string): Generator<[offset: number, line: string]> {
     yield [start, text.slice(start, until)];
     start = until + 1;
   }
-}
-
-interface Parts {
-  readonly text: string;
-  readonly starts: readonly number[];
-  readonly offsets: readonly number[];
-}
-
-/** Returns the lines or the hunk with the codes from `start` to `end`. */
-function partsOf({ text, starts, offsets }: Parts, start: number, end: number): EvidenceRecord {
-  const from = offsets[countWhile(starts, (at) => at <= start) - 1] ?? 0;
-  const next = offsets[countWhile(starts, (at) => at < end)] ?? text.length + 1;
-  return { text: text.slice(from, next - 1), within: { text, at: from } };
 }

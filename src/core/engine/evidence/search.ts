@@ -122,14 +122,8 @@ function eachPlace(
   });
 }
 
-interface Waiting {
-  readonly search: Search;
-  readonly piece: Folded;
-  readonly offset: number;
-}
-
 /** Groups the searches by the rarest gram of their first piece. Leaves out pieces that the text cannot contain. */
-function waitingBySlot(text: Folded, searches: readonly Search[], bits: number): Map<number, Waiting[]> {
+function waitingBySlot(text: Folded, searches: readonly Search[], bits: number) {
   const wanted = new Uint8Array(1 << bits);
   const want = (slot: number) => {
     wanted[slot] = 1;

@@ -21,10 +21,8 @@ export function findQuotes(texts: readonly string[], quotes: readonly Quote[]): 
         return quote.kind === "pieces" && !found[index]?.length ? [{ pieces: quote.pieces, index }] : [];
       });
       if (open.length === 0) break;
-      const hits = findPlaces(
-        form,
-        open.map(({ pieces }) => pieces),
-      );
+      const wanted = open.map(({ pieces }) => pieces);
+      const hits = findPlaces(form, wanted);
       for (const [position, { index }] of open.entries()) {
         const { places = [], crosses = false } = hits[position] ?? {};
         if (places.length > 0) found[index] = recordsAt(form, places);

@@ -52,10 +52,8 @@ export function findingOf(state: State, record: Investigated): Finding {
   const { judged, isUnshown, headline, plainHeadline, missing, found } = titled(state, record);
   const verdict = state.end?.verdict ?? verdictIn(rootIn(state), record.workflow);
   const kept = mergeClaims(judged.filter(holds));
-  const quotes = describeQuotes(
-    state,
-    kept.flatMap(({ cites }) => heldIn(cites)),
-  );
+  const cited = kept.flatMap(({ cites }) => heldIn(cites));
+  const quotes = describeQuotes(state, cited);
   const claims = kept.map((claim): FoundClaim => {
     return { ...claim, quotes: heldIn(claim.cites).flatMap((cite) => quotes.get(cite) ?? []) };
   });

@@ -2,8 +2,6 @@ import * as z from "zod";
 import type { Fitting } from "../../base/values.ts";
 import { lazyObject, optional } from "../../skill/field.ts";
 
-/** Structured form of a finding: `finding.json` in templates. */
-
 const quoteSchema = lazyObject(() => ({
   ref: z.string().describe("Reference of the result that contains the quote, or input"),
   tool: optional(z.string(), "Tool that returned the result. Absent for the run's input."),
@@ -12,6 +10,7 @@ const quoteSchema = lazyObject(() => ({
   url: optional(z.string(), "Address of the record, or else of the result"),
 }));
 
+/** Structured form of a finding: `finding.json` in templates. */
 export const findingSchema = lazyObject(() => ({
   headline: optional(z.string(), "Headline in one line"),
   verdict: z.string().optional(),

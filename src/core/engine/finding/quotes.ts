@@ -1,5 +1,5 @@
 import { isAddress } from "../../base/inert.ts";
-import { groupBy, isObject, type Json, type JsonObject, memo, parseJson } from "../../base/values.ts";
+import { defined, groupBy, isObject, type Json, type JsonObject, memo, parseJson, textAt } from "../../base/values.ts";
 import { outputOf } from "../event/call.ts";
 import { resultText } from "../event/prompt.ts";
 import type { CheckedCite } from "../evidence/claims.ts";
@@ -36,7 +36,7 @@ export function describeQuotes(state: State, cites: readonly CheckedCite[]): Rea
         ...(call ? { tool: call.tool } : {}),
         quote: cite.quote,
         ...(record && fields ? { record, ...timeOf(record, fields) } : {}),
-        ...urlOf(fields, output),
+        ...defined("url", [textAt(fields, "url"), textAt(output, "url")].find(isAddress)),
       });
     }
   }
@@ -67,10 +67,4 @@ function isTime(value: Json | undefined): boolean {
   if (typeof value === "number") return true;
   if (typeof value !== "string" || value.length > LONGEST_TIME) return false;
   return /^\d+(?:\.\d+)?$/.test(value) || [...value.matchAll(/(?<!\w)\w/g)].some(({ index }) => momentAt(value, index));
-}
-
-function urlOf(record: JsonObject | undefined, output: Json | undefined): { readonly url?: string } {
-  const result = isObject(output) ? (output as JsonObject).url : undefined;
-  const url = [record?.url, result].find((each) => typeof each === "string" && isAddress(each));
-  return typeof url === "string" ? { url } : {};
 }

@@ -94,9 +94,8 @@ function shortfallOf(skills: readonly Skill[], { map }: Ending["node"], result: 
 /** Returns a shortfall if none of the writes succeeded, or none of the calls. */
 function failedCalls(skills: readonly Skill[], { toolCalls }: Outcome): Shortfall | undefined {
   if (toolCalls.every((call) => callFailure(call) === undefined)) return undefined;
-  const writers = new Set(
-    skills.flatMap(({ tools }) => tools.flatMap(({ exposed, effect }) => (effect === "write" ? exposed : []))),
-  );
+  const tools = skills.flatMap((skill) => skill.tools);
+  const writers = new Set(tools.flatMap(({ exposed, effect }) => (effect === "write" ? exposed : [])));
   const writes = toolCalls.filter(({ tool }) => writers.has(tool));
   const failure = (calls: Outcome["toolCalls"], one: string, noun: string): Shortfall | undefined => {
     const [first] = calls;

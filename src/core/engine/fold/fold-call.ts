@@ -50,9 +50,8 @@ export function foldResult(state: State, event: EventOf<"tool:result"> & Envelop
   else {
     visit.replies += 1;
     visit.latestGroup = visit.calls.length;
-    visit.isDoubtful = visit.pending.some(
-      ({ outcome }) => outcome && "error" in outcome && outcome.acted === "unknown",
-    );
+    const isDoubtful = ({ outcome }: PendingCall) => outcome && "error" in outcome && outcome.acted === "unknown";
+    visit.isDoubtful = visit.pending.some(isDoubtful);
   }
   for (const answered of visit.pending) if (answered.ref !== undefined) visit.calls.push(toolCallOf(answered));
   visit.pending = [];

@@ -141,9 +141,8 @@ function claimsShown({ cited = [], inner = [] }: PathStep, { evidence }: NodeRes
       return step === undefined || ref === undefined || error !== undefined ? [] : `${ref} (${tool})`;
     });
   const all = [...new Set([cited, ...inside.map(({ cited = [] }) => cited)].flat())];
-  const dropped = [evidence, ...inner.map(({ result }) => result?.evidence)].flatMap(
-    (each) => each?.dropped_claims ?? [],
-  );
+  const counts = [evidence, ...inner.map(({ result }) => result?.evidence)];
+  const dropped = counts.flatMap((each) => each?.dropped_claims ?? []);
   return {
     ...(made.length > 0 ? { made } : {}),
     ...(all.length > 0 ? { cited: all } : {}),

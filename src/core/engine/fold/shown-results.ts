@@ -1,5 +1,5 @@
 import { shortText } from "../../base/preview.ts";
-import { deepEqual, defined, isObject, type Json, type JsonObject } from "../../base/values.ts";
+import { deepEqual, defined, isObject, type Json, type JsonObject, memo } from "../../base/values.ts";
 import type { ToolCall } from "../event/node-result.ts";
 import { type ContextEntry, resultText, type ShownResult } from "../event/prompt.ts";
 
@@ -83,14 +83,12 @@ type Sizes = (value: Json) => number;
 
 /** Creates a function that measures values in characters of JSON, each container once. */
 function createSizes(): Sizes {
-  const known = new Map<Json, number>();
-  const sizeOf = (value: Json): number => {
-    if (typeof value !== "object" || value === null) return JSON.stringify(value).length;
+  const ofContainer = memo((value: readonly Json[] | JsonObject): number => {
     const names = Array.isArray(value) ? 0 : JSON.stringify(Object.keys(value)).length;
-    const measured = () => Object.values(value).reduce<number>((sum, member) => sum + sizeOf(member) + 1, names + 1);
-    const size = known.get(value) ?? measured();
-    known.set(value, size);
-    return size;
+    return Object.values(value).reduce<number>((sum, member) => sum + sizeOf(member) + 1, names + 1);
+  });
+  const sizeOf = (value: Json): number => {
+    return typeof value === "object" && value !== null ? ofContainer(value) : JSON.stringify(value).length;
   };
   return sizeOf;
 }

@@ -30,11 +30,8 @@ export interface Compared {
 /** Finds what quotes show. Leaves out those that the result does not contain, such as in a part that is kept as a blob. */
 export function readSymptoms(output: Json, quoted: readonly Quoted[]): Symptom[] {
   const units = unitsOf(output);
-  const shown = unitsShowing(
-    isObject(output),
-    units,
-    quoted.map(({ quote }) => readQuote(quote)),
-  );
+  const quotes = quoted.map(({ quote }) => readQuote(quote));
+  const shown = unitsShowing(isObject(output), units, quotes);
   return quoted.flatMap((one, at) => {
     const unit = shown[at];
     return (unit && symptomIn(units, unit, one)) ?? [];
@@ -48,10 +45,8 @@ function unitsShowing(isNamed: boolean, units: readonly Unit[], quotes: readonly
     const open = quotes.flatMap((quote, at) => (shown[at] ? [] : [{ quote, at }]));
     if (open.length === 0) break;
     const texts = isNamed ? [unit.text, `${JSON.stringify(unit.field)}:${unit.text}`] : [unit.text];
-    const found = findQuotes(
-      texts,
-      open.map(({ quote }) => quote),
-    );
+    const wanted = open.map(({ quote }) => quote);
+    const found = findQuotes(texts, wanted);
     for (const [index, { at }] of open.entries()) if (found[index]?.length) shown[at] = unit;
   }
   return shown;

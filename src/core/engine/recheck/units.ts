@@ -3,8 +3,6 @@ import { resultText } from "../event/prompt.ts";
 import { momentOfEpoch } from "../evidence/moments.ts";
 import { columnsOf, isDivided } from "../evidence/records.ts";
 
-/** Divides a result into the units that a recheck compares. */
-
 /** Unit of a result that is compared: an element of a list of records, a line, or a single value. */
 export interface Unit {
   /** Field of the result that holds it. Empty if the result is not an object. */

@@ -5,8 +5,6 @@ import { evidenceCountsSchema } from "../event/node-result.ts";
 import { type RunResult, resultSchema } from "../result/result.ts";
 import { plainRef } from "../tools/own-tools.ts";
 
-/** A question about an earlier run, and its checked answer. */
-
 /** Node of the workflow that answers a question. */
 export const ASK = "ask";
 

@@ -5,7 +5,7 @@ import type { Skimmed, SkimmedRun } from "../event/skim.ts";
 import { addUsage } from "../fold/fold-reply.ts";
 import { UsageTotals } from "../fold/state.ts";
 import { costOf, type RunResult, statusOf } from "../result/result.ts";
-import { takesUp } from "../result/waiting.ts";
+import { endOf, takesUp } from "../result/waiting.ts";
 
 /** A run as an entry of a list (`skillflow.runs/1`). */
 export interface RunSummary {
@@ -34,15 +34,12 @@ export interface RunSummary {
 export function summarizeRun({ record, events }: SkimmedRun): RunSummary {
   const usage = new UsageTotals();
   let { model } = record.settings;
-  let end: Extract<Skimmed, { type: "workflow:end" }> | undefined;
   for (const event of events) {
     if (event.type === "model:reply") addUsage(usage, event.usage);
-    if (event.type === "workflow:end") end = event;
     if (event.type !== "run:resume" && event.type !== "approval:given") continue;
-    if (!takesUp(event)) continue;
-    model = event.settings.model ?? model;
-    end = undefined;
+    if (takesUp(event)) model = event.settings.model ?? model;
   }
+  const end = endOf(events);
   const { status, exitCode } = statusOf(record.kind, end);
   return {
     id: record.run,

@@ -11,8 +11,6 @@ import { costOf } from "../result/result.ts";
 import { type FeedbackLine, JUDGEMENTS, type Judgement, judgementsIn } from "../state/feedback.ts";
 import type { RunSummary } from "./run-summary.ts";
 
-/** Counts over many runs, per workflow and model. */
-
 const count = () => z.int().min(0);
 
 export const statsSchema = lazyObject(() => ({

@@ -1,5 +1,5 @@
 import { SkillflowError, usageError } from "../../base/errors.ts";
-import { deepEqual, defined, nearest } from "../../base/values.ts";
+import { deepEqual, defined, didYouMean } from "../../base/values.ts";
 import { planOf } from "../decide/planning.ts";
 import type { RunEvent } from "../event/event.ts";
 import { type Operation, operationDigest, type Plan, planDigest, recordedPlanDigest } from "../event/operation.ts";
@@ -7,8 +7,6 @@ import { branchOf, patchOf } from "../event/patch.ts";
 import type { Documents, RunRecord } from "../event/record.ts";
 import type { PlannedOperation, State } from "../fold/state.ts";
 import { isProposal } from "../tools/proposal.ts";
-
-/** Approval of a plan's operations by a person. */
 
 /** `all`, or operations by id, optionally with the start of their digests. */
 export type Approved = "all" | readonly ApprovedOperation[];
@@ -38,11 +36,9 @@ export function parseApprovals(texts: readonly string[], isWhole: boolean): Appr
 export function checkDigest(digest: string, isWhole: boolean): string {
   const least = isWhole ? ALL_DIGITS : FEWEST_DIGITS;
   if (/^[0-9a-f]*$/.test(digest) && digest.length >= least && digest.length <= ALL_DIGITS) return digest;
-  const message = `"${digest}" is not a digest with ${isWhole ? "64" : "32 to 64"} hexadecimal digits`;
-  throw usageError(
-    message,
-    isWhole ? "pass the whole digest: CI does not accept a shortened one" : "pass at least the first 32 digits",
-  );
+  const whole = "pass the whole digest: CI does not accept a shortened one";
+  const hint = isWhole ? whole : "pass at least the first 32 digits";
+  throw usageError(`"${digest}" is not a digest with ${isWhole ? "64" : "32 to 64"} hexadecimal digits`, hint);
 }
 
 /** Returns the ids of the approved operations. Throws if the plan differs from what was approved. */
@@ -53,27 +49,19 @@ export function approvedIn(
 ): ReadonlySet<string> {
   const whole = recordedPlanDigest(record, operations);
   if (digest !== undefined && !whole.startsWith(digest)) {
-    throw usageError(
-      `the plan's digest is ${whole}, not ${digest}`,
-      "review it again: it has changed since the last review",
-    );
+    const hint = "review it again: it has changed since the last review";
+    throw usageError(`the plan's digest is ${whole}, not ${digest}`, hint);
   }
   if (approved === "all") return new Set(operations.map(({ id }) => id));
   for (const { id, digest: said } of approved) {
     const operation = operations.find((planned) => planned.id === id);
     const ids = operations.map((planned) => planned.id);
     if (!operation) {
-      const near = nearest(id, ids);
-      throw usageError(
-        `the plan has no ${id}`,
-        near ? `did you mean ${near}?` : `it has ${ids.join(", ") || "nothing"}`,
-      );
+      throw usageError(`the plan has no ${id}`, didYouMean(id, ids) ?? `it has ${ids.join(", ") || "nothing"}`);
     }
     if (said !== undefined && !operation.digest.startsWith(said)) {
-      throw usageError(
-        `the digest of ${id} is ${operation.digest}, not ${said}`,
-        "review it again: it has changed since it was approved",
-      );
+      const hint = "review it again: it has changed since it was approved";
+      throw usageError(`the digest of ${id} is ${operation.digest}, not ${said}`, hint);
     }
   }
   return new Set(approved.map(({ id }) => id));
@@ -97,9 +85,7 @@ export function approvedByWord(
 /** Returns the plan of a run for review. Throws if the record was altered. */
 export function plannedIn(state: State): readonly Operation[] {
   const operations = planOf(state);
-  const altered = operations.find(
-    (operation) => operationDigest(operation) !== operation.digest || !isWhole(operation),
-  );
+  const altered = operations.find((one) => operationDigest(one) !== one.digest || !isWhole(one));
   if (!altered) return operations;
   throw new SkillflowError("plan.altered", `${altered.id} does not match its digest: the run's record was altered`);
 }

@@ -1,11 +1,9 @@
 import { type SkillflowError, usageError } from "../../base/errors.ts";
-import { defined, nearest } from "../../base/values.ts";
+import { defined, didYouMean } from "../../base/values.ts";
 import type { Waiting } from "../event/end.ts";
 import type { Envelope, EventBody, EventOf, RunEvent } from "../event/event.ts";
 import type { Settings } from "../event/record.ts";
 import type { Word } from "../fold/visit.ts";
-
-/** Approvals that a run waits for, and their answers. */
 
 /** Returns how a run ended. Undefined while it continues. */
 export function endOf<Event extends { readonly type: string }>(
@@ -94,11 +92,8 @@ function recorded(
 function nothingToDecide(events: readonly RunEvent[], node: string, waiting: readonly Waiting[]): SkillflowError {
   const nodes = waiting.map((wait) => wait.node);
   if (nodes.length === 0) return usageError("the run is not waiting for a decision", wordBefore(events, node));
-  const near = nearest(node, nodes);
-  return usageError(
-    `the run is not waiting for a decision at "${node}"`,
-    near === undefined ? `choose a node that waits: ${nodes.join(", ")}` : `did you mean ${near}?`,
-  );
+  const hint = didYouMean(node, nodes) ?? `choose a node that waits: ${nodes.join(", ")}`;
+  return usageError(`the run is not waiting for a decision at "${node}"`, hint);
 }
 
 function wordBefore(events: readonly RunEvent[], node: string): string | undefined {

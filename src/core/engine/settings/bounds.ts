@@ -84,7 +84,8 @@ function replace(bounds: Bounds, by: Bounds): Bounds {
   return { ...bounds, ...by, limits: { ...bounds.limits, ...by.limits } };
 }
 
-function boundsDeclared({ writes, limits = {} }: Declared): Bounds {
+/** Returns bounds as a document or config file declares them. Durations become milliseconds. */
+export function boundsDeclared({ writes, limits = {} }: Declared): Bounds {
   const { timeout, per_day: day = {}, ...counted } = limits;
   const perDay = { max_cost_usd_per_day: day.max_cost_usd, max_runs_per_day: day.max_runs };
   return boundsOf({ writes, ...counted, timeout_ms: parseDuration(timeout), ...perDay });

@@ -2,8 +2,6 @@ import { isObject, type Json, parseJson } from "../../base/values.ts";
 import type { StateEntry } from "../event/record.ts";
 import type { StateChange, StateDelta, StateLimits, States } from "../ports.ts";
 
-/** Entries of a state: parsing, merging and pruning. */
-
 /**
  * Merges a run's changes into the entries, and prunes them. The merge order of two runs does not matter: counts add up,
  * and the later `last_seen` decides the data. A matched entry that was deleted meanwhile stays deleted.

@@ -19,10 +19,11 @@ export function ownTool(
 
 type Named = Pick<ToolDescriptor, "skill" | "name">;
 
-/** Creates a check whether a tool is one of the executor's own with these names. */
-export const isOwn = (...names: readonly string[]) => {
-  return ({ skill, name }: Named) => skill === EXECUTOR && names.includes(name);
-};
+/** Creates a check whether a tool is one of a skill's tools with these names. */
+export function isToolOf(skill: string, ...names: readonly string[]) {
+  return (tool: Named) => tool.skill === skill && names.includes(tool.name);
+}
+export const isOwn = (...names: readonly string[]) => isToolOf(EXECUTOR, ...names);
 
 export const READ_SKILL = "read_skill";
 export const isReadSkill = isOwn(READ_SKILL);

@@ -1,9 +1,10 @@
 import { isObject, type Json } from "../../base/values.ts";
 import { matchesGlob } from "../../skill/glob.ts";
-import type { Tool, ToolDescriptor } from "../../skill/skill.ts";
+import type { Tool } from "../../skill/skill.ts";
 import { exposedName } from "../../skill/tool-names.ts";
 import { outputOf, type RecordedCall } from "../event/call.ts";
 import type { Proof } from "../event/patch.ts";
+import { isToolOf } from "./own-tools.ts";
 import { CHANGING, WORKSPACE } from "./workspace.ts";
 
 /** The tool `propose_change` of the skill `workspace`, and the proof that a run has for a change. */
@@ -29,9 +30,7 @@ export const PROPOSE_CHANGE: Omit<Tool, "handler"> = {
   },
 };
 
-export function isProposal({ skill, name }: Pick<ToolDescriptor, "skill" | "name">): boolean {
-  return skill === WORKSPACE && name === PROPOSE_CHANGE.name;
-}
+export const isProposal = isToolOf(WORKSPACE, PROPOSE_CHANGE.name);
 
 const exposed = (name: string) => exposedName(WORKSPACE, name);
 const RUN_COMMAND = exposed("run_command");
@@ -49,7 +48,7 @@ export function proofOf(calls: Iterable<RecordedCall>): Proof | undefined {
   const done = [...calls].filter((call) => outputOf(call) !== undefined);
   const edits = done.flatMap((call, index) => editedIn(call, index));
   const runs = done.flatMap((call, index) => ranCommand(call, index));
-  // By name, or by the globs of `with`.
+  // A command takes a file by name, or by the globs of `with`.
   const takes = ({ named, globs }: Ran, path: string) =>
     named.has(path) || globs.some((glob) => matchesGlob(glob, path));
   const isStale = (run: Ran) => edits.some(({ path, index }) => index > run.index && takes(run, path));

@@ -1,8 +1,9 @@
 import { isObject, type Json, type JsonObject } from "../../base/values.ts";
 import { fillIn } from "../../document/fill.ts";
 import type { WorkflowNode } from "../../document/workflow/node.ts";
-import type { Tool, ToolDescriptor } from "../../skill/skill.ts";
+import type { Tool } from "../../skill/skill.ts";
 import { type NodePaths, outputOf, type RecordedCall } from "../event/call.ts";
+import { isToolOf } from "./own-tools.ts";
 
 /** The tools of the skill `workspace`: reading, changing and testing a run's own copy of the repository. */
 
@@ -83,18 +84,13 @@ export const WORKSPACE_TOOLS: readonly Omit<Tool, "handler" | "audience">[] = [
 /** Names of the tools that change the copy. Their results have `path`, `change` and `sha256`. */
 export const CHANGING: readonly string[] = ["edit_file", "write_file", "delete_file"];
 
-export function changesCopy({ skill, name }: Pick<ToolDescriptor, "skill" | "name">): boolean {
-  return skill === WORKSPACE && CHANGING.includes(name);
-}
+export const changesCopy = isToolOf(WORKSPACE, ...CHANGING);
+export const isCommand = isToolOf(WORKSPACE, "run_command");
 
 export const DEFAULT_SECONDS = 300;
 export const SETUP_MS = 30 * 60_000;
 /** Time for copying files and starting the sandbox, so that a command ends by its own limit. */
 const AROUND_MS = 60_000;
-
-export function isCommand({ skill, name }: Pick<ToolDescriptor, "skill" | "name">): boolean {
-  return skill === WORKSPACE && name === "run_command";
-}
 
 /** Returns the time limit of a call of `run_command`, with the set-up that may run before it. */
 export function commandMs(input: Json, { setup = "" }: Readonly<Record<string, string>>): number {
