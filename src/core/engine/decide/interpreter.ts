@@ -9,7 +9,8 @@ import { end, endHalted, endSkipped, park, route } from "./departure.ts";
 import { askWord } from "./inner/approval.ts";
 import { manage, open, turnsIn } from "./inner/runs.ts";
 import { takeSteps } from "./inner/steps.ts";
-import { leaveFailed, leaveUnfinished } from "./leave.ts";
+import { leave, leaveFailed, leaveUnfinished } from "./leave.ts";
+import { unmetRequirement } from "./route.ts";
 import { type Scene, sceneOf } from "./scene.ts";
 import { work } from "./visit.ts";
 
@@ -71,9 +72,17 @@ function inVisit(scene: Scene): SingleStep {
   const { state, visit, node } = scene;
   if (state.halt) return leaveUnfinished(scene);
   if (visit.failure) return leaveFailed(scene, visit.failure);
+  const unmet = isNew(scene) ? unmetRequirement(scene) : undefined;
+  if (unmet) return leave(scene, unmet);
   if (node.approval) return askWord(scene);
   if (node.steps) return takeSteps(scene);
   return node.map || node.call !== undefined ? open(scene) : work(scene);
+}
+
+/** Checks whether a visit has done no work yet. Each attempt takes the steps of a node from the first one. */
+function isNew({ visit, node }: Scene): boolean {
+  const { asked, pending, replies, attempt } = visit;
+  return !asked && pending.length === 0 && replies === 0 && (attempt === 0 || node.steps !== undefined);
 }
 
 function start({ record, warnings }: Program): SingleStep {

@@ -10,21 +10,17 @@ import type { SingleStep } from "../fold/step.ts";
 import type { Visit } from "../fold/visit.ts";
 import { previousAttempt } from "./judging/judge-prompt.ts";
 import { evaluate, evaluateFirst, leaveOrRetry, reject } from "./judging/judgement.ts";
-import { leave, leaveFailed } from "./leave.ts";
+import { leaveFailed } from "./leave.ts";
 import { citesResults, offeringOf } from "./offer.ts";
 import { planNote } from "./planning.ts";
-import { parseAnswer, readAnswer, unmetRequirement } from "./route.ts";
+import { parseAnswer, readAnswer } from "./route.ts";
 import { modelsFor, mostTurns, type Scene, toolsHere } from "./scene.ts";
 import { carryOut } from "./turn-calls.ts";
 
-/** Steps inside a visit: requirements, turns and the answer. */
+/** Steps inside a visit: turns and the answer. */
 
 export function work(scene: Scene): SingleStep {
   const { visit } = scene;
-  if (visit.replies === 0 && visit.attempt === 0) {
-    const unmet = unmetRequirement(scene);
-    if (unmet) return leave(scene, unmet);
-  }
   if (visit.pending.length > 0) return carryOut(scene);
   if (visit.answer) return review(scene, visit.answer);
   return askTurn(scene);

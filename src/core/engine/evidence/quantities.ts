@@ -18,12 +18,6 @@ export const SIZES: Readonly<Record<UnitKind, readonly number[]>> = {
   ratio: [1, 0.01],
 };
 
-interface Unit {
-  readonly kind?: UnitKind;
-  readonly sizes: readonly number[];
-  readonly end: number;
-}
-
 const NUMBER =
   /[+\-−]?(?:\d{1,3}(?:[,\u202f\u00a0 ']\d{3}){1,6}(?!\d)|\d{1,30}|(?<![\w.])(?=\.\d))(?:\.\d{1,30})?(?:[eE][+-]?\d{1,3}(?![\w.]))?/y;
 
@@ -74,18 +68,18 @@ const UNIT =
 const FACTORS: Readonly<Record<string, number>> = { k: 1e3, K: 1e3, M: 1e6, million: 1e6, bn: 1e9, billion: 1e9 };
 const POWERS = "_kmgt";
 
-function unitAt(text: string, at: number): Unit | undefined {
+function unitAt(text: string, at: number) {
   const found = matchAt(UNIT, text, at);
   if (!found?.groups) return undefined;
   const { ratio, time, bytes, factor = bytes } = found.groups;
   const end = at + found[0].length;
-  if (ratio !== undefined) return { kind: "ratio", sizes: [0.01], end };
-  if (time !== undefined) return { kind: "time", sizes: [secondsOf(time)], end };
+  if (ratio !== undefined) return { kind: "ratio" as const, sizes: [0.01], end };
+  if (time !== undefined) return { kind: "time" as const, sizes: [secondsOf(time)], end };
   if (factor !== undefined && FACTORS[factor] !== undefined) return { sizes: [FACTORS[factor]], end };
   if (bytes === undefined || (found[1] !== "" && !/b/i.test(bytes))) return undefined;
   const power = bytes.length > 1 || !/b/i.test(bytes) ? Math.max(0, POWERS.indexOf(bytes.charAt(0).toLowerCase())) : 0;
   const sizes = bytes.charAt(1) === "i" || bytes.startsWith("byte") ? [1024 ** power] : [1000 ** power, 1024 ** power];
-  return { kind: "bytes", sizes, end };
+  return { kind: "bytes" as const, sizes, end };
 }
 
 function secondsOf(unit: string): number {

@@ -21,7 +21,7 @@ import { findingJson, findingOf } from "../finding/finding.ts";
 import { findingSchema } from "../finding/json.ts";
 import { innerTraces } from "../fold/fold-inner.ts";
 import { lastVisitsOf } from "../fold/last-visits.ts";
-import type { InnerTrace, State } from "../fold/state.ts";
+import type { End, InnerTrace, State } from "../fold/state.ts";
 
 export const resultSchema = lazyObject(() => ({
   schema: z.literal("skillflow.result/1"),
@@ -135,19 +135,13 @@ export function costOf({ costUsd, unpriced }: Pick<State["usage"], "costUsd" | "
   return unpriced > 0 ? null : Math.round(costUsd * 1e6) / 1e6;
 }
 
-interface Outcome {
-  readonly status: RunResult["status"];
-  readonly error?: RunError | undefined;
-  readonly verdict?: string | undefined;
-}
-
 const RECHECK_EXITS = new Map([
   ["not_held", 1],
   ["inconclusive", 8],
 ]);
 
 /** Returns how a run ended. A run without an end is interrupted. The answer of a recheck is its exit code. */
-export function statusOf(kind: RunRecord["kind"], end: Outcome | undefined) {
+export function statusOf(kind: RunRecord["kind"], end: Pick<End, "status" | "error" | "verdict"> | undefined) {
   const { status, error } = end ?? {
     status: "interrupted" as const,
     error: { code: "run.interrupted", message: "the run has not ended: its process is still running, or is gone" },

@@ -5,7 +5,6 @@ import { isWaiting, type State } from "../../fold/state.ts";
 import type { SingleStep } from "../../fold/step.ts";
 import { leave, leaveFailed } from "../leave.ts";
 import { planOf } from "../planning.ts";
-import { unmetRequirement } from "../route.ts";
 import type { Scene } from "../scene.ts";
 
 /** Lists the approvals that a run and its inner runs wait for. `node` is the path as `signal` takes it. */
@@ -21,8 +20,6 @@ export function waitsOf(state: State) {
 /** Asks for approval, and leaves the node after the answer. A denial is an answer too. */
 export function askWord(scene: Scene): SingleStep {
   const { visit, node } = scene;
-  const unmet = visit.asked ? undefined : unmetRequirement(scene);
-  if (unmet) return leave(scene, unmet);
   const { word } = visit.asked ?? {};
   if (!word) return asking(scene);
   if (word.late && node.approval?.on_timeout !== "deny") {

@@ -16,7 +16,7 @@ import { seenItems } from "../../state/unseen.ts";
 import { evaluate, leaveOrRetry } from "../judging/judgement.ts";
 import { leave, leaveFailed } from "../leave.ts";
 import { foundIn } from "../planning.ts";
-import { contextFor, unmetRequirement } from "../route.ts";
+import { contextFor } from "../route.ts";
 import type { Scene } from "../scene.ts";
 
 /** Inner runs of a visit: one for each item of a map, or a single one for a called workflow. */
@@ -51,8 +51,6 @@ function toBegin({ all, begun }: Items, most: number): Item[] {
 /** Chooses the items of a map, or begins the inner run of a call. */
 export function open(scene: Scene): SingleStep {
   const { visit, node } = scene;
-  const unmet = unmetRequirement(scene);
-  if (unmet) return leave(scene, unmet);
   const filled = fill(scene);
   if ("problem" in filled) return leaveFailed(scene, { message: filled.problem });
   if (!node.map) return begin(scene, [{ key: undefined, index: 0, outcome: undefined }]);

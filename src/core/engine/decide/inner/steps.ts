@@ -5,8 +5,7 @@ import type { SingleStep } from "../../fold/step.ts";
 import { type PendingCall, stepsData } from "../../fold/visit.ts";
 import { admit } from "../admit.ts";
 import { evaluate } from "../judging/judgement.ts";
-import { leave, leaveFailed } from "../leave.ts";
-import { unmetRequirement } from "../route.ts";
+import { leaveFailed } from "../leave.ts";
 import { type Scene, toolsHere } from "../scene.ts";
 import { perform, resultOf, runsAlone, sameAs } from "../turn-calls.ts";
 import { pathsOfStep, turnOf } from "./step-calls.ts";
@@ -17,8 +16,6 @@ export function takeSteps(scene: Scene): SingleStep {
   const { visit } = scene;
   const open = visit.pending.filter(({ outcome }) => !outcome);
   if (open.length > 0) return perform(scene, open);
-  const unmet = visit.replies === 0 ? unmetRequirement(scene) : undefined;
-  if (unmet) return leave(scene, unmet);
   const failed = visit.calls.find(({ step, error }) => error !== undefined && !isOptional(scene, step));
   if (failed) {
     const doubt = visit.isDoubtful ? " (it may have been carried out, so a resume does not repeat it)" : "";
