@@ -106,13 +106,13 @@ function branchRefs(branch = "HEAD"): string[] {
   return branch === "HEAD" ? ["refs/remotes/origin/HEAD"] : [`refs/remotes/origin/${branch}`, `refs/heads/${branch}`];
 }
 
-/** Event that started the job, as GitHub wrote it. Parts of it come from untrusted authors. */
-export type Payload = Readonly<Record<string, unknown>>;
-
 const MOST_BYTES = 25 * 2 ** 20;
 
-/** Reads the event. Returns the reason as a string if that fails. */
-export function readEvent({ GITHUB_EVENT_PATH: path }: Environment): Payload | string {
+/**
+ * Reads the event that started the job, as GitHub wrote it. Parts of it come from untrusted authors. Returns the reason
+ * as a string if that fails.
+ */
+export function readEvent({ GITHUB_EVENT_PATH: path }: Environment): Readonly<Record<string, unknown>> | string {
   if (!path) return "GITHUB_EVENT_PATH is not set";
   try {
     if (statSync(path).size > MOST_BYTES) return "the event is too large to come from GitHub";

@@ -1,4 +1,4 @@
-import { type Payload, readEvent } from "../../app/reference.ts";
+import { readEvent } from "../../app/reference.ts";
 import { messageOf, SkillflowError } from "../../core/base/errors.ts";
 import { isObject, memberAt } from "../../core/base/values.ts";
 import type { Environment } from "../../core/document/config.ts";
@@ -13,7 +13,7 @@ export async function admitActors(env: Environment, allowed: readonly string[], 
   if (OF_WRITERS.includes(event)) return;
   const known = new Set(allowed.map(foldName));
   const actors = distinct(actorsOf(env, event)).filter(({ name }) => !known.has(foldName(name)));
-  for (const actor of actors) await admit(actor, event, { env, github });
+  for (const each of actors) await admit(each, event, { env, github });
 }
 
 /** Events that require write access or come from the repository itself. */
@@ -29,40 +29,29 @@ interface Actor {
 function actorsOf(env: Environment, event: string): Actor[] {
   const payload = readEvent(env);
   if (typeof payload === "string") throw refusal(`cannot identify who caused ${eventName(event)}: ${payload}`);
+  const has = (...keys: readonly string[]) => memberAt(payload, ...keys) !== undefined;
+  const login = (...keys: readonly string[]) => actor(keys.join("."), memberAt(payload, ...keys, "login"));
   return [
-    variable(env, "GITHUB_ACTOR"),
+    actor("GITHUB_ACTOR", env.GITHUB_ACTOR),
     // Older servers do not set it. Then the first actor counts.
-    ...(env.GITHUB_TRIGGERING_ACTOR ? [variable(env, "GITHUB_TRIGGERING_ACTOR")] : []),
-    ...(event === "workflow_run" ? [login(payload, "workflow_run", "actor")] : []),
-    ...optional(payload, "workflow_run", "triggering_actor"),
-    ...(event.endsWith("_comment") ? [login(payload, "comment", "user")] : optional(payload, "comment", "user")),
-    ...optional(payload, "review", "user"),
+    ...(env.GITHUB_TRIGGERING_ACTOR ? [actor("GITHUB_TRIGGERING_ACTOR", env.GITHUB_TRIGGERING_ACTOR)] : []),
+    ...(event === "workflow_run" ? [login("workflow_run", "actor")] : []),
+    ...(has("workflow_run", "triggering_actor") ? [login("workflow_run", "triggering_actor")] : []),
+    ...(event.endsWith("_comment") || has("comment", "user") ? [login("comment", "user")] : []),
+    ...(has("review", "user") ? [login("review", "user")] : []),
   ];
-}
-
-function variable(env: Environment, as: string): Actor {
-  return { name: checked(env[as], as), as };
-}
-
-function optional(payload: Payload, ...keys: readonly string[]): Actor[] {
-  return memberAt(payload, ...keys) === undefined ? [] : [login(payload, ...keys)];
-}
-
-function login(payload: Payload, ...keys: readonly string[]): Actor {
-  const as = keys.join(".");
-  return { name: checked(memberAt(payload, ...keys, "login"), as), as };
 }
 
 const NAME = /^[a-z\d](?:[a-z\d_-]{0,98}[a-z\d_])?(?:\[bot\])?$/i;
 
-function checked(name: unknown, as: string): string {
-  if (typeof name === "string" && NAME.test(name)) return name;
+function actor(as: string, name: unknown): Actor {
+  if (typeof name === "string" && NAME.test(name)) return { name, as };
   const what = name === undefined || name === "" || name === null ? "is empty" : "is not a valid user name";
   throw refusal(`cannot identify who caused this: ${as} ${what}`);
 }
 
 function distinct(actors: readonly Actor[]): Actor[] {
-  return [...new Map([...actors].reverse().map((actor) => [foldName(actor.name), actor])).values()].reverse();
+  return [...new Map(actors.toReversed().map((each) => [foldName(each.name), each])).values()].reverse();
 }
 
 /** Lowercases a name, because GitHub names are case-insensitive. */

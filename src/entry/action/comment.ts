@@ -11,31 +11,17 @@ import { bearsMark, commentText, type Facts, factsIn, factsOf } from "./comment-
 import { type GitHub, repositoryPath } from "./github.ts";
 
 /** Comment on a pull request that each run of a workflow rewrites. It shows what changed since the last run. */
-export interface Comment {
-  readonly reports: readonly string[];
-  readonly place: Place | undefined;
-  readonly workflow: string;
-  readonly folder: string;
-  readonly address: string | undefined;
-  readonly github: GitHub;
-  close(): void;
-}
-
-interface Place {
-  readonly repository: string;
-  readonly number: number;
-}
+type Comment = ReturnType<typeof openComment>;
 
 /** Creates a folder for the reports. Without a pull request, `place` is undefined. */
-export function openComment(
-  workflow: string,
-  { env, github }: { readonly env: Environment; readonly github: GitHub },
-): Comment {
+export function openComment(workflow: string, env: Environment, github: GitHub) {
   // The runner removes its folder after the job, so that later steps can read what `result-file` names.
   const kept = env.RUNNER_TEMP;
   const folder = mkdtempSync(join(kept || tmpdir(), "skillflow-comment-"));
   const reports = [`--report=json=${join(folder, RESULT)}`, `--report=md=${join(folder, SUMMARY)}`];
-  const close = () => (kept ? undefined : rmSync(folder, { recursive: true, force: true }));
+  const close = () => {
+    if (!kept) rmSync(folder, { recursive: true, force: true });
+  };
   return { reports, place: placeOf(env), workflow, folder, address: actionsRun(env), github, close };
 }
 
@@ -113,7 +99,9 @@ async function authorOf(github: GitHub): Promise<string> {
   return (status === 200 ? textAt(body, "data", "viewer", "login") : undefined) ?? JOB;
 }
 
-function placeOf(env: Environment): Place | undefined {
+type Place = NonNullable<ReturnType<typeof placeOf>>;
+
+function placeOf(env: Environment) {
   const repository = repositoryPath(env);
   const event = readEvent(env);
   const number = typeof event === "string" ? undefined : numberOf(event);

@@ -1,18 +1,9 @@
 import { parseJson } from "../../core/base/values.ts";
 import type { Environment } from "../../core/document/config.ts";
 
-export interface GitHub {
-  /** Returns the response with any status. Rejects if the request fails. */
-  ask(method: "GET" | "POST" | "PATCH", path: string, body?: object): Promise<Answer>;
-  graphql(query: string): Promise<Answer>;
-}
+export type GitHub = ReturnType<typeof openGitHub>;
 
-interface Answer {
-  readonly status: number;
-  readonly body: unknown;
-}
-
-export function openGitHub(env: Environment, token: string, fetch: typeof globalThis.fetch): GitHub {
+export function openGitHub(env: Environment, token: string, fetch: typeof globalThis.fetch) {
   const api = (env.GITHUB_API_URL || "https://api.github.com").replace(/(?<!\/)\/+$/, "");
   const graphql = env.GITHUB_GRAPHQL_URL || `${api}/graphql`;
   const headers = {
@@ -22,7 +13,7 @@ export function openGitHub(env: Environment, token: string, fetch: typeof global
     "x-github-api-version": "2022-11-28",
     ...(token === "" ? {} : { authorization: `Bearer ${token}` }),
   };
-  const ask = async (method: string, url: string, body?: object): Promise<Answer> => {
+  const ask = async (method: string, url: string, body?: object) => {
     const sent = body === undefined ? {} : { body: JSON.stringify(body) };
     // Do not follow redirects: a moved repository is not the job's, and the token must not go elsewhere.
     const response = await fetch(url, {
@@ -32,11 +23,12 @@ export function openGitHub(env: Environment, token: string, fetch: typeof global
       signal: AbortSignal.timeout(WAIT_MS),
       ...sent,
     });
-    return { status: response.status, body: parseJson(await response.text()) };
+    return { status: response.status, body: parseJson(await response.text()) as unknown };
   };
   return {
-    ask: (method, path, body) => ask(method, `${api}${path}`, body),
-    graphql: (query) => ask("POST", graphql, { query }),
+    /** Returns the response with any status. Rejects if the request fails. */
+    ask: (method: "GET" | "POST" | "PATCH", path: string, body?: object) => ask(method, `${api}${path}`, body),
+    graphql: (query: string) => ask("POST", graphql, { query }),
   };
 }
 

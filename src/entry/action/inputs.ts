@@ -41,7 +41,6 @@ export const asInput: OptionWriter = (option, value) => {
   return input === undefined ? `args: ${asFlag(option, value)}` : `${input}: ${value ?? "…"}`;
 };
 
-/** Reads the inputs from the environment, trimmed. A missing input is empty. */
 export function readInputs(env: Environment): Inputs {
   const entries = NAMES.map((name) => [name, (env[variableOf(name)] ?? "").trim()]);
   return Object.fromEntries(entries) as Inputs;

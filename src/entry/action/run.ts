@@ -7,7 +7,7 @@ import type { Call } from "../command-line.ts";
 import { admitActors } from "./actors.ts";
 import { keepComment, openComment } from "./comment.ts";
 import { federate } from "./federation.ts";
-import { type GitHub, openGitHub } from "./github.ts";
+import { openGitHub } from "./github.ts";
 import {
   asInput,
   type Errand,
@@ -48,33 +48,18 @@ export async function runAction(step: Step): Promise<number> {
       keys,
       writeOption: asInput,
     };
-    return await work({ step, errand, call, commented, github });
+    if (errand.kind === "apply") await verifyRecord(step, errand, call);
+    const { argv } = errand;
+    if (errand.kind === "apply" || !commented) return await step.commandLine({ ...call, argv });
+    const comment = openComment(errand.workflow, step.env, github);
+    try {
+      const code = await step.commandLine({ ...call, argv: [argv[0] ?? "", ...comment.reports, ...argv.slice(1)] });
+      return await keepComment(comment, code, step.say);
+    } finally {
+      comment.close();
+    }
   } catch (error) {
     return tellRefused(step, error);
-  }
-}
-
-interface Work {
-  readonly step: Step;
-  readonly errand: Errand;
-  readonly call: Omit<Call, "argv">;
-  readonly commented: boolean;
-  readonly github: GitHub;
-}
-
-async function work({ step, errand, call, commented, github }: Work): Promise<number> {
-  const { argv } = errand;
-  if (errand.kind === "apply") {
-    await verifyRecord(step, errand, call);
-    return step.commandLine({ ...call, argv });
-  }
-  if (!commented) return step.commandLine({ ...call, argv });
-  const comment = openComment(errand.workflow, { env: step.env, github });
-  try {
-    const code = await step.commandLine({ ...call, argv: [argv[0] ?? "", ...comment.reports, ...argv.slice(1)] });
-    return await keepComment(comment, code, step.say);
-  } finally {
-    comment.close();
   }
 }
 
