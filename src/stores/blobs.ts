@@ -8,9 +8,7 @@ import { isBlobId } from "../core/engine/tools/blob.ts";
 import { openPlain, replaceFile } from "../files/files.ts";
 
 export interface BlobLimits {
-  /** Maximum size of one blob, in bytes. */
   readonly mostBytes: number;
-  /** Maximum size of all blobs together, in bytes. */
   readonly quotaBytes: number;
 }
 

@@ -8,7 +8,6 @@ import { orStoreError, storeError } from "./store-error.ts";
 
 export interface LockOptions {
   readonly self: ProcessMark;
-  /** Returns true if a process of this host is still alive. */
   readonly isAlive: (mark: ProcessMark) => boolean;
   /** Takes over the lock of another host, such as a container that is gone. Default: such a lock is held. */
   readonly ignoresHosts?: boolean;

@@ -83,7 +83,6 @@ export function memoryStore(now?: () => Date): MemoryStore {
 interface Kept {
   readonly record: RunRecord;
   readonly events: RunEvent[];
-  /** Number of events whose records have a seal. */
   sealed: number;
 }
 

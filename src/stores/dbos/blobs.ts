@@ -19,7 +19,6 @@ export function databaseBlobs(
     const [held] = await database.rows<{ readonly size: string }>(HELD, run);
     return Number(held?.size ?? 0);
   });
-  /** Row versions whose content was verified. */
   const whole = new Set<string>();
   let folder: Promise<string> | undefined;
 

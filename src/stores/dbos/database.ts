@@ -2,28 +2,17 @@ import { setTimeout as pause } from "node:timers/promises";
 import { messageOf, SkillflowError } from "../../core/base/errors.ts";
 import type { Hint } from "../../core/base/options.ts";
 import type { EmbeddedPlace } from "./embedded.ts";
-import { type Outage, type Watching, watchOutage } from "./outage.ts";
+import { type Watching, watchOutage } from "./outage.ts";
 import { type Client, loadDbos, loadPostgres, type Pool, type Session } from "./packages.ts";
 import { TABLES } from "./tables.ts";
 
 /** Database with our tables and the engine's tables, each in a separate schema. */
-export interface Database {
-  /** Address without its credentials, for messages. */
-  readonly place: string;
-  readonly url: string;
-  readonly pool: Pool;
-  readonly outage: Outage;
-  rows<Row>(text: string, ...values: readonly unknown[]): Promise<readonly Row[]>;
-  transaction<Value>(work: (session: Session) => Promise<Value>): Promise<Value>;
-  /** Opens a separate connection, for session locks. */
-  connect(name: string): Promise<Client>;
-  close(): Promise<void>;
-}
+export type Database = ReturnType<typeof openDatabase>;
 
 export const ENGINE_SCHEMA = "skillflow_dbos";
 
 /** Creates a database handle that connects on first use. Throws `store.failed` if the database does not answer. */
-export function openDatabase(address: string | EmbeddedPlace, watching: Watching = {}): Database {
+export function openDatabase(address: string | EmbeddedPlace, watching: Watching = {}) {
   const place = typeof address === "string" ? placeOf(address) : `embedded (${address.folder})`;
   let opening: Promise<Open> | undefined;
   let opened: Open | undefined;
@@ -39,6 +28,7 @@ export function openDatabase(address: string | EmbeddedPlace, watching: Watching
     throw new SkillflowError("internal.fault", "the database is not open yet");
   };
   return {
+    /** Address without its credentials, for messages. */
     place,
     outage: watchOutage(place, watching),
     get url() {
@@ -47,12 +37,12 @@ export function openDatabase(address: string | EmbeddedPlace, watching: Watching
     get pool() {
       return now().pool;
     },
-    async rows<Row>(text: string, ...values: readonly unknown[]) {
+    async rows<Row>(text: string, ...values: readonly unknown[]): Promise<readonly Row[]> {
       const { url, pool } = await ready();
       const { rows } = await asked(url, pool.query(text, [...values]));
       return rows as readonly Row[];
     },
-    async transaction(work) {
+    async transaction<Value>(work: (session: Session) => Promise<Value>): Promise<Value> {
       const { url, pool } = await ready();
       const session = await asked(url, pool.connect());
       try {
@@ -67,27 +57,24 @@ export function openDatabase(address: string | EmbeddedPlace, watching: Watching
         throw databaseError(url, error);
       }
     },
-    async connect(name) {
+    /** Opens a separate connection, for session locks. */
+    async connect(name: string): Promise<Client> {
       const { url } = await ready();
       const client = new (loadPostgres().Client)({ ...connection(url), application_name: name });
       client.on("error", () => undefined); // "end" follows
       await asked(url, client.connect());
       return client;
     },
-    async close() {
+    async close(): Promise<void> {
       await opened?.pool.end();
       opened?.leave();
     },
   };
 }
 
-interface Open {
-  readonly url: string;
-  readonly pool: Pool;
-  leave(): void;
-}
+type Open = Awaited<ReturnType<typeof open>>;
 
-async function open(address: string | EmbeddedPlace): Promise<Open> {
+async function open(address: string | EmbeddedPlace) {
   const { url, leave } =
     typeof address === "string"
       ? { url: address, leave: () => undefined }

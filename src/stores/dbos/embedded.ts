@@ -32,17 +32,12 @@ export interface EmbeddedPlace {
   readonly note: (line: string) => void;
 }
 
-interface EmbeddedPostgres {
-  readonly url: string;
-  /** Releases the server, which stops without users. The end of our process releases it too. */
-  leave(): void;
-}
-
 /**
  * Starts the server, or connects to the running one. Each process that uses it holds a named pipe open for writing. A
- * keeper process reads the pipe and stops the server once all writers are gone, even after a crash.
+ * keeper process reads the pipe and stops the server once all writers are gone, even after a crash. `leave` releases the
+ * server, as does the end of our process.
  */
-export async function openEmbedded(place: EmbeddedPlace): Promise<EmbeddedPostgres> {
+export async function openEmbedded(place: EmbeddedPlace) {
   const programs = findPostgres();
   makeFolder(place.folder);
   for (const begun = Date.now(); Date.now() - begun < PATIENCE_MS; await pause(POLL_MS)) {
@@ -86,9 +81,7 @@ async function answering({ folder }: Pick<EmbeddedPlace, "folder">): Promise<str
   }
 }
 
-function runningIn(
-  folder: string,
-): { readonly pid: number; readonly port: number; readonly isReady: boolean } | undefined {
+function runningIn(folder: string) {
   try {
     const lines = readFileSync(join(folder, "data", "postmaster.pid"), "utf8").split("\n");
     return { pid: Number(lines[0]), port: Number(lines[3]), isReady: lines[7]?.trim() === "ready" };
@@ -223,16 +216,13 @@ function commandOf(place: EmbeddedPlace, program: string, args: readonly string[
 /** Creates the library links that the package omits. Its install script makes them, but may not run. */
 function environmentOf({ folder }: EmbeddedPlace, { libraries }: PostgresPrograms): Readonly<Record<string, string>> {
   const linked = join(folder, "lib");
-  const list = JSON.parse(readFileSync(join(libraries, "..", "pg-symlinks.json"), "utf8")) as readonly Link[];
+  const list: readonly Record<"source" | "target", string>[] = JSON.parse(
+    readFileSync(join(libraries, "..", "pg-symlinks.json"), "utf8"),
+  );
   rmSync(linked, { recursive: true, force: true });
   mkdirSync(linked, { mode: 0o755 });
   for (const { source, target } of list) symlinkSync(join(libraries, basename(source)), join(linked, basename(target)));
   return { PATH: USUAL_PATH, LC_ALL: "C", TZ: "UTC", LD_LIBRARY_PATH: `${linked}:${libraries}` };
-}
-
-interface Link {
-  readonly source: string;
-  readonly target: string;
 }
 
 const USUAL_PATH = "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin";

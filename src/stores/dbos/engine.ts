@@ -17,7 +17,6 @@ export interface Engine {
   close(): Promise<void>;
 }
 
-/** Handle with which a driver records steps in a segment. */
 export interface Seat {
   readonly workflow: string;
   /** Returns the recorded output of the next step, or runs `work` and resolves once its result is on disk. */
@@ -49,7 +48,6 @@ const SERIALIZER = {
   parse: (text: string | null | undefined): unknown => (text ? JSON.parse(text) : null),
 };
 
-/** Opens a client for the engine's tables without starting the engine. */
 export function openEngineClient(database: Database): Promise<DbosClient> {
   return loadDbos().openClient({
     systemDatabaseUrl: database.url,
@@ -69,7 +67,6 @@ let working: { readonly place: string; readonly engine: Promise<Engine> } | unde
 
 interface EnginePlace {
   readonly database: Database;
-  /** Id that is unique among live processes. */
   readonly executor: string;
   readonly locks: Locks;
 }

@@ -6,17 +6,10 @@ import type { Client } from "./packages.ts";
  * Advisory locks of one Postgres session, which end with the process. A lock prevents two processes from driving the
  * same run. If a process only seemed dead, the engine's tokens prevent it from writing more.
  */
-export interface Locks {
-  /** Takes the lock. Returns false if this process already holds it. */
-  take(name: string, tries?: number): Promise<boolean>;
-  free(name: string): Promise<void>;
-  /** Returns the name of the process that holds the lock. */
-  ownerOf(name: string): Promise<string | undefined>;
-  close(): Promise<void>;
-}
+export type Locks = ReturnType<typeof openLocks>;
 
 /** Opens the lock session with the first lock. If the session breaks, reopens it and takes all held locks again. */
-export function openLocks(database: Database, owner: string): Locks {
+export function openLocks(database: Database, owner: string) {
   const held = new Set<string>();
   const asking = new Set<string>();
   const session = openSession(database, owner, held);
@@ -30,7 +23,8 @@ export function openLocks(database: Database, owner: string): Locks {
     return false;
   };
   return {
-    async take(name, tries = TRIES) {
+    /** Takes the lock. Returns false if this process already holds it. */
+    async take(name: string, tries = TRIES): Promise<boolean> {
       // Postgres would grant the lock to the same session a second time.
       if (held.has(name) || asking.has(name)) return false;
       asking.add(name);
@@ -41,12 +35,13 @@ export function openLocks(database: Database, owner: string): Locks {
         asking.delete(name);
       }
     },
-    async free(name) {
+    async free(name: string): Promise<void> {
       held.delete(name);
       if (session.isClosed()) return;
       await (await session.client()).query("select pg_advisory_unlock(hashtextextended($1, 0))", [name]);
     },
-    async ownerOf(name) {
+    /** Returns the name of the process that holds the lock. */
+    async ownerOf(name: string): Promise<string | undefined> {
       const [row] = await database.rows<{ readonly owner: string }>(OWNER, name);
       return row?.owner.replace(LOCKING, "");
     },

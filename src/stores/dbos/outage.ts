@@ -1,6 +1,5 @@
 import { SkillflowError } from "../../core/base/errors.ts";
 
-/** Surroundings of a process that waits for its database. */
 export interface Watching {
   readonly note?: ((line: string) => void) | undefined;
   /** Registers a handler for the first signal that asks the process to stop. */
@@ -8,14 +7,7 @@ export interface Watching {
 }
 
 /** Reports that the database does not answer. Ends what waits for it if the user interrupts the process meanwhile. */
-export interface Outage {
-  /** Follows work that is repeated until the database answers. Rejects with `store.failed` after an interrupt. */
-  during<Value>(work: Promise<Value>): Promise<Value>;
-  /** Follows work that takes long although the database answers. */
-  unlessOver<Value>(work: Promise<Value>): Promise<Value>;
-}
-
-export function watchOutage(place: string, { note = nothing, onInterrupt = nothing }: Watching): Outage {
+export function watchOutage(place: string, { note = nothing, onInterrupt = nothing }: Watching) {
   const late = new Set<object>();
   const waiting = new Set<(error: SkillflowError) => void>();
   let over: SkillflowError | undefined;
@@ -36,7 +28,8 @@ export function watchOutage(place: string, { note = nothing, onInterrupt = nothi
   const catchUp = (work: object) => {
     if (late.delete(work) && late.size === 0 && !over) note(`the database ${place} answers again`);
   };
-  const unlessOver: Outage["unlessOver"] = (work) =>
+  /** Follows work that takes long although the database answers. */
+  const unlessOver = <Value>(work: Promise<Value>): Promise<Value> =>
     new Promise((resolve, reject) => {
       waiting.add(reject);
       work.then(resolve, reject).finally(() => waiting.delete(reject));
@@ -44,7 +37,8 @@ export function watchOutage(place: string, { note = nothing, onInterrupt = nothi
     });
   return {
     unlessOver,
-    async during(work) {
+    /** Follows work that is repeated until the database answers. Rejects with `store.failed` after an interrupt. */
+    async during<Value>(work: Promise<Value>): Promise<Value> {
       const timer = setTimeout(() => lag(work), PATIENCE_MS);
       const settled = () => {
         clearTimeout(timer);

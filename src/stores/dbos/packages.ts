@@ -13,7 +13,6 @@ import { SkillflowError } from "../../core/base/errors.ts";
 
 export type SegmentWork = (run: string) => Promise<void>;
 
-/** Client that works on the engine's tables without driving runs. */
 export type DbosClient = DBOSClient;
 
 interface DbosExecutor {

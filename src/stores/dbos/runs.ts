@@ -17,7 +17,6 @@ export interface Kept {
 export interface Segment {
   readonly nr: number;
   readonly workflow: string;
-  /** Names of the steps that count. */
   readonly steps: readonly string[];
 }
 
@@ -123,7 +122,6 @@ const KEEP_SKIM = `
   update skillflow.runs set skim = $3 where run = $1
     and $2 = (select workflow from skillflow.segments where run = $1 order by nr desc limit 1)`;
 
-/** Returns a function that reads the events added since its last call. */
 export function tailKept(database: Database, run: string): () => Promise<readonly RunEvent[]> {
   let last: Pick<TailRow, "nr" | "step"> = { nr: 0, step: 0 };
   return async () => {

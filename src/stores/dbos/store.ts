@@ -78,17 +78,17 @@ export function dbosStore({ database, self, locks, now }: DbosStoreOptions): Dbo
 interface OpenStore extends Pick<DbosStoreOptions, "database" | "locks"> {
   readonly now: (() => Date) | undefined;
   readonly executor: string;
-  /** Seats of the runs that this process took from the queue. */
   readonly seats: Map<string, Seat>;
 }
 
 /** Takes the run's lock, which `work` releases unless it throws. */
 async function locked<Value>({ locks }: OpenStore, run: string, work: () => Promise<Value>): Promise<Value> {
-  if (!(await locks.take(runLock(run)))) throw await heldBy(locks, run);
+  const lock = runLock(run);
+  if (!(await locks.take(lock))) throw lockedError(`run ${run} is being driven`, await locks.ownerOf(lock));
   try {
     return await work();
   } catch (error) {
-    await locks.free(runLock(run));
+    await locks.free(lock);
     throw storeError(error, `run ${run} cannot be opened`);
   }
 }
@@ -261,10 +261,6 @@ const WAITING = `
 
 function runLock(run: string): string {
   return `skillflow run ${run}`;
-}
-
-async function heldBy(locks: Locks, run: string): Promise<SkillflowError> {
-  return lockedError(`run ${run} is being driven`, await locks.ownerOf(runLock(run)));
 }
 
 async function insertRun(session: Session, { run, at }: RunRecord, line: string): Promise<void> {

@@ -19,7 +19,8 @@ export function databaseTurns(database: Database, holder: string, locks: Locks):
         throw error;
       });
       const ticket = randomUUID();
-      const giveBack = () => void database.rows(LEAVE, ticket).catch(lost);
+      // If this fails, the turn is freed when the process ends.
+      const giveBack = () => void database.rows(LEAVE, ticket).catch(nothing);
       for (let tries = 0; ; tries++) {
         // A broken connection must not cost a run its turn.
         const asked = database.rows<{ readonly wait: number }>(TAKE, name, most, perMs, holder, ticket);
@@ -37,8 +38,6 @@ export function databaseTurns(database: Database, holder: string, locks: Locks):
 }
 
 const nothing = () => undefined;
-/** Ignores the error: the turn is freed when the process ends. */
-const lost = nothing;
 
 const MOST_BROKEN = 30;
 const BROKEN_MS = 1000;

@@ -61,7 +61,6 @@ function endOfValue(bytes: Buffer, start: number, last: number): number {
   return last;
 }
 
-/** Returns the place after the closing quote, at most `last`. */
 function endOfText(bytes: Buffer, start: number, last: number): number {
   for (let at = start + 1; at < last; at++) {
     const sign = bytes[at];

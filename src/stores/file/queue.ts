@@ -12,7 +12,6 @@ interface QueuedStore {
   readonly taken: Set<string>;
   /** Creates the folder. Throws if it is a link to a place outside. */
   readonly prepare: () => void;
-  /** Locks the queue. Throws `store.locked`. */
   readonly claim: () => () => void;
   readonly isRecorded: (run: string) => boolean;
   /** Resolves once the record is on disk. Throws `run.exists`. */
@@ -118,7 +117,6 @@ export function markOf(directory: string, run: string): string {
   return join(directory, `${run}${MARK}`);
 }
 
-/** Returns the queued runs that an earlier process left, oldest first. */
 function marked(directory: string): string[] {
   const at = (name: string) => statSync(join(directory, name), { throwIfNoEntry: false })?.mtimeMs ?? 0;
   const names = orStoreError(`the run directory ${directory} cannot be read`, () => namesIn(directory));

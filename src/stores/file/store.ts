@@ -31,17 +31,13 @@ interface FileStoreOptions extends LockOptions {
   readonly now?: () => Date;
 }
 
-interface FileStore extends Store {
-  /** Queue of runs that are recorded first and driven later. `create` may start a queued run that has no events. */
-  readonly intake: Intake;
-}
-
 /**
  * Creates a store with one append-only JSONL file per run: the run's record, then one event per line. Each record is
  * written before it counts, and reaches the disk in the background. The journal waits for the disk before anything that
- * cannot be undone. The torn tail of a crash is dropped. `<run>.lock` names the process that drives the run.
+ * cannot be undone. The torn tail of a crash is dropped. `<run>.lock` names the process that drives the run. `intake`
+ * is the queue of runs that are recorded first and driven later: `create` may start one of them that has no events.
  */
-export function fileStore(options: FileStoreOptions): FileStore {
+export function fileStore(options: FileStoreOptions): Store & { readonly intake: Intake } {
   const { directory, root, now } = options;
   const place = { kind: "run", directory, root } as const;
   const taken = new Set<string>();
@@ -222,7 +218,6 @@ function removeRun(path: string, directory: string, run: string): void {
   });
 }
 
-/** Returns the paths of a run's file and of the lock that its driver holds. */
 export function filesOfRun(directory: string, run: string): { readonly path: string; readonly lock: string } {
   return { path: join(directory, `${checkRunId(run)}.jsonl`), lock: join(directory, `${run}.lock`) };
 }

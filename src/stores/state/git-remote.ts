@@ -64,14 +64,8 @@ function rootOf(directory: string): string | undefined {
 
 const WANTED = "^(remote\\.origin\\.url|http\\..*extraheader|user\\.(name|email))$";
 
-interface Setting {
-  readonly scope: string;
-  readonly key: string;
-  readonly value: string;
-}
-
 /** Parses the output of `--show-scope -z`: scopes alternate with entries of a key, a line break and a value. */
-function settingsIn(told: string): Setting[] {
+function settingsIn(told: string) {
   const texts = told.split("\0");
   return texts.flatMap((text, index) => {
     const end = index % 2 === 0 ? -1 : text.indexOf("\n");

@@ -2,7 +2,6 @@ import type { StateEntry } from "../../core/engine/event/record.ts";
 import type { StateStore } from "../../core/engine/ports.ts";
 import { stateStore } from "./table.ts";
 
-/** Creates a state store in memory, for tests and for states that need not be kept. */
 export function memoryState(now?: () => Date): StateStore {
   const states = new Map<string, readonly StateEntry[]>();
   const read = (names: readonly string[]) => new Map(names.map((name) => [name, states.get(name) ?? []]));

@@ -8,14 +8,12 @@ interface StateTable {
    * Reads some states, calls `decide` and writes its result, atomically and without other writes in between. `decide`
    * may run several times and returns undefined if nothing changes.
    */
-  change(change: TableChange): Promise<void>;
-}
-
-interface TableChange {
-  readonly names: readonly string[];
-  /** Description of the change for the storage's history. */
-  readonly why: string;
-  readonly decide: (known: States) => States | undefined;
+  change(change: {
+    readonly names: readonly string[];
+    /** Description of the change for the storage's history. */
+    readonly why: string;
+    readonly decide: (known: States) => States | undefined;
+  }): Promise<void>;
 }
 
 export function stateStore(table: StateTable, now: () => Date = () => new Date()): StateStore {
