@@ -67,7 +67,8 @@ async function invoke(workspace: Workspace, call: Invocation, options: InvokeOpt
       const why = differenceOf(differences, call.skill, call.tool ?? "") ?? messageOf(chosen.refusal);
       return refusedCall(redactor.text(why), callCodeOf(chosen.refusal));
     }
-    return await callTool(workspace, { ...chosen, input: call.arguments }, { ...options, redactor });
+    if (chosen.misfit !== undefined) return refusedCall(redactor.text(chosen.misfit), "input.invalid");
+    return await callTool(workspace, { ...chosen, run: "invoke", input: call.arguments }, { ...options, redactor });
   } finally {
     for (const servers of opened) await servers.close();
   }
@@ -91,7 +92,6 @@ export async function listServers(
   return servers;
 }
 
-/** Time limit for a list of skills. */
 const LIST_MS = 5000;
 
 /**
@@ -115,16 +115,15 @@ export async function withRemoteSkills(
   };
 }
 
-async function callTool(
+export async function callTool(
   { host }: Workspace,
-  { entry, tool, misfit, input }: Chosen & { readonly input: Json },
+  { run, entry, tool, input }: Pick<Chosen, "entry" | "tool"> & { readonly run: string; readonly input: Json },
   { signal, offline, ...options }: InvokeOptions & { readonly redactor: Redactor },
 ): Promise<Outcome> {
-  if (misfit !== undefined) return refusedCall(options.redactor.text(misfit), "input.invalid");
   const [descriptor] = describeTools(entry.skill, [tool]);
   if (!descriptor) return refusedCall(`skill ${entry.skill.id} has no tool to call`, "tool.unknown");
   const call = createCall({
-    run: "invoke",
+    run,
     findHandler: () => ({ tool, config: handlerConfig(entry) }),
     workDir: host.cwd,
     fetch: openFetch(host.env, offline),

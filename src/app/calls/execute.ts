@@ -40,7 +40,6 @@ export type Execution = ReturnType<typeof openExecution>;
 
 interface Wanted {
   readonly args: JsonObject;
-  /** Ids of existing blobs that the execution may read. */
   readonly blobs: readonly string[];
   readonly timeoutMs: number | undefined;
   readonly signal: AbortSignal;
@@ -58,21 +57,25 @@ interface CodeExecution extends Wanted {
   readonly packages: readonly RunnablePackage[];
 }
 
-type ExecutionReport = JsonObject;
-
 const DEFAULT_TIMEOUT_MS = 60_000;
 const MOST_TIMEOUT_MS = 600_000;
 const LOG_PREVIEW = 4000;
 
 export function openExecution(workspace: Workspace, blobs: Blobs) {
-  const toolsOf = keepTools(async (entry, signal) => {
+  /** Tools of available servers. An unreachable one is asked again. */
+  const kept = new WeakMap<Skill, { readonly until: number; readonly listed: SkillEntry }>();
+  const toolsOf = async (entry: SkillEntry, signal: AbortSignal) => {
+    const known = kept.get(entry.skill);
+    if (known && performance.now() < known.until) return known.listed;
     const { entries } = await listServers(workspace, [entry], { signal });
-    return entries.get(entry.skill.id) ?? entry;
-  });
+    const listed = entries.get(entry.skill.id) ?? entry;
+    if (listed.unavailable === undefined) kept.set(entry.skill, { until: performance.now() + TOOLS_KEPT_MS, listed });
+    return listed;
+  };
   const underWay = new Set<Promise<unknown>>();
   const ahead = openPackagesAhead();
-  const carryOut = (work: () => Promise<ExecutionReport>, signal: AbortSignal) => {
-    const report: Promise<ExecutionReport> = inTurn(work, signal).finally(() => underWay.delete(report));
+  const carryOut = (work: () => Promise<JsonObject>, signal: AbortSignal) => {
+    const report: Promise<JsonObject> = inTurn(work, signal).finally(() => underWay.delete(report));
     underWay.add(report);
     return report;
   };
@@ -118,26 +121,12 @@ export function openExecution(workspace: Workspace, blobs: Blobs) {
 /** Time to cache the tools of a server, so that it is not started for every request. */
 const TOOLS_KEPT_MS = 60_000;
 
-type List = (entry: SkillEntry, signal: AbortSignal) => Promise<SkillEntry>;
-
-/** Caches the tools of available skills. An unreachable server is asked again. */
-function keepTools(list: List): List {
-  const kept = new WeakMap<Skill, { readonly until: number; readonly listed: SkillEntry }>();
-  return async (entry, signal) => {
-    const known = kept.get(entry.skill);
-    if (known && performance.now() < known.until) return known.listed;
-    const listed = await list(entry, signal);
-    if (listed.unavailable === undefined) kept.set(entry.skill, { until: performance.now() + TOOLS_KEPT_MS, listed });
-    return listed;
-  };
-}
-
 function timeoutOf({ timeoutMs }: Wanted): number {
   return Math.min(timeoutMs ?? DEFAULT_TIMEOUT_MS, MOST_TIMEOUT_MS);
 }
 
 /** Calls a tool of a skill without a package, as a run does. */
-async function callTool(workspace: Workspace, blobs: Blobs, wanted: SkillExecution): Promise<ExecutionReport> {
+async function callTool(workspace: Workspace, blobs: Blobs, wanted: SkillExecution): Promise<JsonObject> {
   const logs: string[] = [];
   const note = (message: string) => logs.push(message);
   const { skill } = wanted.entry;
@@ -157,18 +146,15 @@ async function callTool(workspace: Workspace, blobs: Blobs, wanted: SkillExecuti
     },
   );
   const told = logs.join("\n");
-  if ("error" in outcome) return failed({ type: typeOf(outcome), message: outcome.error }, told);
-  return completed(
-    outcome.output,
-    (outcome.blobs ?? []).map(({ blob_id }) => blob_id),
-    told,
-  );
+  if ("error" in outcome) return failed({ type: TYPES[outcome.code] ?? "SkillError", message: outcome.error }, told);
+  const ids = (outcome.blobs ?? []).map(({ blob_id }) => blob_id);
+  return completed(outcome.output, ids, told);
 }
 
-function typeOf({ code }: Failure): string {
-  if (code === "input.invalid") return "ValidationError";
-  return code === "tool.timeout" ? "TimeoutError" : "SkillError";
-}
+const TYPES: { readonly [Code in Failure["code"]]?: string } = {
+  "input.invalid": "ValidationError",
+  "tool.timeout": "TimeoutError",
+};
 
 /** Redacts the outcome and stores large output as blobs. Code that the caller sent has no entry. */
 async function report(
@@ -176,7 +162,7 @@ async function report(
   workspace: Workspace,
   blobs: Blobs,
   entry?: SkillEntry,
-): Promise<ExecutionReport> {
+): Promise<JsonObject> {
   const redactor = environmentRedactor(workspace, [entry]);
   const logs = redactor.text(outcome.logs);
   if (outcome.status === "failed") {
@@ -202,18 +188,13 @@ async function report(
   }
 }
 
-function completed(output: Json, blobs: readonly string[], logs: string): ExecutionReport {
-  return {
-    status: "completed",
-    run_id: newRunId(),
-    summary: `completed with ${describe(output)}`,
-    output,
-    output_blobs: blobs,
-    logs_preview: cutMiddle(logs, LOG_PREVIEW),
-  };
+function completed(output: Json, blobs: readonly string[], logs: string): JsonObject {
+  const summary = `completed with ${describe(output)}`;
+  const logs_preview = cutMiddle(logs, LOG_PREVIEW);
+  return { status: "completed", run_id: newRunId(), summary, output, output_blobs: blobs, logs_preview };
 }
 
-function failed(error: { readonly type: string; readonly message: string }, logs: string): ExecutionReport {
+function failed(error: { readonly type: string; readonly message: string }, logs: string): JsonObject {
   const summary = `failed: ${error.type}: ${error.message.split("\n")[0]?.slice(0, 200)}`;
   return { status: "failed", run_id: newRunId(), summary, error, logs_preview: cutMiddle(logs, LOG_PREVIEW) };
 }

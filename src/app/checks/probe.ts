@@ -1,10 +1,7 @@
-import { describeTools, type Outcome, refusedCall, type Tool, type ToolContext } from "../../core/skill/skill.ts";
-import { handlerConfig } from "../../loaders/registry/entry.ts";
+import { type Outcome, refusedCall, type Tool, type ToolContext } from "../../core/skill/skill.ts";
 import type { SkillEntry } from "../../loaders/registry/skill-set.ts";
-import { createCall } from "../../run/call.ts";
 import { memoryBlobs } from "../../stores/blobs.ts";
-import { proxiedFetch } from "../adapters/fetch.ts";
-import { listServers } from "../calls/call-skill.ts";
+import { callTool, listServers } from "../calls/call-skill.ts";
 import type { Workspace } from "../host.ts";
 import { SILENT_LOGGER } from "../runs/drive.ts";
 import { environmentRedactor } from "../secrets.ts";
@@ -30,22 +27,13 @@ async function probeServer(workspace: Workspace, entry: SkillEntry): Promise<Out
 }
 
 async function runProbe(workspace: Workspace, entry: SkillEntry, timeoutMs: number): Promise<Outcome | undefined> {
-  const { skill } = entry;
-  const { probe } = skill;
+  const { probe } = entry.skill;
   if (!probe) return undefined;
   const input_schema = { type: "object" };
   const handler = async (_input: never, context: ToolContext) => (await probe(context)) ?? null;
   const tool: Tool = { name: "probe", description: "", input_schema, effect: "read", handler };
-  const call = createCall({
-    run: "doctor",
-    findHandler: () => ({ tool, config: handlerConfig(entry) }),
-    timeoutMs,
-    workDir: workspace.host.cwd,
-    fetch: proxiedFetch(workspace.host.env),
-    loggerFor: () => SILENT_LOGGER,
-    redactor: environmentRedactor(workspace, [entry]),
-    blobs: memoryBlobs(),
-  });
-  const [descriptor] = describeTools(skill, [tool]);
-  return descriptor && call({ key: skill.id, tool: descriptor, input: {} }, new AbortController().signal);
+  const { signal } = new AbortController();
+  const redactor = environmentRedactor(workspace, [entry]);
+  const how = { timeoutMs, signal, loggerFor: () => SILENT_LOGGER, blobs: memoryBlobs(), redactor };
+  return callTool(workspace, { run: "doctor", entry, tool, input: {} }, how);
 }

@@ -9,7 +9,6 @@ import { type GitOutput, type Running, runGit } from "../../../stores/state/git-
 export interface OwnFolder {
   /** Runs git in the folder. Throws if it fails, unless `may` lists its exit code. */
   git(args: readonly string[], how?: GitOptions): Promise<GitOutput>;
-  /** Runs git and returns its trimmed output. */
   text(args: readonly string[], how?: GitOptions): Promise<string>;
 }
 
@@ -40,10 +39,7 @@ const AUTHOR = {
 
 /** Runs the work with an empty repository, which is removed afterwards. A git command may take `mostMs`. */
 export async function withOwnFolder<Value>(
-  {
-    env,
-    ...how
-  }: { readonly env: Environment; readonly signal: AbortSignal } & Required<Pick<Running, "mostMs" | "kill">>,
+  { env, ...how }: Required<Pick<Running, "env" | "signal" | "mostMs" | "kill">>,
   work: (folder: OwnFolder) => Promise<Value>,
 ): Promise<Value> {
   const path = await mkdtemp(join(tmpdir(), "skillflow-apply-"));

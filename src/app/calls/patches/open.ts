@@ -35,27 +35,17 @@ export async function deliverPatch(
   });
 }
 
-function openForge(
-  target: Target,
-  folder: OwnFolder,
-  {
-    config,
-    ...means
-  }: Pick<Api, "fetch" | "signal" | "timeoutMs"> & { readonly config: Readonly<Record<string, string>> },
-): Forge {
-  if (target.skill === "github") {
-    const headers = { authorization: `Bearer ${config.GITHUB_TOKEN}`, accept: "application/vnd.github+json" };
-    return openGitHub(
-      { name: "GitHub", address: apiOf("github", config), headers, ...means },
-      repositoryOf(target, config),
-    );
-  }
-  if (target.skill === "gitlab") {
+type Means = Pick<Api, "fetch" | "signal" | "timeoutMs"> & { readonly config: Readonly<Record<string, string>> };
+
+function openForge(target: Target, folder: OwnFolder, { config, ...means }: Means): Forge {
+  const { skill } = target;
+  if (skill === undefined) return openRemote(folder, target.url);
+  const api = { address: apiOf(skill, config), ...means };
+  const repository = repositoryOf(target, config);
+  if (skill === "gitlab") {
     const headers = { authorization: `Bearer ${config.GITLAB_TOKEN}` };
-    return openGitLab(
-      { name: "GitLab", address: apiOf("gitlab", config), headers, ...means },
-      repositoryOf(target, config),
-    );
+    return openGitLab({ name: "GitLab", headers, ...api }, repository);
   }
-  return openRemote(folder, target.url);
+  const headers = { authorization: `Bearer ${config.GITHUB_TOKEN}`, accept: "application/vnd.github+json" };
+  return openGitHub({ name: "GitHub", headers, ...api }, repository);
 }

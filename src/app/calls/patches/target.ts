@@ -13,15 +13,14 @@ export interface Target {
   readonly skill: Vendor | undefined;
   /** Host of origin's address. Empty for a path. */
   readonly host: string;
-  /** Path of the repository in origin's address. */
   readonly repository: string;
 }
 
 type Vendor = keyof typeof APIS;
 
 const APIS = {
-  github: { variable: "GITHUB_API_URL", usual: "https://api.github.com" },
-  gitlab: { variable: "GITLAB_URL", usual: "https://gitlab.com" },
+  github: { variable: "GITHUB_API_URL", usual: "https://api.github.com", repository: "GITHUB_REPOSITORY" },
+  gitlab: { variable: "GITLAB_URL", usual: "https://gitlab.com", repository: "GITLAB_PROJECT" },
 } as const;
 
 export function apiOf(vendor: Vendor, config: Readonly<Record<string, string>>): string {
@@ -30,8 +29,7 @@ export function apiOf(vendor: Vendor, config: Readonly<Record<string, string>>):
 
 /** Returns the repository, which the config may name instead of origin. */
 export function repositoryOf({ skill, repository }: Target, config: Readonly<Record<string, string>>): string {
-  const named = skill === "github" ? config.GITHUB_REPOSITORY : skill === "gitlab" ? config.GITLAB_PROJECT : undefined;
-  return named ?? repository;
+  return (skill && config[APIS[skill].repository]) ?? repository;
 }
 
 /** Describes the place where changes go, without the credentials in an address. */
