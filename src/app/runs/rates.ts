@@ -1,5 +1,5 @@
 import { messageOf } from "../../core/base/errors.ts";
-import type { Rate, Turns } from "../../core/engine/ports.ts";
+import type { Rate } from "../../core/engine/ports.ts";
 import { declaredRates, describeRate } from "../../core/engine/settings/rates.ts";
 import { refusedCall } from "../../core/skill/skill.ts";
 import type { AskOptions } from "../../run/ask.ts";
@@ -11,21 +11,39 @@ import { configFiles } from "../workspace.ts";
 
 export type Pace = NonNullable<ReturnType<typeof openPace>>;
 
-/** Reports that a call of a node is waiting, or the run itself if `node` is undefined. */
-type Told = (node: string | undefined, message: string) => void;
-
-type Rated = Pick<Workspace, "nearest" | "project" | "user" | "queue">;
-
 /** Rate limits of this process, for runs without a database. */
 const OURS = memoryTurns();
 
-/** Delays runs, model calls and tool calls to respect the rates in `.skillflow.yml`. Undefined if there are none. */
-export function openPace(workspace: Rated, told: Told = () => undefined) {
+interface Pacing {
+  readonly bounds: readonly Rate[];
+  readonly signal: Stopping;
+  /** Node of the waiting call. Undefined for the run itself. */
+  readonly node: string | undefined;
+  readonly what: string;
+}
+
+/**
+ * Delays runs, model calls and tool calls to respect the rates in `.skillflow.yml`. Undefined if there are none. `told`
+ * hears that a call of a node waits, or the run itself if the node is undefined.
+ */
+export function openPace(
+  workspace: Pick<Workspace, "nearest" | "project" | "user" | "queue">,
+  told: (node: string | undefined, message: string) => void = () => undefined,
+) {
   const rates = declaredRates(configFiles(workspace));
   if (!rates) return undefined;
   const turns = workspace.queue?.turns ?? OURS;
-  const waiting = (node: string | undefined, what: string) => (rate: Rate) => {
-    told(node, `waiting for ${what}'s turn (${describeRate(rate)})`);
+  const inTurns = async <Value>({ bounds, signal, node, what }: Pacing, work: () => Promise<Value>): Promise<Value> => {
+    const taken: (() => void)[] = [];
+    try {
+      for (const rate of bounds) {
+        const onWait = () => told(node, `waiting for ${what}'s turn (${describeRate(rate)})`);
+        taken.push(await turns.take(rate, signal, onWait));
+      }
+      return await work();
+    } finally {
+      for (const giveBack of taken) giveBack();
+    }
   };
   return {
     /** Delays model calls. The run's time limit and signals also end the wait. */
@@ -36,60 +54,40 @@ export function openPace(workspace: Rated, told: Told = () => undefined) {
         const bounds = rates.ofModel(`${model.provider}:${name}`);
         if (bounds.length === 0) return { model, name };
         const { provider } = model;
-        const reply: typeof model.reply = (prompt, call) => {
-          const asking = { turns, bounds, signal: call.signal, onWait: waiting(call.node, provider) };
-          return inTurns(asking, () => model.reply(prompt, call));
-        };
+        const reply: typeof model.reply = (prompt, call) =>
+          inTurns({ bounds, signal: call.signal, node: call.node, what: provider }, () => model.reply(prompt, call));
         return { name, model: { provider, reply } };
       },
     /** Delays tool calls. A tool's timeout starts after the wait. */
     callTool:
       (call: CallTool): CallTool =>
-      async (wanted, stopping, onBegin) => {
+      async (wanted, signal, onBegin) => {
         const { skill } = wanted.tool;
         const bounds = rates.ofSkill(skill);
-        if (bounds.length === 0) return call(wanted, stopping, onBegin);
-        const asking = { turns, bounds, signal: stopping, onWait: waiting(nodeOf(wanted.key), skill) };
+        if (bounds.length === 0) return call(wanted, signal, onBegin);
+        const pacing = { bounds, signal, node: nodeOf(wanted.key), what: skill };
         try {
-          return await inTurns(asking, () => call(wanted, stopping, onBegin));
+          return await inTurns(pacing, () => call(wanted, signal, onBegin));
         } catch (error) {
-          if (!stopping.aborted) throw error;
+          if (!signal.aborted) throw error;
           return refusedCall(messageOf(error), "run.interrupted");
         }
       },
     /** Delays the run. If it is interrupted while it waits, it starts at once in order to end. */
     async run<Value>(signal: AbortSignal, work: () => Promise<Value>): Promise<Value> {
-      const asking = { turns, bounds: rates.runs, signal, onWait: waiting(undefined, "the run") };
       let isBegun = false;
       const begin = () => {
         isBegun = true;
         return work();
       };
       try {
-        return await inTurns(asking, begin);
+        return await inTurns({ bounds: rates.runs, signal, node: undefined, what: "the run" }, begin);
       } catch (error) {
         if (isBegun || !signal.aborted) throw error;
         return work();
       }
     },
   };
-}
-
-interface Asking {
-  readonly turns: Turns;
-  readonly bounds: readonly Rate[];
-  readonly signal: Stopping;
-  readonly onWait: (rate: Rate) => void;
-}
-
-async function inTurns<Value>({ turns, bounds, signal, onWait }: Asking, work: () => Promise<Value>): Promise<Value> {
-  const taken: (() => void)[] = [];
-  try {
-    for (const rate of bounds) taken.push(await turns.take(rate, signal, () => onWait(rate)));
-    return await work();
-  } finally {
-    for (const giveBack of taken) giveBack();
-  }
 }
 
 /** Finds the node in a key such as `2:look/1/1`, also for keys of inner runs. */
