@@ -10,28 +10,7 @@ import { holdProcess, processDefaults, processHost } from "./process-host.ts";
 
 /** Public library API. Reads its process defaults once, when a project is opened. */
 
-export type {
-  ApplyOptions,
-  ApplyResult,
-  Ask,
-  AskOptions,
-  BacktestOptions,
-  BacktestResult,
-  Limits,
-  Project,
-  ProjectOptions,
-  Recheck,
-  ReplayOptions,
-  ReportKind,
-  ResultOf,
-  ResumeOptions,
-  Run,
-  RunOptions,
-  RunRow,
-  SignalOptions,
-  SkillState,
-  TestResult,
-} from "../app/library/contract.ts";
+export type * from "../app/library/contract.ts";
 
 /** Opens a directory for running workflows. Rejects with a SkillflowError if a config file or an option is invalid. */
 export async function openProject(options: ProjectOptions = {}): Promise<Project> {

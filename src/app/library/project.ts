@@ -17,7 +17,6 @@ import { workflowLimitsSchema } from "../../core/document/workflow/limits.ts";
 import type { Workflow } from "../../core/document/workflow/workflow.ts";
 import type { Model, StoredRun } from "../../core/engine/ports.ts";
 import { ASK } from "../../core/engine/record/ask.ts";
-import type { RunResult } from "../../core/engine/result/result.ts";
 import { endOf, wordOf } from "../../core/engine/result/waiting.ts";
 import type { Skill, SkillDefinition } from "../../core/skill/skill.ts";
 import { checkedSkill } from "../../loaders/formats/module/skill-module.ts";
@@ -47,7 +46,6 @@ import type {
   ProjectOptions,
   ReplayOptions,
   ResultOf,
-  ResumeOptions,
   RunOptions,
   RunSettings,
   SignalOptions,
@@ -77,7 +75,10 @@ export async function createProject(host: Host, options: ProjectOptions): Promis
     // The output schemas of the nodes have been checked when the run succeeds, so that its data have these types.
     run: <const Given extends Workflow>(workflow: string | Given, given?: RunOptions) =>
       begin(() => runCourse(workspace, workflow, given ?? {}), given) as Run<ResultOf<Given>>,
-    resume: (run, given) => begin(() => resumeCourse(workspace, run, given ?? {}), given),
+    resume(run, given = {}) {
+      const check = (stored: StoredRun) => checkResumable(stored, given.from);
+      return begin(() => continueCourse(workspace, run, { options: given, how: { from: given.from }, check }), given);
+    },
     replay: (run, given) => begin(() => replayCourse(workspace, run, given ?? {}), given),
     validate: (workflow) =>
       markedAsOurs(async () => {
@@ -91,8 +92,11 @@ export async function createProject(host: Host, options: ProjectOptions): Promis
     apply: (run, given = {}) => promised(async () => applyRun(workspace, nameOf(run), given)),
     runs: () => promised(() => listRuns(workspace)),
     ask(run, question, given = {}) {
-      const course = askCourse(workspace, { run, question }, given);
-      return withResult(begin(course.begin, given), course.answer);
+      const asked: Asked = { run, question };
+      return withResult(
+        begin(() => askCourse(workspace, asked, given), given),
+        (result) => answerOf(asked.run, result),
+      );
     },
     recheck: (run) => promised(async () => recheckRun(workspace, nameOf(run))),
     test: (places = []) => promised(async () => testPlaces(openTestWorkspace(place, settings), listOf("test", places))),
@@ -113,7 +117,6 @@ function placeOf<Place>(name: string, place: Place): Place {
   throw usageError(`${name}: must be a folder or a store`);
 }
 
-/** Returns the string values of a map, without undefined ones. */
 function textsOf(what: string, map: Readonly<Record<string, unknown>> = {}): [name: string, text: string][] {
   return Object.entries(map).flatMap(([name, value]): [string, string][] => {
     if (value === undefined) return [];
@@ -170,11 +173,6 @@ function runCourse(workspace: Workspace, workflow: string | Workflow, options: R
   };
 }
 
-function resumeCourse(workspace: Workspace, named: string, options: ResumeOptions) {
-  const { from } = options;
-  return continueCourse(workspace, named, { options, how: { from }, check: (stored) => checkResumable(stored, from) });
-}
-
 interface Continuing {
   readonly options: RunSettings;
   readonly how: Parameters<typeof resumeRun>[3];
@@ -211,26 +209,23 @@ function signalCourse(
   return continueCourse(workspace, run, { options, how: { said }, check });
 }
 
-function askCourse(
-  workspace: Workspace,
-  { run: asked, question }: { readonly run: string; readonly question: string },
-  { model, live }: AskOptions,
-) {
-  let of = asked;
-  const run = newRunId();
+interface Asked {
+  /** As named at first, then the run's whole id. */
+  run: string;
+  readonly question: string;
+}
+
+function askCourse(workspace: Workspace, asked: Asked, { model, live }: AskOptions): Course {
   return {
-    begin: (): Course => ({
-      run,
-      workflow: () => ASK,
-      async prepare(signal) {
-        const given = { given: nameOf(asked), question: String(question) };
-        const choices = choicesOf(model === undefined ? {} : { model });
-        const prepared = await prepareAsk(workspace, given, { choices, live, connect: { signal } });
-        of = prepared.record.about?.run ?? asked;
-        return prepared;
-      },
-    }),
-    answer: (result: RunResult) => answerOf(of, result),
+    run: newRunId(),
+    workflow: () => ASK,
+    async prepare(signal) {
+      const given = { given: nameOf(asked.run), question: String(asked.question) };
+      const choices = choicesOf(model === undefined ? {} : { model });
+      const prepared = await prepareAsk(workspace, given, { choices, live, connect: { signal } });
+      asked.run = prepared.record.about?.run ?? asked.run;
+      return prepared;
+    },
   };
 }
 

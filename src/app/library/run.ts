@@ -1,3 +1,4 @@
+import { EventEmitter, once } from "node:events";
 import { asOurs, errorFor, exitCodeOf, messageOf, SkillflowError, usageError } from "../../core/base/errors.ts";
 import { deepEqual, isObject } from "../../core/base/values.ts";
 import type { RunEvent } from "../../core/engine/event/event.ts";
@@ -28,7 +29,6 @@ export interface Run<Result = RunResult> extends AsyncIterable<RunEvent> {
   readonly result: Promise<Result>;
 }
 
-/** Observers of a run, and the signal that stops it. */
 export interface Watching {
   /** Called for each recorded event and for progress. Errors that observers throw do not affect the run. */
   readonly observers?: readonly Observer[];
@@ -36,7 +36,6 @@ export interface Watching {
   readonly signal?: AbortSignal;
 }
 
-/** Functions that prepare and drive a new run, a resume or a replay. */
 export interface Course {
   /** Known even if the run never starts. */
   readonly run: string;
@@ -48,7 +47,10 @@ export interface Course {
 
 /** Starts a run and returns immediately. `clean` redacts secrets until the run's own redactor exists. */
 export function beginRun(workspace: Workspace, planned: () => Course, given: Watching, clean: Clean): Run {
-  const log = createEventLog();
+  const events: RunEvent[] = [];
+  /** Tells the readers of the events that there are more, or that the run is over. */
+  const news = new EventEmitter().setMaxListeners(0);
+  let isOver = false;
   const interrupt = new AbortController();
   let signal: AbortSignal | undefined;
   let unhear: () => void = () => undefined;
@@ -68,24 +70,40 @@ export function beginRun(workspace: Workspace, planned: () => Course, given: Wat
       unhear = () => own.removeEventListener("abort", stop);
     }
     await undefined; // returns to the caller before any work starts
-    const watching = { signal: interrupt.signal, observers: [keep, ...observers], opened, events: log.events };
+    const watching = { signal: interrupt.signal, observers: [keep, ...observers], opened, events };
     return carryOut(workspace, course, { ...watching, clean });
   };
   let opened: (id: string) => void = () => undefined;
   const recorded = new Promise<string>((resolve) => {
     opened = resolve;
   });
-  const keep: Observer = { onEvent: (event) => log.push(structuredClone(event)) };
+  const keep: Observer = {
+    onEvent(event) {
+      events.push(structuredClone(event));
+      news.emit("more");
+    },
+  };
   const result = markedAsOurs(begin)
     .catch(refuseIn(clean))
-    .finally(() => unhear());
-  result.then(
-    () => log.end(),
-    (error: unknown) => log.end({ error }),
-  );
+    .finally(() => {
+      unhear();
+      isOver = true;
+      news.emit("more");
+    });
   const id = Promise.race([recorded, result.then(({ run }) => run)]);
   id.catch(heard);
-  return { id, result, [Symbol.asyncIterator]: () => log[Symbol.asyncIterator]() };
+  return {
+    id,
+    result,
+    async *[Symbol.asyncIterator]() {
+      for (let next = 0; ; next++) {
+        while (next === events.length && !isOver) await once(news, "more");
+        const event = events[next];
+        if (!event) return void (await result); // throws if the run could not start
+        yield structuredClone(event);
+      }
+    },
+  };
 }
 
 /** Returns a run whose result is made from the run's own result. */
@@ -212,7 +230,6 @@ function notBegun({ run, workflow = () => "" }: Course, why: string): RunResult 
   };
 }
 
-/** Describes the reason of an abort for users. */
 function reasonOf(reason: unknown): string {
   if (typeof reason === "string" && reason !== "") return `interrupted (${reason})`;
   const isPlain = reason === undefined || (reason instanceof DOMException && reason.name === "AbortError");
@@ -241,42 +258,4 @@ export function cleanTold<Told extends { readonly message: string; readonly hint
   clean: Clean,
 ): Told {
   return { ...told, message: clean(told.message), ...(told.hint === undefined ? {} : { hint: clean(told.hint) }) };
-}
-
-/** Events of a run for any number of readers. Each reader starts at the first event and gets its own copies. */
-function createEventLog() {
-  const events: RunEvent[] = [];
-  let waiting: (() => void)[] = [];
-  let ended: { readonly failure?: { readonly error: unknown } } | undefined;
-  const wake = () => {
-    const woken = waiting;
-    waiting = [];
-    for (const go of woken) go();
-  };
-  return {
-    events,
-    push(event: RunEvent) {
-      events.push(event);
-      wake();
-    },
-    /** Ends the log: the run is over, or `failure` prevented its start. */
-    end(failure?: { readonly error: unknown }) {
-      ended = failure ? { failure } : {};
-      wake();
-    },
-    async *[Symbol.asyncIterator](): AsyncGenerator<RunEvent> {
-      for (let next = 0; ; ) {
-        const event = events[next];
-        if (event) {
-          next++;
-          yield structuredClone(event);
-        } else if (ended) {
-          if (ended.failure) throw ended.failure.error;
-          return;
-        } else {
-          await new Promise<void>((resolve) => waiting.push(resolve));
-        }
-      }
-    },
-  };
 }
