@@ -86,7 +86,6 @@ export function openWorkspace(given: Host, options: WorkspaceOptions): Workspace
   };
 }
 
-/** Returns the settings of the skill workspace in the user's own file that the environment does not set. */
 function copySettings(
   { env }: Host,
   { workspace = {} }: ProjectConfig,
@@ -122,13 +121,8 @@ function findSkills(
       { skill: toolMakerSkill(), unavailable: choices.defineTool ? undefined : disabled },
     ],
     levels,
-    servers: choices.servers,
-    instances: choices.instances,
+    ...choices,
     ...defined("policies", host.policies),
-    disabled: choices.disabled,
-    trust: choices.trust,
-    variables: choices.variables,
-    effects: choices.effects,
     overrides: options.overrides,
     env: host.env,
     host: {
@@ -242,7 +236,6 @@ function unknownKeys({ host, skills, overrides }: Workspace, ids: ReadonlySet<st
   });
 }
 
-/** Returns the root of the repository, or otherwise the working directory. */
 export function projectFolder({ cwd }: Pick<Host, "cwd">): string {
   return projectRoot(cwd);
 }

@@ -25,9 +25,7 @@ import { brotliDecompressSync, crc32 } from "node:zlib";
  * user's cache folder keeps V8's compiled code, so that the next start is faster.
  */
 
-/** Program as built by build.mjs. */
 export interface Program {
-  /** Runs the command line and returns the exit code. */
   commandLine(): Promise<number>;
   endProcess(code: number): never;
 }
@@ -42,7 +40,6 @@ export interface Cache {
 }
 
 let loaded: Program | undefined;
-/** Scripts to cache, by file name, with the commands that they serve. */
 const unkept = new Map<string, { readonly script: Script; readonly commands: readonly string[] }>();
 
 export function loadProgram(cache?: Cache): Program {
@@ -161,7 +158,6 @@ function partsOf(load: NodeJS.Require, cache: Cache | undefined) {
   };
 }
 
-/** Compiles code that is a function expression and returns the function. */
 function compile(
   { path, code, name }: { readonly path: string; readonly code: string; readonly name: string },
   cache: Cache | undefined,
@@ -199,7 +195,6 @@ function readKept(path: string, uid: number | undefined): { commands: readonly s
   }
 }
 
-/** Loads slow Node modules on first use. */
 function lazily(load: (id: string) => unknown) {
   const stands = new Map<string, object>();
   return (id: string): unknown => {

@@ -18,7 +18,6 @@ export function processDefaults({
   return { env: { ...(env ?? process.env) }, cwd: directory ?? process.cwd() };
 }
 
-/** Returns the identity of this process, and functions to check and end processes. */
 export function processHost(): Omit<Host, "env" | "cwd"> {
   return {
     namedPolicy: process.env.SKILLFLOW_POLICY,

@@ -69,9 +69,7 @@ export async function connectServers(entries: SkillEntries, given: Connecting): 
   const opened = new Map(
     await Promise.all([...served].map(async ([id, entry]) => [id, await openServer(entry, opening)] as const)),
   );
-  const connected = await Promise.all(
-    [...entries].map(([id, entry]) => connectEntry([id, entry], { entries, opened, opening })),
-  );
+  const connected = await Promise.all([...entries].map((each) => connectEntry(each, opened, { ...opening, entries })));
   if (connecting.signal.aborted) {
     await close();
     throw new SkillflowError("run.interrupted", `${messageOf(connecting.signal.reason)} before the run started`);
@@ -145,16 +143,11 @@ function warner(id: string, { warnings, redactor }: Opening) {
   };
 }
 
-interface Connected {
-  readonly entries: SkillEntries;
-  readonly opened: ReadonlyMap<string, OpenedServer>;
-  readonly opening: Opening;
-}
-
 /** Returns an entry with what its server offers, and entries for the server's skills. */
 async function connectEntry(
   [id, entry]: readonly [string, SkillEntry | undefined],
-  { entries, opened, opening }: Connected,
+  opened: ReadonlyMap<string, OpenedServer>,
+  { entries, ...opening }: Opening & Pick<Servers, "entries">,
 ): Promise<(readonly [string, SkillEntry | undefined])[]> {
   const server = opened.get(entry?.remote?.server.skill.id ?? entry?.skill.id ?? id);
   if (!entry || !server || entry.unavailable !== undefined) return [[id, entry]];

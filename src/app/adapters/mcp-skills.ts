@@ -66,7 +66,6 @@ function without(entry: SkillEntry, reason: string): SkillEntry {
   return { ...entry, unavailable: { kind: "server", reason } };
 }
 
-/** Warns about a skill that cannot be used, and returns true. */
 export function describeFault(skill: OfferedSkill, warn: (message: string) => void): boolean {
   if (skill.fault === undefined) return false;
   warn(describe(skill, skill.fault));

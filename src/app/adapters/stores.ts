@@ -85,7 +85,6 @@ export function openRecording({ host }: Workspace, path: string): Recording | un
   return existsSync(file) ? { stored: readRecording(file), path } : undefined;
 }
 
-/** Finds a recorded run: a file, or a run of the store. */
 export async function findRecording(workspace: Workspace, given: string): Promise<Recording> {
   const file = openRecording(workspace, given);
   if (file) return file;

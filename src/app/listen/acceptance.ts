@@ -108,7 +108,6 @@ export function openAcceptance(
   };
 }
 
-/** Returns the id of the run that an event of a source starts. */
 export function runIdOf(source: Pick<Origin, "name">, id: string): string {
   return `${source.name}-${digestOf(`${source.name}\n${id}`)}`;
 }

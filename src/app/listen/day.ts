@@ -51,7 +51,6 @@ export function openDay(state: StateStore, { limits }: ListenFile) {
   };
 }
 
-/** Returns the time until midnight UTC. */
 export function msToTomorrow(): number {
   return DAY_MS - (Date.now() % DAY_MS);
 }

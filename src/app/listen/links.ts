@@ -162,7 +162,6 @@ const keptSchema = lazy(() =>
     since: z.string(),
     by: z.string(),
     until: z.string().optional(),
-    /** Digest of the plan to approve. */
     digest: z.string().optional(),
   }),
 );

@@ -35,7 +35,6 @@ const USUAL_CONCURRENCY = 4;
 /** Events after which the message in Slack may differ. */
 const CHANGES_PHASE: ReadonlySet<RunEvent["type"]> = new Set(["workflow:start", "node:enter", "workflow:end"]);
 
-/** Opens a listener, which accepts webhooks and executes the runs that they start. */
 export function openListener(setting: Setting, options: ListenerOptions) {
   const { workspace, file } = setting;
   const { intake, store } = workspace;

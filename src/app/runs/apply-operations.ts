@@ -3,6 +3,7 @@ import { SkillflowError, usageError } from "../../core/base/errors.ts";
 import { plural } from "../../core/base/preview.ts";
 import { checkedAs, defined, isObject, type Json } from "../../core/base/values.ts";
 import { admitOperation } from "../../core/engine/decide/admit.ts";
+import type { Call } from "../../core/engine/event/call.ts";
 import type { EventBody } from "../../core/engine/event/event.ts";
 import type { Operation } from "../../core/engine/event/operation.ts";
 import { type Patch, patchOf } from "../../core/engine/event/patch.ts";
@@ -73,7 +74,7 @@ export async function applyPlan(
       });
     }
     const { tool_timeout_ms: timeoutMs } = recordedSettings(record.settings, opened.events);
-    const call = callerOf(workspace, prepared, { ...request, timeoutMs });
+    const call = callerOf(workspace, prepared, { ...request, timeoutMs, planned });
     const applying = { prepared, request, planned, lines, note, call };
     const outcomes: AppliedOperation[] = [];
     for (const one of planned) {
@@ -102,7 +103,7 @@ interface Applying {
   readonly planned: readonly PlannedOperation[];
   readonly lines: readonly FeedbackLine[];
   readonly note: Note;
-  readonly call: CallOperation;
+  readonly call: ReturnType<typeof callerOf>;
 }
 
 type Told = Omit<AppliedOperation, "id" | "digest">;
@@ -130,19 +131,14 @@ async function carryOut(applying: Applying, one: PlannedOperation): Promise<Told
     return { status: "in_doubt", error: "it was started and its outcome is unknown: check the service" };
   }
   if (admission.kind === "refused") {
-    await note(one, {
-      type: "operation:refused",
-      operation: id,
-      digest,
-      error: admission.error,
-      by: request.by,
-    });
+    const { error } = admission;
+    await note(one, { type: "operation:refused", operation: id, digest, error, by: request.by });
   }
   if (admission.kind !== "run") return { status: admission.kind, error: admission.error };
   const begun = application.standing === "in_doubt" ? application.call : undefined;
   const name = begun ?? callId(operation, prepared, request);
   await note(one, { type: "operation:begun", operation: id, digest, call: name, by: request.by });
-  const outcome = await call({ tool: admission.tool, input: admission.input, name, operation, planned });
+  const outcome = await call(operation, name, admission);
   return endOf(one, { note, tool: admission.tool, outcome });
 }
 
@@ -178,29 +174,25 @@ function toolOf(entries: SkillEntries, operation: Operation): ToolDescriptor | u
   return (record.tools as readonly ToolDescriptor[]).find(({ name }) => name === operation.tool);
 }
 
-type CallOperation = (operating: {
-  readonly tool: ToolDescriptor;
-  readonly input: Json;
-  readonly name: string;
-  readonly operation: Operation;
-  readonly planned: readonly PlannedOperation[];
-}) => Promise<Outcome>;
-
 /** Size limit of a result, which later operations may refer to and which is therefore kept whole. */
 const MOST_RESULT = 1024 * 1024;
 
 function callerOf(
   workspace: Workspace,
   prepared: PreparedApply,
-  { signal, loggerFor, timeoutMs }: ApplyRequest & { readonly timeoutMs: number },
-): CallOperation {
+  { signal, loggerFor, timeoutMs, planned }: ApplyRequest & { timeoutMs: number; planned: ReviewedPlan["planned"] },
+) {
   const { reviewed, entries, redactor } = prepared;
   const { record } = reviewed.stored;
   const blobs = workspace.store.blobs(record.run);
   let callTool: CallTool | undefined;
   const pace = openPace(workspace);
   const paced = (options: CallOptions) => pace?.callTool(createCall(options)) ?? createCall(options);
-  return async ({ tool, input, name, operation, planned }) => {
+  return async (
+    operation: Operation,
+    name: string,
+    { tool, input }: Pick<Call, "tool" | "input">,
+  ): Promise<Outcome> => {
     if (isStatePut(tool)) return attempted(tool, () => applyPut(workspace, record, { operation, input, planned }));
     const proposed = patchOf(operation);
     if (proposed) {

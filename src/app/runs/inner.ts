@@ -14,7 +14,6 @@ import { type ReadWorkflow, readWorkflow, recordedSkills, sourcePlaces, type Wor
 import type { Workspace } from "../host.ts";
 import type { InlineSkills } from "../workspace.ts";
 
-/** Inner workflow of a node, and the place where it is defined. */
 export interface InnerWorkflow {
   readonly workflow: Workflow;
   /** Undefined if the outer document defines it. */

@@ -26,8 +26,6 @@ import type { Workspace } from "../host.ts";
 
 /** State that a run reads before it starts and writes after it ends. */
 
-type Recalled = Pick<RunRecord, "states" | "cooled" | "skipped">;
-
 interface Beginning {
   readonly workflow: Workflow;
   readonly inner: RunRecord["inner"];
@@ -43,7 +41,7 @@ interface Beginning {
 export async function recallMemory(
   { state }: Workspace,
   { workflow, inner, input, coolsDown, fingerprint }: Beginning,
-): Promise<Recalled> {
+): Promise<Pick<RunRecord, "states" | "cooled" | "skipped">> {
   const declared = declaredStates(documentsOf({ workflow, inner }));
   const cooled = coolDownKey(workflow, input, fingerprint);
   const names = [...declared.map(([name]) => name), ...(cooled === undefined || !coolsDown ? [] : [COOL_DOWNS])];
@@ -58,7 +56,6 @@ export async function recallMemory(
   };
 }
 
-/** Returns the run whose cool-down covers a prepared run now. */
 export async function coolingNow({ state }: Workspace, { workflow, cooled }: RunRecord): Promise<string | undefined> {
   if (cooled === undefined) return undefined;
   const entries = (await state.read([COOL_DOWNS])).get(COOL_DOWNS) ?? [];

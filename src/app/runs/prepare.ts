@@ -65,7 +65,6 @@ export interface PreparedRun {
   readonly warnings: readonly string[];
   /** Milliseconds of the run's time limit that its MCP servers took to start. */
   readonly spentMs: number;
-  /** Closes what was opened for the run, whether or not it was executed. */
   close(): Promise<void>;
 }
 

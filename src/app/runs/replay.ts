@@ -74,7 +74,6 @@ export async function prepareReplay(
   };
 }
 
-/** Prepares a replay whose workflow has no file any more. */
 async function prepareFromRecord(
   workspace: Workspace,
   stored: StoredRun,

@@ -11,15 +11,12 @@ import type { InstanceChoice, ServerChoice } from "../../loaders/registry/skill-
 import type { Trust, TrustEntry, TrustMemory } from "../../loaders/trust/trust-memory.ts";
 import { OPTIONS, type OptionRow, type OptionValues } from "../options.ts";
 
+type SkillKey = "trustSkill" | "skillEnv" | "effect" | "addSkill" | "skillOrder" | "contextMode";
+
 /** Options for skills, as given on the command line or to the library. */
-export interface SkillFlags extends Pick<OptionValues, SkillKey> {
+export interface SkillFlags extends Pick<OptionValues, SkillKey | "allowScripts" | "allowDefineTool"> {
   readonly allowed?: readonly TrustEntry[];
 }
-
-type SkillKey =
-  | ("trustSkill" | "skillEnv" | "effect")
-  | "addSkill"
-  | ("skillOrder" | "contextMode" | "allowScripts" | "allowDefineTool");
 
 /** Merged settings for skills. Flags override the environment, which overrides config files. */
 export interface SkillChoices {
@@ -59,7 +56,7 @@ interface ModuleChoice {
   readonly trusted: boolean;
 }
 
-interface Files {
+export interface Files {
   readonly project: LoadedConfig | undefined;
   readonly user: LoadedConfig | undefined;
   readonly memory: TrustMemory;

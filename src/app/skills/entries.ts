@@ -10,7 +10,6 @@ export function mapEntries(entries: SkillEntries, change: (entry: SkillEntry) =>
   return new Map([...entries].map(([id, entry]) => [id, entry && change(entry)]));
 }
 
-/** Finds the skills of several workflows. */
 export async function gatherAll(
   set: SkillSet,
   documents: readonly { readonly workflow: Workflow; readonly inline: InlineSkills }[],

@@ -10,7 +10,7 @@ import {
 } from "../../loaders/documents/project-config.ts";
 import type { SkillLevel } from "../../loaders/folder/format.ts";
 import { documentsOf, type Host, type WorkspaceOptions } from "../host.ts";
-import type { SkillChoices } from "./choices.ts";
+import type { Files, SkillChoices } from "./choices.ts";
 
 /** Reports configured skill folders that do not exist. Standard folders may be missing. */
 export function missingFolders(levels: readonly SkillLevel[]): Diagnostic[] {
@@ -33,15 +33,11 @@ const FOLDERS: Readonly<Record<SkillChoices["order"], readonly string[]>> = {
   "skill-tools": [".agents", ".claude", ".opencode", "", ".skillflow", ".sweny", ".gemini"],
 };
 
-interface Said {
-  readonly project: LoadedConfig | undefined;
-  readonly user: LoadedConfig | undefined;
-  readonly trustsUser: boolean;
-  readonly choices: SkillChoices;
-}
-
-export function skillLevels(host: Host, options: WorkspaceOptions, said: Said): readonly SkillLevel[] {
-  const { project, user, trustsUser, choices } = said;
+export function skillLevels(
+  host: Host,
+  { skillDirs, discover }: WorkspaceOptions,
+  { project, user, trustsUser, choices }: Pick<Files, "project" | "user" | "trustsUser"> & { choices: SkillChoices },
+): readonly SkillLevel[] {
   const root = projectRoot(documentsOf(host));
   const extra = (path: string, trusted: boolean): SkillLevel => ({ kind: "extra", path, trusted });
   // Later folders override earlier ones.
@@ -50,14 +46,14 @@ export function skillLevels(host: Host, options: WorkspaceOptions, said: Said): 
       .map((path) => extra(resolve(file?.directory ?? ".", path), trusted))
       .reverse();
   const named = [
-    ...options.skillDirs.map((path) => extra(resolve(documentsOf(host), path), false)).reverse(),
+    ...skillDirs.map((path) => extra(resolve(documentsOf(host), path), false)).reverse(),
     ...extraOf(project, false),
     ...extraOf(user, trustsUser),
     ...choices.modules.map(({ specifier, ...about }): SkillLevel => ({ kind: "module", path: specifier, ...about })),
   ];
   // First, so that a checkout cannot override the guide that clients read before anything else.
   const packages: SkillLevel = { kind: "builtin", path: builtinPackages(), trusted: true };
-  if (!options.discover || (project ?? user)?.config.skills?.discover === false) return [packages, ...named];
+  if (!discover || (project ?? user)?.config.skills?.discover === false) return [packages, ...named];
   const folders = FOLDERS[choices.order];
   const inProject = folders.map((folder) => join(root, folder, "skills")).filter((path) => path !== OWN_SOURCES);
   const home = host.env.HOME;

@@ -1,6 +1,7 @@
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { groupBy } from "../../core/base/values.ts";
 import { type Update, updateOf } from "../../core/outward/testing/update.ts";
 import { temporaryName } from "../../files/temporary-name.ts";
 import { editYaml } from "../../loaders/text/edit-yaml.ts";
@@ -10,7 +11,6 @@ import { rootOfTest } from "./find.ts";
 import { recordCase } from "./run-case.ts";
 import type { TestedCase } from "./run-tests.ts";
 
-/** New content of a file after the user accepted the actual results. */
 export interface AcceptedFile {
   readonly path: string;
   readonly text: string;
@@ -28,17 +28,14 @@ export async function acceptTests(
   tested: readonly TestedCase[],
 ): Promise<readonly AcceptedFile[]> {
   const failed = tested.filter(({ passed }) => !passed);
-  const files = new Map(failed.map(({ ready }) => [ready.loaded.path, ready.loaded]));
-  const texts = [...files].flatMap(([path, loaded]): AcceptedFile[] => {
-    const edits = failed
-      .filter(({ ready }) => ready.loaded.path === path)
-      .flatMap(({ index, runs }) =>
-        (runs[0]?.failures ?? []).flatMap(({ accept }) =>
-          accept ? [{ path: ["cases", index, "expect", ...accept.keys], value: accept.value }] : [],
-        ),
-      );
-    const text = editYaml(loaded.text, edits);
-    return text === loaded.text ? [] : [{ path, text, root: rootOfTest(workspace.host, path) }];
+  const texts = [...groupBy(failed, ({ ready }) => ready.loaded)].flatMap(([{ path, text: before }, cases]) => {
+    const edits = cases.flatMap(({ index, runs }) =>
+      (runs[0]?.failures ?? []).flatMap(({ accept }) =>
+        accept ? [{ path: ["cases", index, "expect", ...accept.keys], value: accept.value }] : [],
+      ),
+    );
+    const text = editYaml(before, edits);
+    return text === before ? [] : [{ path, text, root: rootOfTest(workspace.host, path) }];
   });
   return [...texts, ...(await newRecordings(workspace, failed))];
 }

@@ -6,7 +6,6 @@ import type { TestedCase } from "./run-tests.ts";
 
 export type Coverage = ReturnType<typeof coverageOf>[number];
 
-/** Reports one finding for each part that no case reaches. */
 export function coverageOf(tested: readonly TestedCase[]) {
   return [...groupBy(tested, ({ ready }) => ready.document)].map(([workflow, cases]) => {
     const reached = new Set(cases.flatMap(({ runs }) => runs.flatMap((run) => [...run.reached])));

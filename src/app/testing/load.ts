@@ -38,7 +38,6 @@ export interface ReadyTest {
   /** The workflow and the inner ones, each once. */
   readonly documents: readonly TestedDocument[];
   readonly models: readonly TestModel[];
-  /** Absolute paths of the other files that the test uses. */
   readonly files: readonly string[];
 }
 

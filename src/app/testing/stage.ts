@@ -11,7 +11,6 @@ import { plannableSkills, type SkillEntries } from "../skills/entries.ts";
 /** Stand-ins for the skills of a test case. They do not depend on the local configuration. */
 export interface Props {
   readonly fixtures: Fixtures;
-  /** Tools that the test, its script or its expectations name. */
   readonly named: ReadonlySet<string>;
   /** True if tools without a fixture are the real ones. */
   readonly isLive: boolean;

@@ -217,7 +217,6 @@ function chunksOf(text: string): string[] {
 
 export type AskedRun = Pick<Ask, "answer" | "claims" | "evidence">;
 
-/** Writes the answer to a question about a finished run, with its claims. */
 export function renderAnswer(asked: AskedRun): { readonly text: string; readonly blocks: Json } {
   const shown = asked.claims.slice(0, MOST_CLAIMS).map(({ claim, evidence }) => {
     const refs = [...new Set(evidence.map(({ ref }) => ref))]

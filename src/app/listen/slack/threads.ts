@@ -6,7 +6,6 @@ import { entriesIn, ifKnown, savedEntry, turns } from "../kept.ts";
 import { renderMessage } from "./message.ts";
 import { INERT, type SlackAnswer, type SlackApi } from "./web-api.ts";
 
-/** A thread with a run, and the message there that shows the run. */
 export interface Thread {
   readonly run: string;
   readonly channel: string;
@@ -174,7 +173,6 @@ async function show(live: Live, { workspace, state, api, onFault }: Means): Prom
 
 type Later = Extract<SlackAnswer, { kind: "later" }>;
 
-/** Looks for the message in the thread if it may have been posted. */
 async function findPosted(at: Thread, api: SlackApi): Promise<string | Later | undefined> {
   if (!at.posting) return undefined;
   const answer = await api.once("conversations.replies", { channel: at.channel, ts: at.thread, limit: 200 });

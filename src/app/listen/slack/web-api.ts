@@ -6,7 +6,6 @@ import { openFetch } from "../../adapters/fetch.ts";
 import type { Workspace } from "../../host.ts";
 import { environmentRedactor } from "../../secrets.ts";
 
-/** Methods of Slack's Web API that the listener calls. */
 export interface SlackApi {
   /** Calls a method once. Never throws. */
   once(method: string, args: JsonObject): Promise<SlackAnswer>;
@@ -31,7 +30,6 @@ const TIMEOUT_MS = 10_000;
 const MOST_BYTES = 4_000_000;
 const MOST_TRIES = 4;
 const FIRST_PAUSE_MS = 500;
-/** Longest pause that `patiently` waits for. */
 const MOST_PAUSE_MS = 60_000;
 const FAILURES: ReadonlySet<string> = new Set([
   "fatal_error",

@@ -78,8 +78,7 @@ export async function prepareAsk(
   const asked = environmentRedactor(workspace).text(question.trim());
   const state = stateOf(of);
   const program = linkProgram(of.record);
-  const earlier = describeEarlier(await earlierQuestions(workspace, of.record));
-  const context = [describeRun(of.record, state), ...(earlier === undefined ? [] : [earlier])];
+  const context = [describeRun(of.record, state), ...describeEarlier(await earlierQuestions(workspace, of.record))];
   const prepared = await prepareRun(workspace, {
     document: workflowOf(of.record, asked, context, live ? readToolsOf(program, state) : []),
     input: () => ({}),
@@ -116,7 +115,6 @@ function modelOf({ workflow, settings }: RunRecord): string | undefined {
   return model === undefined ? undefined : modelText(model);
 }
 
-/** Returns the facts about a call's tool, as the earlier run recorded them. */
 function factsOf(program: Program, state: State, { at, node, tool: name }: RecordedCall): ToolFacts | undefined {
   const tool = toolsAt(program.inside(at), state, node).all.find(({ exposed }) => exposed === name);
   if (!tool) return undefined;
@@ -252,14 +250,12 @@ export async function earlierQuestions(
 const MOST_EARLIER = 10;
 const LONGEST_ANSWER = 2000;
 
-function describeEarlier(questions: readonly EarlierQuestion[]): string | undefined {
-  const answered = questions.filter(({ answer }) => answer !== undefined).slice(-MOST_EARLIER);
-  if (answered.length === 0) return undefined;
-  const lines = answered.map(({ question, answer }) => {
-    return JSON.stringify({
-      question: shortText(question, LONGEST_ANSWER),
-      answer: shortText(answer?.answer ?? "", LONGEST_ANSWER),
-    });
+function describeEarlier(questions: readonly EarlierQuestion[]): string[] {
+  const lines = questions.flatMap(({ question, answer: found }) => {
+    const answer = found && shortText(found.answer, LONGEST_ANSWER);
+    return answer === undefined ? [] : JSON.stringify({ question: shortText(question, LONGEST_ANSWER), answer });
   });
-  return ["Earlier questions about this run and their answers, oldest first:", ...lines].join("\n");
+  if (lines.length === 0) return [];
+  const head = "Earlier questions about this run and their answers, oldest first:";
+  return [[head, ...lines.slice(-MOST_EARLIER)].join("\n")];
 }

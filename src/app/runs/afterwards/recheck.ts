@@ -15,7 +15,6 @@ import { type Connect, type PreparedRun, prepareRun } from "../prepare.ts";
 
 /** Repeats the read calls that the kept claims of a run cite, as a run of its own without a model. */
 
-/** A planned recheck: the run's input, and the workflow of the repeated calls. */
 interface PlannedRecheck {
   readonly of: StoredRun;
   readonly input: RecheckPlan;
