@@ -25,7 +25,7 @@ import { recordedSkills } from "../documents.ts";
 import { type Host, hintText, type Workspace } from "../host.ts";
 import { runRedactor, secretsOf } from "../secrets.ts";
 import { leaveOutUseless, reachedSkills, type SkillEntries } from "../skills/entries.ts";
-import { HELD_SCRIPTS } from "../skills/states.ts";
+import { faultOf, HELD_SCRIPTS } from "../skills/states.ts";
 
 /** Applies what a run planned. Each operation is carried out at most once, even if the process is killed. */
 
@@ -124,37 +124,29 @@ export async function prepareApply(
   const approved = approvedIn({ record: stored.record, operations }, request.approved, request.planDigest);
   checkResolved(planned, request.resolved);
   const wanted = planned.filter((one) => approved.has(one.operation.id) && isOpen(one));
-  const { host, skills } = workspace;
-  const target = targetOf(workspace, wanted);
-  const found = await skillsFor(workspace, { stored, target }, wanted);
-  const redactor = runRedactor(secretsOf(workspace, await reachedSkills(skills, found)), stored.record.workflow);
-  refuseMissing(workspace, { entries: found, target }, wanted);
-  const servers = await connectServers(found, {
-    host,
+  const { target, entries } = await gather(workspace, stored, wanted);
+  const reached = await reachedSkills(workspace.skills, entries);
+  const redactor = runRedactor(secretsOf(workspace, reached), stored.record.workflow);
+  const servers = await connectServers(entries, {
+    host: workspace.host,
     redactor,
     frozen: request.frozen,
     signal: request.signal,
     person: request.person,
   });
-  const { close, ...connected } = servers;
-  const prepared = { reviewed, approved, ...connected, target, redactor, close };
-  try {
-    refuseUnreached(servers.entries);
-    return prepared;
-  } catch (error) {
-    await servers.close();
-    throw error;
-  }
+  const unreached = unreachedIn(servers.entries);
+  if (unreached === undefined) return { reviewed, approved, ...servers, target, redactor };
+  await servers.close();
+  throw unreached;
 }
 
-/** Finds the skills of the operations. The recorded workflow's skill counts only if the installed one lacks a tool. */
-async function skillsFor(
-  { skills, host }: Workspace,
-  { stored: { record }, target }: { readonly stored: StoredRun; readonly target: Target | undefined },
-  wanted: readonly PlannedOperation[],
-): Promise<SkillEntries> {
-  const operations = wanted.map(({ operation }) => operation).filter((operation) => !isStatePut(bareOf(operation)));
+/** Finds the skills of operations, and the place where their changes of files go. Throws if something is missing. */
+async function gather({ skills, host }: Workspace, { record }: StoredRun, wanted: readonly PlannedOperation[]) {
+  const all = wanted.map(({ operation }) => operation);
+  const target = all.some(patchOf) ? findTarget(host.cwd, host.env) : undefined;
+  const operations = all.filter((operation) => !isStatePut(bareOf(operation)));
   const inline = recordedSkills(record.workflow);
+  // The recorded workflow's skill counts only if the installed one lacks a tool.
   const findOne = async (id: string) => {
     const installed = await skills.find(id);
     const tools = new Set(installed?.skill.tools.map(({ name }) => name));
@@ -164,11 +156,9 @@ async function skillsFor(
   const ids = [...new Set(operations.flatMap((operation) => neededBy(operation, target)))];
   const found = new Map(await Promise.all(ids.map(async (id) => [id, await findOne(id)] as const)));
   const input = { run: record.input, writes: operations.map((operation) => operation.input) };
-  return leaveOutUseless(found, host.cwd, { input, sources: record.sources });
-}
-
-function targetOf({ host }: Workspace, wanted: readonly PlannedOperation[]): Target | undefined {
-  return wanted.some(({ operation }) => patchOf(operation)) ? findTarget(host.cwd, host.env) : undefined;
+  const entries = await leaveOutUseless(found, host.cwd, { input, sources: record.sources });
+  refuseMissing(host, { entries, target }, all);
+  return { target, entries };
 }
 
 /** Returns the skills that an operation needs. `git push` delivers a patch without another one. */
@@ -207,21 +197,18 @@ function checkResolved(planned: readonly PlannedOperation[], resolved: ApplyRequ
  * where their changes of files go.
  */
 export async function checkOpen(workspace: Workspace, { stored, planned }: ReviewedPlan): Promise<string | undefined> {
-  const open = planned.filter(isOpen);
-  const target = targetOf(workspace, open);
-  const entries = await skillsFor(workspace, { stored, target }, open);
-  refuseMissing(workspace, { entries, target }, open);
+  const { target, entries } = await gather(workspace, stored, planned.filter(isOpen));
   const entry = target?.skill && entries.get(target.skill);
   return target && describeTarget(target, entry ? handlerConfig(entry) : {});
 }
 
 function refuseMissing(
-  { host }: Workspace,
+  host: Host,
   { entries, target }: Pick<PreparedApply, "entries" | "target">,
-  wanted: readonly PlannedOperation[],
+  operations: readonly Operation[],
 ): void {
   const missing = new Map<string, string[]>();
-  for (const { operation } of wanted) {
+  for (const operation of operations) {
     if (isStatePut(bareOf(operation))) continue;
     for (const id of neededBy(operation, target)) {
       const entry = entries.get(id);
@@ -235,9 +222,7 @@ function refuseMissing(
   if (missing.size === 0) return;
   const lacks = [...missing].map(([lack, ids]) => `${ids.join(", ")} ${ids.length === 1 ? "needs" : "need"} ${lack}`);
   const lacking = new Set([...missing.values()].flat());
-  const others = wanted.some(({ operation }) => !lacking.has(operation.id))
-    ? ", or approve only the other operations"
-    : "";
+  const others = operations.some(({ id }) => !lacking.has(id)) ? ", or approve only the other operations" : "";
   throw new SkillflowError("skills.missing", lacks.join("; "), {
     hint: `set what is missing and apply again${others}: nothing was applied`,
   });
@@ -252,12 +237,10 @@ function lackOf(entry: SkillEntry | undefined, { skill, tool }: Operation, host:
   return entry.unavailable?.reason ?? entry.withheld ?? (declared && missingForTool(declared, entry.fields));
 }
 
-function refuseUnreached(entries: SkillEntries): void {
-  for (const [id, entry] of entries) {
-    const reason = entry?.unavailable?.reason ?? entry?.withheld;
-    if (reason === undefined) continue;
-    throw new SkillflowError("server.failed", `the plan needs the skill ${id}: ${reason}`, {
-      hint: "apply again when it can be reached: nothing was applied",
-    });
-  }
+function unreachedIn(entries: SkillEntries): SkillflowError | undefined {
+  const [id, entry] = [...entries].find(([, each]) => each && faultOf(each) !== undefined) ?? [];
+  if (!entry) return undefined;
+  return new SkillflowError("server.failed", `the plan needs the skill ${id}: ${faultOf(entry)}`, {
+    hint: "apply again when it can be reached: nothing was applied",
+  });
 }
