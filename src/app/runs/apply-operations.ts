@@ -26,7 +26,7 @@ import { passRecorded } from "../../stores/journal.ts";
 import { openFetch } from "../adapters/fetch.ts";
 import { differenceOf } from "../adapters/mcp-connections.ts";
 import { findHandler } from "../calls/own-tools.ts";
-import { deliverPatch } from "../calls/patches/open.ts";
+import { deliverPatch } from "../calls/patches/deliver.ts";
 import type { Workspace } from "../host.ts";
 import type { SkillEntries } from "../skills/entries.ts";
 import { feedbackOf } from "./afterwards/feedback.ts";

@@ -2,8 +2,6 @@ import { attempt, reasonOf, SkillflowError } from "../../../core/base/errors.ts"
 import { withoutEnd } from "../../../core/base/preview.ts";
 import { isObject, type Json, type JsonObject, LONGEST_TIMER_MS, memberAt } from "../../../core/base/values.ts";
 
-/** Requests to the API of a forge. */
-
 export interface Api {
   readonly name: string;
   readonly address: string;
