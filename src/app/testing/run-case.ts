@@ -9,7 +9,6 @@ import type { SingleStep } from "../../core/engine/fold/step.ts";
 import { costOf } from "../../core/engine/result/result.ts";
 import type { Said } from "../../core/engine/result/waiting.ts";
 import { strictest, type Writes } from "../../core/engine/settings/bounds.ts";
-import type { RunChoices } from "../../core/engine/settings/settings.ts";
 import { WORKSPACE } from "../../core/engine/tools/workspace.ts";
 import { reachedIn } from "../../core/outward/testing/coverage.ts";
 import { checkExpectations } from "../../core/outward/testing/expectations.ts";
@@ -39,65 +38,57 @@ export interface Playing {
 /** Runs a test case once. Throws if it cannot start. */
 export async function runCase(workspace: Workspace, playing: Playing) {
   const began = performance.now();
-  const prepared = await prepareCase(workspace, playing);
-  const changed: ChangedPrompt[] = [];
-  try {
-    const finished = await driveCase(workspace, prepared, { ...playing, changed });
-    // Without a store directory, runs stay in memory. Free it for the next case.
-    if (workspace.storeDirectory === undefined) await workspace.store.remove(finished.record.run);
-    const { which, model } = playing;
-    const recording = recordingOf(model.serving);
-    const costUsd = recording ? recordedCost(recording.events, finished.events) : finished.result.usage.costUsd;
-    const outcome = outcomeOf({
-      ...finished,
-      costUsd,
-      changedPrompts: recording && changed.map(({ key, node }) => `${node} (step ${key})`),
-    });
-    return {
-      failures: checkExpectations(which.expect ?? {}, outcome),
-      changed,
-      durationMs: performance.now() - began,
-      costUsd,
-      tokens: outcome.tokens,
-      // Sources, on which the result depends in addition to the test's files.
-      files: Object.values(sourcesIn(finished.record)).flatMap(({ sourcePath }) => sourcePath ?? []),
-      reached: reachedIn(finished.events),
-    };
-  } finally {
-    await prepared.close();
-  }
+  const { finished, changed } = await driveCase(workspace, await prepareCase(workspace, playing), playing);
+  // Without a store directory, runs stay in memory. Free it for the next case.
+  if (workspace.storeDirectory === undefined) await workspace.store.remove(finished.record.run);
+  const { which, model } = playing;
+  const recording = recordingOf(model.serving);
+  const costUsd = recording ? recordedCost(recording.events, finished.events) : finished.result.usage.costUsd;
+  const outcome = outcomeOf({
+    ...finished,
+    costUsd,
+    changedPrompts: recording && changed.map(({ key, node }) => `${node} (step ${key})`),
+  });
+  return {
+    failures: checkExpectations(which.expect ?? {}, outcome),
+    changed,
+    durationMs: performance.now() - began,
+    costUsd,
+    tokens: outcome.tokens,
+    // Sources, on which the result depends in addition to the test's files.
+    files: Object.values(sourcesIn(finished.record)).flatMap(({ sourcePath }) => sourcePath ?? []),
+    reached: reachedIn(finished.events),
+  };
 }
 
 /** Runs a case and stores the run, as a replacement for the recording that it replays. */
 export async function recordCase(workspace: Workspace, playing: Playing, run: string): Promise<void> {
-  const recording = recordingOf(playing.model.serving);
+  const recorded = recordingOf(playing.model.serving)?.record;
   const prepared = await prepareCase(workspace, playing);
+  const { settings } = prepared.record;
+  const record: RunRecord = {
+    ...prepared.record,
+    run,
+    kind: recorded?.kind ?? "run",
+    settings: { ...settings, model: recorded?.settings.model ?? settings.model },
+  };
+  await driveCase(workspace, { ...prepared, record }, playing);
+}
+
+/** Drives a prepared case to its end and closes it. Returns the prompts that differ from the recording, too. */
+async function driveCase(workspace: Workspace, prepared: PreparedRun, { signal, which, model }: Playing) {
+  const changed: ChangedPrompt[] = [];
+  const watch: Watch = { ...silentWatch(signal), onPromptChanged: (change) => changed.push(change) };
+  const recorded = recordingOf(model.serving)?.events ?? [];
   try {
-    const { settings } = prepared.record;
-    const record: RunRecord = {
-      ...prepared.record,
-      run,
-      kind: recording?.record.kind ?? "run",
-      settings: { ...settings, model: recording?.record.settings.model ?? settings.model },
-    };
-    await driveCase(workspace, { ...prepared, record }, { ...playing, changed: [] });
+    let finished = await startRun(workspace, prepared, watch);
+    for (let said = nextWord(finished, which, recorded); said; said = nextWord(finished, which, recorded)) {
+      finished = await resumeRun(workspace, { ...prepared, record: finished.record }, watch, { said });
+    }
+    return { finished, changed };
   } finally {
     await prepared.close();
   }
-}
-
-async function driveCase(
-  workspace: Workspace,
-  prepared: PreparedRun,
-  { signal, which, model, changed }: Omit<Playing, "ready"> & { readonly changed: ChangedPrompt[] },
-): Promise<FinishedRun> {
-  const watch: Watch = { ...silentWatch(signal), onPromptChanged: (change) => changed.push(change) };
-  let finished = await startRun(workspace, prepared, watch);
-  const recorded = recordingOf(model.serving)?.events ?? [];
-  for (let said = nextWord(finished, which, recorded); said; said = nextWord(finished, which, recorded)) {
-    finished = await resumeRun(workspace, { ...prepared, record: finished.record }, watch, { said });
-  }
-  return finished;
 }
 
 /** Returns the answer to the first waiting approval in the case. Takes the name and note from the recording. */
@@ -124,27 +115,32 @@ function givenAt(events: readonly RunEvent[], path: string) {
 }
 
 async function prepareCase(workspace: Workspace, { ready, model, which, signal }: Playing): Promise<PreparedRun> {
-  const { test, document } = ready;
+  const { test, document, workflow } = ready;
   const { serving } = model;
   const isLive = (which.fixtures ?? test.fixtures) === "live";
+  const recorded = recordingOf(serving)?.record;
   const props: Props = {
     fixtures: test.tools ?? {},
     named: namesIn(test, serving),
     isLive,
     disabled: workspace.choices.disabled,
-    recorded: recordingOf(serving)?.record.skills,
+    recorded: recorded?.skills,
   };
+  const said = boundsOf(which.writes ?? test.writes);
+  // With live tools, a test cannot relax `writes`.
+  const { writes = "allow" } = isLive
+    ? strictest([said, boundsFor(workspace, {}, [workflow])])
+    : { ...strictest([workflow, workspace.project?.config].map((file) => boundsOf(file?.writes))), ...said };
   const prepared = await prepareRun(workspace, {
     document,
     input: () => which.input ?? {},
     runId: undefined,
-    choices: choicesOf(workspace, { ready, which, model, isLive }),
+    choices: { model: model.name, writes, offline: false, requireSkills: false },
     connect: isLive ? { signal } : undefined,
     ...defined("serving", serving),
     stage: (entries, writes) => stageSkills(entries, writes, props),
   });
   const skills = prepared.record.skills.map((skill) => asRecorded(skill, props));
-  const recorded = recordingOf(serving)?.record;
   const recall = recallOf(props, prepared, recordingOf(serving)?.events ?? []);
   return {
     ...prepared,
@@ -161,19 +157,6 @@ function shownChange({ fixtures }: Props): Change {
 
 const DIFF = exposedName(WORKSPACE, "diff");
 const NO_CHANGE: Change = { base: "", diff: "", files: [] };
-
-/** Combines the choices of the test, the workflow and the project. With live tools, a test cannot relax `writes`. */
-function choicesOf(
-  workspace: Workspace,
-  { ready, which, model, isLive }: Omit<Playing, "signal"> & { readonly isLive: boolean },
-): RunChoices {
-  const { test, workflow } = ready;
-  const said = boundsOf(which.writes ?? test.writes);
-  const usual = isLive
-    ? strictest([said, boundsFor(workspace, {}, [workflow])])
-    : { ...strictest([workflow, workspace.project?.config].map((file) => boundsOf(file?.writes))), ...said };
-  return { model: model.name, writes: usual.writes ?? "allow", offline: false, requireSkills: false };
-}
 
 function boundsOf(writes: Writes | undefined) {
   return { ...defined("writes", writes), limits: {} };
