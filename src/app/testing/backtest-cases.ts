@@ -28,27 +28,20 @@ export function loadCases({ host }: Workspace, given: string): Cases {
   if (!stats) throw usageError(`there is no file or folder ${given}`, nearFile(path, given));
   const files = stats.isDirectory() ? casesIn(path) : [path];
   if (files.length === 0) throw usageError(`there are no cases in ${given}`, "cases are *.yml and */case.yml");
-  const loaded = files.map((file) => loadBacktestFile(file, shownPath(host, file), rootOfTest(host, file)));
+  const loaded = files.map((path) => {
+    const file = shownPath(host, path);
+    return { file, ...loadBacktestFile(path, file, rootOfTest(host, path)) };
+  });
   const cases = loaded.flatMap((one) => one.cases);
-  const diagnostics = [
-    ...loaded.flatMap((one) => one.diagnostics),
-    ...repeated(
-      loaded,
-      files.map((file) => shownPath(host, file)),
-    ),
-  ];
+  const diagnostics = [...loaded.flatMap((one) => one.diagnostics), ...repeated(loaded)];
   if (diagnostics.length === 0) return { cases, leftOut: 0 };
   throw new SkillflowError("usage.invalid", "the cases cannot be used: no case was run", { diagnostics });
 }
 
 /** Ids must be unique over the files too. */
-function repeated(
-  loaded: readonly { readonly cases: readonly BacktestCase[] }[],
-  files: readonly string[],
-): Diagnostic[] {
+function repeated(loaded: readonly { readonly file: string; readonly cases: Cases["cases"] }[]): Diagnostic[] {
   const known = new Map<string, string>();
-  return loaded.flatMap(({ cases }, index) => {
-    const file = files[index] ?? "";
+  return loaded.flatMap(({ cases, file }) => {
     const twice = cases.filter(({ id }) => known.has(id) && known.get(id) !== file);
     for (const { id } of cases) known.set(id, known.get(id) ?? file);
     return twice.map(({ id }): Diagnostic => {

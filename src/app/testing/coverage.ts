@@ -2,8 +2,6 @@ import { groupBy } from "../../core/base/values.ts";
 import { type PARTS, partsOf } from "../../core/outward/testing/coverage.ts";
 import type { TestedCase } from "./run-tests.ts";
 
-/** Measures which parts of their workflows tests reach. */
-
 export type Coverage = ReturnType<typeof coverageOf>[number];
 
 export function coverageOf(tested: readonly TestedCase[]) {

@@ -85,8 +85,7 @@ async function loadTest(
   const document = named && "path" in named ? shownPath(host, named.path) : undefined;
   const read = document === undefined ? undefined : readWorkflow(workspace, document);
   const own = given.length > 0 ? { models: given } : openOwn(workspace, { path, model: sketch.model, root });
-  const workflow = read?.workflow;
-  const whole = read && workflow ? { ...read, workflow, document: document ?? "" } : undefined;
+  const whole = document !== undefined && read?.workflow ? { ...read, workflow: read.workflow, document } : undefined;
   const { inner } = whole ? readInner(workspace, whole) : { inner: NO_INNER };
   const found = [
     ...loaded.diagnostics,
@@ -96,11 +95,12 @@ async function loadTest(
     ...(whole ? await nameFindings(workspace, sketch, { ...whole, inner }) : []),
     ...(given.length > 0 ? [] : promptFindings(sketch)),
   ];
-  if (found.length > 0 || !test || !workflow || document === undefined || !("models" in own)) return found.map(place);
-  const workflowFile = resolve(documentsOf(host), document);
+  if (found.length > 0 || !test || !whole || !("models" in own)) return found.map(place);
+  const workflowFile = resolve(documentsOf(host), whole.document);
   const files = [...loaded.files, workflowFile, ...own.models.flatMap((model) => model.path ?? [])];
-  const documents = documentsIn({ ...read, workflow, place: read?.place ?? ((found) => [...found]) }, inner);
-  return { loaded, test, document, workflow, documents, models: own.models, files };
+  const { workflow } = whole;
+  const documents = documentsIn(whole, inner);
+  return { loaded, test, document: whole.document, workflow, documents, models: own.models, files };
 }
 
 const NO_INNER: InnerWorkflows = new Map();
