@@ -55,34 +55,28 @@ export async function planRecheck(workspace: Workspace, of: StoredRun, window?: 
     const isFixed = found !== undefined && (found.isCode || found.tool.clock === "none");
     const moved = found && !isFixed ? moveInput(call.input, found.tool, { now: Date.now(), window, then }) : undefined;
     const base = { ref, tool: call.tool, symptoms };
-    const reason = !found
-      ? "source unavailable: its tool is gone or does not only read"
-      : moved === undefined
-        ? isFixed
-          ? "its result shows a cause, which time does not change"
-          : "the call has no time range"
-        : symptoms.length === 0
-          ? "no record or number of the recorded result is what the claim is about"
-          : steps.length >= MOST_CALLS
-            ? `only ${MOST_CALLS} calls are repeated`
-            : undefined;
-    if (reason !== undefined || !found || moved === undefined) {
-      repeats.push({ ...base, input: call.input, since: 0, isWidened: false, isFixed, ...defined("reason", reason) });
-      continue;
+    const refuse = (reason: string) =>
+      repeats.push({ ...base, input: call.input, since: 0, isWidened: false, isFixed, reason });
+    if (!found) refuse("source unavailable: its tool is gone or does not only read");
+    else if (isFixed) refuse("its result shows a cause, which time does not change");
+    else if (!moved) refuse("the call has no time range");
+    else if (symptoms.length === 0) refuse("no record or number of the recorded result is what the claim is about");
+    else if (steps.length >= MOST_CALLS) refuse(`only ${MOST_CALLS} calls are repeated`);
+    else {
+      const tool = exposedName(found.skill, found.tool.name);
+      const { input, since, until } = moved;
+      // Two ranges of one call become the same one.
+      const key = JSON.stringify([tool, input]);
+      const step = made.get(key) ?? `c${steps.length + 1}`;
+      if (!made.has(key)) steps.push({ id: step, tool, with: literal(input), on_error: "skip" });
+      made.set(key, step);
+      used.add(found.skill);
+      const wide = widenInput(input, found.tool, found.tool.input_schema as Json);
+      const when = wide === undefined || output === undefined ? undefined : emptyCondition(step, output, symptoms);
+      if (wide !== undefined && when && !wider.some(({ id }) => id === step))
+        wider.push({ id: step, tool, with: literal(wide), if: when, on_error: "skip" });
+      repeats.push({ ...base, step, input, since, ...defined("until", until), isWidened: when !== undefined });
     }
-    const tool = exposedName(found.skill, found.tool.name);
-    const { input, since, until } = moved;
-    // Two ranges of one call become the same one.
-    const key = JSON.stringify([tool, input]);
-    const step = made.get(key) ?? `c${steps.length + 1}`;
-    if (!made.has(key)) steps.push({ id: step, tool, with: literal(input), on_error: "skip" });
-    made.set(key, step);
-    used.add(found.skill);
-    const wide = widenInput(input, found.tool, found.tool.input_schema as Json);
-    const when = wide === undefined || output === undefined ? undefined : emptyCondition(step, output, symptoms);
-    if (wide !== undefined && when && !wider.some(({ id }) => id === step))
-      wider.push({ id: step, tool, with: literal(wide), if: when, on_error: "skip" });
-    repeats.push({ ...base, step, input, since, ...defined("until", until), isWidened: when !== undefined });
   }
   const kept = claims.map(({ text, quotes }) => ({ text, quotes: quotes.map(({ ref, quote }) => ({ ref, quote })) }));
   const input = { of: record.run, claims: kept, repeats };
