@@ -52,7 +52,13 @@ export function readInner(
   const inner = new Map<string, InnerWorkflow>();
   const findings: Diagnostic[] = [];
   const seen = new Set<string>();
-  const read = memo((document: string) => readWorkflow(workspace, document));
+  const readOnce = memo((document: string) => readWorkflow(workspace, document));
+  const read = (document: string, real: string) => {
+    const found = readOnce(document);
+    if (!seen.has(real)) findings.push(...found.diagnostics);
+    seen.add(real);
+    return found;
+  };
   let isFull = false;
   const enter = (from: Outer, depth: number) => {
     for (const [id, node] of Object.entries(from.workflow.nodes)) {
@@ -79,14 +85,7 @@ export function readInner(
         refuse(found);
         continue;
       }
-      const { diagnostics = [], real, ...rest } = found;
-      if (real !== undefined && !seen.has(real)) findings.push(...diagnostics);
-      if (real !== undefined) seen.add(real);
-      if (!rest.workflow) {
-        refuse(`${rest.file} cannot be run`);
-        continue;
-      }
-      const whole = { ...rest, workflow: rest.workflow };
+      const { real, ...whole } = found;
       inner.set(path, whole);
       enter({ ...whole, path, files: real === undefined ? from.files : [...from.files, real] }, depth + 1);
       const inside = [...inner].flatMap(([at, each]) => (`${at}/`.startsWith(`${path}/`) ? [each.workflow] : []));
@@ -153,11 +152,7 @@ function asRecorded({ workflow, file, sources }: InnerDocument): InnerWorkflow {
   return { workflow, file, document: {}, inline: recordedSkills(workflow), place: (found) => [...found], sources };
 }
 
-interface Found extends Omit<InnerWorkflow, "workflow"> {
-  readonly workflow: Workflow | undefined;
-  readonly diagnostics?: readonly Diagnostic[];
-  readonly real: string | undefined;
-}
+type Found = InnerWorkflow & { readonly real: string | undefined };
 
 function inlineIn({ workflow, document, inline, place }: Outer, id: string, node: WorkflowNode): Found {
   return {
@@ -168,11 +163,11 @@ function inlineIn({ workflow, document, inline, place }: Outer, id: string, node
 
 interface Means {
   readonly workspace: Workspace;
-  readonly read: (document: string) => ReadWorkflow;
+  readonly read: (document: string, real: string) => ReadWorkflow;
   readonly recorded: InnerDocument | undefined;
 }
 
-/** Reads a workflow file. Returns a message if it is missing or not allowed. */
+/** Reads a workflow file. Returns a message if it is missing, not allowed or invalid. */
 function fileFor(from: Outer, written: string, { workspace, read, recorded }: Means): Found | string {
   const { baseDir, documentRoot } = sourcePlaces(workspace.host, from.document, {});
   const located = locateInner(written, baseDir, documentRoot);
@@ -184,8 +179,8 @@ function fileFor(from: Outer, written: string, { workspace, read, recorded }: Me
   }
   const { real } = located;
   if (from.files.includes(real)) return `${written} runs itself`;
-  const { workflow, diagnostics, inline, place } = read(shown);
-  return { workflow, diagnostics, inline, place, document: shown, file: shown, real };
+  const { workflow, inline, place } = read(shown, real);
+  return workflow ? { workflow, inline, place, document: shown, file: shown, real } : `${shown} cannot be run`;
 }
 
 function realOf({ host }: Workspace, document: WorkflowDocument): string[] {
