@@ -55,11 +55,7 @@ export function readSetting(given: Workspace, shownAs: string, choices: RunChoic
     shownPath(given.host, resolve(dirname(path), workflow));
   const sources = Object.entries(file.sources ?? {});
   const channels = Object.entries(file.slack?.channels ?? {});
-  const starters: readonly Starter[] = [
-    ...sources.map(([name, said]) => ({ at: ["sources", name], said, isSlack: false })),
-    ...channels.map(([id, said]) => ({ at: ["slack", "channels", id], said, isSlack: true })),
-  ];
-  const documents = new Set(starters.map(({ said }) => documentOf(said)));
+  const documents = new Set([...sources, ...channels].map(([, said]) => documentOf(said)));
   const workflows = new Map([...documents].map((document) => [document, readWorkflow(workspace, document)]));
   const needed = [
     ...sources.map(([name, { secret }]) => {
@@ -76,14 +72,21 @@ export function readSetting(given: Workspace, shownAs: string, choices: RunChoic
       : []),
   ];
   const missing = needed.filter(({ name }) => !env[name]?.trim());
-  const fieldsOf = (said: Starter["said"]) => slackFields(workflows.get(documentOf(said))?.workflow ?? {});
-  const found = starters.flatMap(({ at, said, isSlack }) => {
+  const fieldsOf = (said: { readonly workflow: string }) =>
+    slackFields(workflows.get(documentOf(said))?.workflow ?? {});
+  const starters = [
+    ...sources.map(([name, said]) => ({ at: ["sources", name], said })),
+    ...channels.map(([id, said]) => {
+      const input = Object.fromEntries(fieldsOf(said).map((field) => [field, ""]));
+      return { at: ["slack", "channels", id], said: { ...said, input } };
+    }),
+  ];
+  const found = starters.flatMap(({ at, said }) => {
     const read = workflows.get(documentOf(said));
     const lost = (read?.diagnostics ?? []).filter(isLost);
-    const whole = isSlack ? { ...said, input: Object.fromEntries(fieldsOf(said).map((field) => [field, ""])) } : said;
     return [
       ...lost.map((one) => ({ ...one, file: shownAs, path: [...at, "workflow"] })),
-      ...(read?.workflow ? checkFields(whole, read.workflow, at) : []),
+      ...(read?.workflow ? checkFields(said, read.workflow, at) : []),
     ];
   });
   const inWorkflows = [...workflows.values()].flatMap(({ diagnostics }) => diagnostics.filter((one) => !isLost(one)));
@@ -110,12 +113,6 @@ export function readSetting(given: Workspace, shownAs: string, choices: RunChoic
     return [id, { name: "slack", said: {}, document: documentOf(said), approvers, fields: fieldsOf(said) }] as const;
   });
   return { ...setting, slack: { secret: env[SLACK_SECRET] ?? "", channels: new Map(opened) } };
-}
-
-interface Starter {
-  readonly at: readonly string[];
-  readonly said: Pick<ListenSource, "workflow" | "input" | "fingerprint" | "cool_down">;
-  readonly isSlack: boolean;
 }
 
 const SLACK_SECRET = "SLACK_SIGNING_SECRET";

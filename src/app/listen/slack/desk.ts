@@ -11,8 +11,6 @@ import type { AskedRun } from "./message.ts";
 import type { Messages, SlackState } from "./threads.ts";
 import { INERT, type SlackApi } from "./web-api.ts";
 
-/** Events of Slack, and what their handlers share. */
-
 /** An event whose signature was verified. `id` is the same for every attempt. */
 export type SlackEvent = SaidInSlack | Click;
 

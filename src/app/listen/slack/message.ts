@@ -1,6 +1,6 @@
 import { isAddress, logJson, revealText, slackLiteral, slackText } from "../../../core/base/inert.ts";
 import { shortText } from "../../../core/base/preview.ts";
-import { defined, isObject, type Json, type JsonObject } from "../../../core/base/values.ts";
+import { defined, type Json, type JsonObject } from "../../../core/base/values.ts";
 import type { Waiting } from "../../../core/engine/event/end.ts";
 import type { Operation } from "../../../core/engine/event/operation.ts";
 import { nameOfNode } from "../../../core/engine/event/record.ts";
@@ -26,6 +26,7 @@ export const LABELS = {
   wrong: "Wrong",
 } as const;
 type ActionId = keyof typeof LABELS;
+const STYLES: { readonly [Id in ActionId]?: string } = { approve: "primary", deny: "danger" };
 
 const MOST_OPERATIONS = 12;
 const MOST_APPROVALS = 5;
@@ -160,11 +161,9 @@ function context(text: string): JsonObject {
 function buttons(block_id: string, ids: readonly ActionId[], about: JsonObject): JsonObject[] {
   const value = JSON.stringify(about);
   if (value.length > MOST_VALUE) return [];
-  const styles: JsonObject = { approve: { style: "primary" }, deny: { style: "danger" } };
   const elements = ids.map((action_id): JsonObject => {
-    const style = styles[action_id];
     const text = { type: "plain_text", text: LABELS[action_id] };
-    return { type: "button", action_id, text, value, ...(isObject(style) ? (style as JsonObject) : {}) };
+    return { type: "button", action_id, text, value, ...defined("style", STYLES[action_id]) };
   });
   return [{ type: "actions", block_id, elements }];
 }

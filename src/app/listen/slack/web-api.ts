@@ -6,12 +6,7 @@ import { openFetch } from "../../adapters/fetch.ts";
 import type { Workspace } from "../../host.ts";
 import { environmentRedactor } from "../../secrets.ts";
 
-export interface SlackApi {
-  /** Calls a method once. Never throws. */
-  once(method: string, args: JsonObject): Promise<SlackAnswer>;
-  /** Calls a method, and repeats it a few times after a rate limit or a failure of Slack. */
-  patiently(method: string, args: JsonObject): Promise<SlackAnswer>;
-}
+export type SlackApi = ReturnType<typeof openSlackApi>;
 
 export type SlackAnswer =
   | { readonly kind: "ok"; readonly body: JsonObject }
@@ -43,13 +38,14 @@ const FAILURES: ReadonlySet<string> = new Set([
  * Opens the API with the bot's token. The environment's secrets are redacted in everything that is sent. `stop` ends
  * the repetitions.
  */
-export function openSlackApi(workspace: Workspace, stop: AbortSignal): SlackApi {
+export function openSlackApi(workspace: Workspace, stop: AbortSignal) {
   const { env } = workspace.host;
   const address = addressIn(env.SLACK_API_URL?.trim() || "https://slack.com/api");
   const headers = { authorization: `Bearer ${env.SLACK_BOT_TOKEN ?? ""}`, "user-agent": "skillflow" };
   const redactor = environmentRedactor(workspace);
   const send = openFetch(env, false);
 
+  /** Calls a method once. Never throws. */
   const once = async (method: string, args: JsonObject): Promise<SlackAnswer> => {
     const signal = AbortSignal.timeout(TIMEOUT_MS);
     const safe = redactor.value(args);
@@ -69,7 +65,8 @@ export function openSlackApi(workspace: Workspace, stop: AbortSignal): SlackApi 
 
   return {
     once,
-    async patiently(method, args) {
+    /** Calls a method, and repeats it a few times after a rate limit or a failure of Slack. */
+    async patiently(method: string, args: JsonObject): Promise<SlackAnswer> {
       for (let attempt = 1; ; attempt++) {
         const answer = await once(method, args);
         if (answer.kind !== "later" || attempt === MOST_TRIES || stop.aborted) return answer;
