@@ -53,11 +53,9 @@ function advance(line: Line, rate: Bound, now: () => number): void {
   }
   const [first] = line.begun;
   if (perMs === undefined || first === undefined || line.waiting.length === 0 || line.timer) return;
-  line.timer = setTimeout(
-    () => {
-      line.timer = undefined;
-      advance(line, rate, now);
-    },
-    Math.ceil(first + perMs - moment),
-  );
+  const again = () => {
+    line.timer = undefined;
+    advance(line, rate, now);
+  };
+  line.timer = setTimeout(again, Math.ceil(first + perMs - moment));
 }

@@ -8,7 +8,7 @@ import { type RunSummary, summarizeRun } from "../../core/engine/record/run-summ
 import { endOf, takesUp } from "../../core/engine/result/waiting.ts";
 import { stateOf } from "../../reports/model/account.ts";
 import type { RunList } from "../../reports/site/runs.ts";
-import { tailRun } from "../../stores/file/run-tail.ts";
+import { tailRun } from "../../stores/file/run-lines.ts";
 import { filesOfRun } from "../../stores/file/store.ts";
 import { isDriven } from "../adapters/stores.ts";
 import type { Workspace } from "../host.ts";

@@ -49,14 +49,17 @@ const SERIALIZER = {
 };
 
 export function openEngineClient(database: Database): Promise<DbosClient> {
-  return loadDbos().openClient({
-    systemDatabaseUrl: database.url,
-    systemDatabasePool: database.pool,
+  return loadDbos().openClient({ ...configOf(database), applicationName: APPLICATION });
+}
+
+function configOf({ url, pool }: Database) {
+  return {
+    systemDatabaseUrl: url,
+    systemDatabasePool: pool,
     systemDatabaseSchemaName: ENGINE_SCHEMA,
     serializer: SERIALIZER,
-    applicationName: APPLICATION,
     logger: SILENT,
-  });
+  };
 }
 
 const nothing = () => undefined;
@@ -99,20 +102,21 @@ async function launch({ database, executor, locks }: EnginePlace, queue: Queue |
   takes = queue?.take;
   if (queue) registerQueue(QUEUE, { workerConcurrency: queue.concurrency, minPollingIntervalMs: POLL_MS });
   dbos.setConfig({
+    ...configOf(database),
     name: APPLICATION,
-    systemDatabaseUrl: database.url,
-    systemDatabasePool: database.pool,
-    systemDatabaseSchemaName: ENGINE_SCHEMA,
     applicationVersion: FORMAT,
     executorID: executor,
-    serializer: SERIALIZER,
     useListenNotify: false,
-    logger: SILENT,
   });
   await dbos.launch();
   // The engine polls its queues a moment later, and only workers may take queued runs.
   if (!queue) stopQueues();
   const sweeper = queue && setInterval(() => void sweep(database, executor, locks).catch(nothing), SWEEP_MS);
+  const stop = async (how?: Parameters<typeof dbos.shutdown>[0]) => {
+    clearInterval(sweeper);
+    await dbos.shutdown(how);
+    working = undefined;
+  };
   return {
     async start(workflow, run) {
       const coming = new Promise<Seat>((resolve) => expected.set(workflow, resolve));
@@ -138,16 +142,8 @@ async function launch({ database, executor, locks }: EnginePlace, queue: Queue |
         },
       };
     },
-    async drain() {
-      clearInterval(sweeper);
-      await dbos.shutdown({ workflowCompletionTimeoutMS: LONGEST_TIMER_MS });
-      working = undefined;
-    },
-    async close() {
-      clearInterval(sweeper);
-      await dbos.shutdown();
-      working = undefined;
-    },
+    drain: () => stop({ workflowCompletionTimeoutMS: LONGEST_TIMER_MS }),
+    close: () => stop(),
   };
 }
 

@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { SkillflowError } from "../../core/base/errors.ts";
 import type { RunRecord } from "../../core/engine/event/record.ts";
 import type { Journal, ProcessMark, RunQueue, Store, StoredRun } from "../../core/engine/ports.ts";
@@ -224,10 +225,7 @@ async function work(
   };
   const working = await openEngine(open, { concurrency, take });
   onReady();
-  await new Promise<void>((resolve) => {
-    if (stop.aborted) resolve();
-    else stop.addEventListener("abort", () => resolve(), { once: true });
-  });
+  if (!stop.aborted) await once(stop, "abort");
   await database.outage.unlessOver(working.drain());
 }
 

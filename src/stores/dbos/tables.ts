@@ -1,5 +1,3 @@
-/** Tables and functions in the database schema `skillflow`. */
-
 /**
  * - `segments`: one engine workflow after another drives a run, until it ends or another process takes over.
  *   `records` is then the number of the segment's steps that count.

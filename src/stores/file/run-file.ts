@@ -14,8 +14,6 @@ import { dirname } from "node:path";
 import { storeError } from "../store-error.ts";
 import { openStored, parseRun, readBytes, type Stored } from "./run-lines.ts";
 
-/** Creating, opening and appending to a run's file. */
-
 /** Creates the file with a complete first line, so that a run without its record can never exist. */
 export function createFile(path: string, line: string): { readonly file: number; readonly length: number } {
   const draft = `${path}.${randomUUID()}`;

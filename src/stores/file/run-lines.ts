@@ -1,13 +1,12 @@
-import { closeSync, existsSync, readFileSync, readSync } from "node:fs";
+import { closeSync, existsSync, fstatSync, readFileSync, readSync } from "node:fs";
 import { attempt, SkillflowError } from "../../core/base/errors.ts";
-import { isObject, lazy } from "../../core/base/values.ts";
+import { isObject, lazy, parseJson } from "../../core/base/values.ts";
+import type { RunEvent } from "../../core/engine/event/event.ts";
 import { isRunLine, type RunRecord } from "../../core/engine/event/record.ts";
 import type { RecordProblem, StoredRun } from "../../core/engine/ports.ts";
 import { openPlainNow, readRegular } from "../../files/files.ts";
-import { type CheckedRecord, checkRecord } from "../record-check.ts";
+import { type CheckedRecord, checkRecord, isEventLine } from "../record-check.ts";
 import { orStoreError } from "../store-error.ts";
-
-/** Parsing and verification of run files. */
 
 /** Reads a recording outside a store, such as a copied run file. */
 export function readRecording(path: string): StoredRun {
@@ -148,4 +147,36 @@ export function openStored(path: string, access: "r" | "r+"): number {
 export function noRun(path: string, run: string): SkillflowError {
   const message = `${run} is not a recorded run: its first line is not a run's record`;
   return new SkillflowError("recording.invalid", message, { hint: `see ${path}` });
+}
+
+/** Returns a function that reads the events added since its last call. It skips records that are not complete yet. */
+export function tailRun(path: string): () => readonly RunEvent[] {
+  let start = 0;
+  let isFirst = true;
+  return () => {
+    const text = reading(path, (file) => readFrom(file, start));
+    const events: RunEvent[] = [];
+    let [line, whole] = [0, 0];
+    let taken = 0;
+    for (let end = text.indexOf(10); end !== -1; end = text.indexOf(10, line)) {
+      const value = parseJson(text.toString("utf8", line, end));
+      line = end + 1;
+      if (isFirst) {
+        isFirst = false;
+        [whole, taken] = [line, events.length];
+        continue;
+      }
+      if (!isEventLine(value)) break;
+      events.push(value);
+      if (value.more !== true) [whole, taken] = [line, events.length];
+    }
+    start += whole;
+    return events.slice(0, taken);
+  };
+}
+
+function readFrom(file: number, start: number): Buffer {
+  const length = Math.max(0, fstatSync(file).size - start);
+  const bytes = Buffer.alloc(length);
+  return bytes.subarray(0, length === 0 ? 0 : readSync(file, bytes, 0, length, start));
 }

@@ -67,7 +67,7 @@ export interface Running {
   readonly env: NodeJS.ProcessEnv;
   readonly input?: string | Buffer | undefined;
   readonly signal?: AbortSignal;
-  readonly mostMs?: number;
+  readonly mostMs: number;
   /** Sends a signal to a process group. Without it, only git itself is ended. */
   readonly kill?: ((group: number, signal: "SIGTERM" | "SIGKILL") => void) | undefined;
 }
@@ -90,16 +90,11 @@ export async function runGit(args: readonly string[], running: Running): Promise
   let errors = "";
   let isLate = false;
   const stop = () => void endGroup(child, kill);
-  const timer =
-    mostMs === undefined
-      ? undefined
-      : setTimeout(
-          () => {
-            isLate = true;
-            stop();
-          },
-          Math.min(mostMs, LONGEST_TIMER_MS),
-        );
+  const stopLate = () => {
+    isLate = true;
+    stop();
+  };
+  const timer = setTimeout(stopLate, Math.min(mostMs, LONGEST_TIMER_MS));
   signal?.addEventListener("abort", stop, { once: true });
   child.stdout.on("data", (piece: Buffer) => {
     size += piece.length;
@@ -120,7 +115,7 @@ export async function runGit(args: readonly string[], running: Running): Promise
       child.once("close", (code) => resolve(code ?? -1));
     });
     signal?.throwIfAborted();
-    const said = isLate ? `it took longer than ${(mostMs ?? 0) / 1000} s` : tell(errors);
+    const said = isLate ? `it took longer than ${mostMs / 1000} s` : tell(errors);
     return { status, stdout: Buffer.concat(pieces), said };
   } finally {
     clearTimeout(timer);

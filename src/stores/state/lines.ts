@@ -4,8 +4,6 @@ import type { StateEntry } from "../../core/engine/event/record.ts";
 import { entryLine, parseEntry } from "../../core/engine/state/entries.ts";
 import { FEEDBACK } from "../../core/engine/state/feedback.ts";
 
-/** State files, with one JSON line per entry. */
-
 export const MOST_BYTES = 256 * 1024 * 1024;
 
 /** File name of a state. Names of built-in states begin with an underscore, such as `_days`. */
