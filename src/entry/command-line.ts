@@ -2,8 +2,6 @@ import type { Terminal } from "../cli/main.ts";
 import { attempt } from "../core/base/errors.ts";
 import { endProcess, holdExits, processHost } from "./process-host.ts";
 
-/** Process-level parts of the command line: arguments, environment, streams and signals. */
-
 /** Saved, because other writes to stdout are redirected. */
 const printOut = process.stdout.write.bind(process.stdout);
 const printErr = process.stderr.write.bind(process.stderr);

@@ -2,19 +2,14 @@ import { readFileSync } from "node:fs";
 import { syncBuiltinESMExports } from "node:module";
 import { hostname } from "node:os";
 import type { Host } from "../app/host.ts";
+import type { ProjectOptions } from "../app/library/contract.ts";
 import { claimStray, runsSkill } from "../app/runs/stray.ts";
 import { messageOf, SkillflowError } from "../core/base/errors.ts";
 
 /** Access to the process. Only this file, bin.ts and command-line.ts touch it. */
 
 /** Returns the environment and working directory, by default those of the process. */
-export function processDefaults({
-  env,
-  directory,
-}: {
-  env?: Host["env"];
-  directory?: string;
-}): Pick<Host, "env" | "cwd"> {
+export function processDefaults({ env, directory }: Pick<ProjectOptions, "env" | "directory">) {
   return { env: { ...(env ?? process.env) }, cwd: directory ?? process.cwd() };
 }
 

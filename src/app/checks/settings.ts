@@ -13,8 +13,6 @@ import { modelAccess, ownPrefixes, refuseModel } from "../adapters/models.ts";
 import type { Workspace } from "../host.ts";
 import { configFiles } from "../workspace.ts";
 
-/** Settings and bounds of runs, within the policies of the machine. */
-
 export function boundsFor(workspace: Workspace, choices: BoundChoices, documents: readonly Declared[]): Bounds {
   const { env, policies = [] } = workspace.host;
   return clampBounds(chooseBounds(choices, env, [...documents, ...configFiles(workspace)]), policies).clamped;

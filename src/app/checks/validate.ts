@@ -32,15 +32,13 @@ async function readDiscreetly(
   const places = sourcePlaces(workspace.host, document, choices);
   const sources = await checkFiles(draft, { ...places, offline: true, auth: {} });
   const secrets = checkDocument(secretsOf(workspace), draft);
-  const read = workflow ? readInner(workspace, { workflow, document, inline, place }) : undefined;
-  const inner = read?.findings ?? [];
-  const skills =
-    workflow && read ? await skillProblems(workspace, { workflow, document, inline, place, inner: read.inner }) : [];
-  const found = [...inner, ...skills];
+  const outer = workflow && { workflow, document, inline, place };
+  const read = outer && { ...outer, ...readInner(workspace, outer) };
+  const found = read ? [...read.findings, ...(await skillProblems(workspace, read))] : [];
   const isOwn = ({ file }: Finding) => file === undefined || file === document;
   // A file that two nodes run is reported once.
   const elsewhere = new Map(found.filter((each) => !isOwn(each)).map((each) => [JSON.stringify(each), each]));
   const placed = [...place([...sources, ...secrets]), ...found.filter(isOwn)];
-  const flat = workflow && read ? flatWorkflow(workflow, read.inner) : workflow;
+  const flat = read && flatWorkflow(read.workflow, read.inner);
   return { workflow: flat, findings: [...[...diagnostics, ...placed].sort(byPlace), ...elsewhere.values()] };
 }

@@ -200,10 +200,7 @@ function loggerTelling(observers: readonly Observer[], skill: string): Logger {
 
 /** Waits for the preparation, or returns undefined if the signal aborts first. Closes what it opened too late. */
 async function unlessAborted(preparing: Promise<PreparedRun>, signal: AbortSignal): Promise<PreparedRun | undefined> {
-  const stopped = new Promise<undefined>((resolve) => {
-    if (signal.aborted) resolve(undefined);
-    signal.addEventListener("abort", () => resolve(undefined), { once: true });
-  });
+  const stopped = signal.aborted ? undefined : once(signal, "abort").then(() => undefined);
   const prepared = await Promise.race([stopped, preparing]).catch((error: unknown) => {
     if (!signal.aborted) throw error;
   });

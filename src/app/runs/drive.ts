@@ -8,7 +8,7 @@ import { linkProgram } from "../../core/engine/decide/link.ts";
 import type { RunError } from "../../core/engine/event/end.ts";
 import type { EventBody, EventOf, RunEvent } from "../../core/engine/event/event.ts";
 import type { ChangedPrompt } from "../../core/engine/event/prompt.ts";
-import type { RunRecord, Settings } from "../../core/engine/event/record.ts";
+import type { RunRecord } from "../../core/engine/event/record.ts";
 import { fold } from "../../core/engine/fold/fold.ts";
 import { begin, type State } from "../../core/engine/fold/state.ts";
 import type { Observer, Store, StoredRun } from "../../core/engine/ports.ts";
@@ -22,7 +22,7 @@ import { priceOf } from "../../models/prices.ts";
 import { createAsk } from "../../run/ask.ts";
 import { type CallOptions, createCall, createReach } from "../../run/call.ts";
 import { createChange } from "../../run/change.ts";
-import { driveRun, type Run, tell } from "../../run/drive.ts";
+import { driveRun, tell } from "../../run/drive.ts";
 import { type Afterwards, afterwardsIn, bodyOf } from "../../run/recall.ts";
 import { blobText, imageBytes } from "../../run/results/blob-tools.ts";
 import { blobsOfRun } from "../../stores/file/store.ts";
@@ -237,11 +237,8 @@ function isHalted(events: readonly RunEvent[]): boolean {
   const last = events.findLast(({ type }) =>
     ["run:interrupt", "run:fail", "limit:reached", "run:resume", "approval:given"].includes(type),
   );
-  return (
-    last?.type === "run:interrupt" ||
-    last?.type === "run:fail" ||
-    (last?.type === "limit:reached" && last.limit !== "node_timeout")
-  );
+  if (last?.type === "limit:reached") return last.limit !== "node_timeout";
+  return last?.type === "run:interrupt" || last?.type === "run:fail";
 }
 
 interface Opened {
@@ -313,8 +310,7 @@ async function driveOpened(
   const own = openRunCopy(workspace, record, { ...opened, isReal: prepared.replay?.change === undefined });
   const { callTool, askReach, askChange } = toolCaller(workspace, prepared, {
     copy: own.copy,
-    settings,
-    fetch: openFetch(host.env, choices.offline),
+    timeoutMs: settings.tool_timeout_ms,
     loggerFor: watch.loggerFor,
   });
   const driven = await driveRun({
@@ -360,20 +356,17 @@ const MOST_PROGRESS = 2000;
 
 function toolCaller(
   workspace: Workspace,
-  { entries, record, redactor, choices, replay }: PreparedRun,
-  {
-    settings,
-    copy,
-    ...means
-  }: Pick<CallOptions, "fetch" | "loggerFor"> & Pick<RunCopy, "copy"> & { readonly settings: Settings },
-): Required<Pick<Run, "callTool" | "askReach" | "askChange">> {
+  { entries, record, redactor, choices: { offline }, replay }: PreparedRun,
+  { copy, ...means }: Pick<CallOptions, "timeoutMs" | "loggerFor"> & Pick<RunCopy, "copy">,
+) {
+  const { cwd, env } = workspace.host;
   const blobs = blobsFor(workspace, record);
   const calling: CallOptions = {
     run: record.run,
     findHandler: (call) => findHandler(call, { workspace, record, entries, blobs, copy }),
-    timeoutMs: settings.tool_timeout_ms,
-    workDir: workspace.host.cwd,
-    offline: choices.offline,
+    workDir: cwd,
+    fetch: openFetch(env, offline),
+    offline,
     redactor,
     blobs,
     asOf: record.as_of === undefined ? undefined : Date.parse(record.as_of),

@@ -279,10 +279,14 @@ async function readSources(
   { workflow, input, file }: Pick<Read, "workflow" | "input" | "file">,
   { document, choices }: RunRequest,
 ): Promise<RunRecord["sources"]> {
+  const { host, operator } = workspace;
+  // The tokens are sent only to hosts that the operator lists.
+  const auth = Object.entries(operator.fetch?.auth ?? {}).map(([name, variable]) => [name, host.env[variable]]);
   const { sources, diagnostics } = await loadSources(workflow, input, {
-    ...sourcePlaces(workspace.host, document, choices),
+    ...sourcePlaces(host, document, choices),
     offline: choices.offline,
-    ...fetchAuth(workspace),
+    auth: Object.fromEntries(auth),
+    fetchToken: host.env.SWENY_FETCH_TOKEN,
   });
   if (!hasErrors(diagnostics)) return sources;
   const located = diagnostics.map((found) => ({ ...found, ...defined("file", file) }));
@@ -336,14 +340,6 @@ export async function openServers(
     await servers.close();
     throw error;
   }
-}
-
-/** Returns the tokens for source URLs, which are sent only to hosts that the operator lists. */
-function fetchAuth({ host, operator }: Workspace) {
-  const auth = Object.fromEntries(
-    Object.entries(operator.fetch?.auth ?? {}).map(([name, variable]) => [name, host.env[variable]]),
-  );
-  return { auth, fetchToken: host.env.SWENY_FETCH_TOKEN };
 }
 
 /** Returns the id that the user chose, or creates one that sorts by time and is short enough to type. */
