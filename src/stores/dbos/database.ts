@@ -4,7 +4,6 @@ import type { Hint } from "../../core/base/options.ts";
 import type { EmbeddedPlace } from "./embedded.ts";
 import { type Watching, watchOutage } from "./outage.ts";
 import { type Client, loadDbos, loadPostgres, type Pool, type Session } from "./packages.ts";
-import { TABLES } from "./tables.ts";
 
 /** Database with our tables and the engine's tables, each in a separate schema. */
 export type Database = ReturnType<typeof openDatabase>;
@@ -115,7 +114,8 @@ async function prepare(url: string, pool: Pool): Promise<void> {
     try {
       const told = { info: () => undefined, debug: () => undefined, warn: () => undefined, error: () => undefined };
       await loadDbos().makeTables(url, told, pool, ENGINE_SCHEMA, false);
-      await session.query(TABLES);
+      const { default: tables } = await import("./tables.sql?raw", { with: { type: "text" } });
+      await session.query(tables);
     } finally {
       await session.query("select pg_advisory_unlock($1)", [MAKING]);
     }

@@ -2,7 +2,6 @@ import { randomUUID } from "node:crypto";
 import type { Stopped, Turns } from "../../core/engine/ports.ts";
 import type { Database } from "./database.ts";
 import type { Locks } from "./locks.ts";
-import { HOLDER } from "./tables.ts";
 
 /**
  * Creates turns shared by all processes of a database. A waiting process has a row in a table and asks again later,
@@ -38,6 +37,9 @@ export function databaseTurns(database: Database, holder: string, locks: Locks):
 }
 
 const nothing = () => undefined;
+
+/** Prefix of the lock that shows that the process behind a turn is alive. The function `take_turn` looks for it. */
+const HOLDER = "skillflow turns of ";
 
 const MOST_BROKEN = 30;
 const BROKEN_MS = 1000;
