@@ -20,7 +20,7 @@ export const BLOB_LIMITS: BlobLimits = { mostBytes: 256 * 1024 ** 2, quotaBytes:
  */
 export function fileBlobs(directory: string, limits: BlobLimits = BLOB_LIMITS): Blobs {
   const pathOf = (id: string) => join(directory, id.slice("blob:".length));
-  const room = createRoom(limits, () => sizeOfAll(directory));
+  const inRoom = createRoom(limits, () => sizeOfAll(directory));
   /** Stamp of each file when its content was verified. It changes when the file is modified or replaced. */
   const whole = new Map<string, string>();
 
@@ -51,7 +51,7 @@ export function fileBlobs(directory: string, limits: BlobLimits = BLOB_LIMITS): 
   const keep = async (info: BlobInfo, content: Uint8Array): Promise<BlobInfo> => {
     const path = pathOf(info.blob_id);
     if (await isKept(info.blob_id)) return info;
-    return room.hold(content.length, async () => {
+    return inRoom(content.length, async () => {
       await write(path, content);
       await write(`${path}.json`, JSON.stringify(info));
       return info;
@@ -163,21 +163,19 @@ export function changedBlob(id: string, why: string): never {
 export function createRoom(limits: BlobLimits, measure: () => Promise<number>) {
   let held = 0;
   let measured: Promise<void> | undefined;
-  return {
-    async hold<Value>(size: number, write: () => Promise<Value>): Promise<Value> {
-      measured ??= measure().then((found) => {
-        held += found;
-      });
-      await measured;
-      refuseBeyond(limits, size, held);
-      held += size;
-      try {
-        return await write();
-      } catch (error) {
-        held -= size;
-        throw error;
-      }
-    },
+  return async <Value>(size: number, write: () => Promise<Value>): Promise<Value> => {
+    measured ??= measure().then((found) => {
+      held += found;
+    });
+    await measured;
+    refuseBeyond(limits, size, held);
+    held += size;
+    try {
+      return await write();
+    } catch (error) {
+      held -= size;
+      throw error;
+    }
   };
 }
 

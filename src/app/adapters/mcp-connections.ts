@@ -88,7 +88,6 @@ function serversOf(entries: SkillEntries): ReadonlyMap<string, SkillEntry> {
   return new Map(served.flatMap((entry) => (entry ? [[entry.skill.id, entry]] : [])));
 }
 
-/** Warning about what is left out because it differs from skillflow.lock. */
 export interface LockDifference extends Difference {
   readonly skill: string;
 }
@@ -188,7 +187,6 @@ function withoutServer(entry: SkillEntry, why: Unavailable): SkillEntry {
 
 const OFFLINE = "its MCP server is a command, which was not started: the run is offline";
 
-/** Connects a skill's server, or returns the reason why it failed. */
 export async function connectSkill(
   { skill, contents }: Pick<SkillEntry, "skill" | "contents">,
   { host, redactor, ...connecting }: Connecting & { readonly isLocked?: boolean },

@@ -103,10 +103,8 @@ export async function withRemoteSkills(
   entries: readonly SkillEntry[],
   { signal, reads = false }: { readonly signal: AbortSignal; readonly reads?: boolean },
 ): Promise<{ readonly entries: readonly SkillEntry[]; readonly warnings: readonly string[] }> {
-  const servers = await listServers(workspace, entries, {
-    ...{ signal, limitMs: LIST_MS },
-    ...(reads ? { links: () => openLinks() } : {}),
-  });
+  const links = reads ? () => openLinks() : undefined;
+  const servers = await listServers(workspace, entries, { signal, limitMs: LIST_MS, links });
   const remote = [...servers.entries.values()].filter((entry) => entry?.remote !== undefined);
   const found = new Map([...entries, ...remote].flatMap((entry) => (entry ? [[entry.skill.id, entry]] : [])));
   return {

@@ -138,9 +138,7 @@ function placeOfWorkflow({ host }: Workspace, file: string | undefined): string 
   const path = resolve(documentsOf(host), file);
   const place = placeNamed(path, relative(documentsOf(host), path), rootOfTest(host, resolve(documentsOf(host), "x")));
   if ("path" in place) return place.path;
-  throw new SkillflowError("usage.invalid", `the run's workflow cannot be tested: ${place.message}`, {
-    ...(place.hint === undefined ? {} : { hint: place.hint }),
-  });
+  throw usageError(`the run's workflow cannot be tested: ${place.message}`, place.hint);
 }
 
 function checkedName(run: string): string {

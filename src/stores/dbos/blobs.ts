@@ -15,7 +15,7 @@ export function databaseBlobs(
   run: string,
   { self, limits = BLOB_LIMITS }: { readonly self: ProcessMark; readonly limits?: BlobLimits },
 ): Blobs {
-  const room = createRoom(limits, async () => {
+  const inRoom = createRoom(limits, async () => {
     const [held] = await database.rows<{ readonly size: string }>(HELD, run);
     return Number(held?.size ?? 0);
   });
@@ -29,7 +29,7 @@ export function databaseBlobs(
   };
   const keep = async (info: BlobInfo, content: Uint8Array): Promise<BlobInfo> => {
     if (await infoOf(info.blob_id)) return info;
-    return room.hold(content.length, async () => {
+    return inRoom(content.length, async () => {
       await database.rows(KEEP, run, info.blob_id, info.kind, info.size_bytes, Buffer.from(content));
       return info;
     });

@@ -45,16 +45,13 @@ export function dbosStore({ database, self, locks, now }: DbosStoreOptions): Dbo
   const open: OpenStore = { database, locks, now, executor: executorOf(self), seats: new Map() };
   const { place } = database;
   const skim = openSkims(database);
-  const readAt = async <Value>(run: string, work: (bytes: Buffer, path: string, run: string) => Value) => {
-    const { bytes } = await readKept(database, checkRunId(run));
-    return work(bytes, place, run);
-  };
+  const bytesOf = async (run: string) => (await readKept(database, checkRunId(run))).bytes;
   return {
     place,
     create: (record) => createRun(open, record),
     open: (run) => openRun(open, run),
-    read: (run) => readAt(run, (bytes, path) => storedOf(parseRun(bytes, path, run))),
-    verify: (run) => readAt(run, (bytes) => verifyBytes(bytes, run)),
+    read: async (run) => storedOf(parseRun(await bytesOf(run), place, run)),
+    verify: async (run) => verifyBytes(await bytesOf(run), run),
     skim: (run) => skim(checkRunId(run)),
     tail: (run) => tailKept(database, checkRunId(run)),
     list: async () => newestFirst(await listKept(database)),

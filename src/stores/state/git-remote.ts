@@ -106,7 +106,7 @@ function beyond(): SkillflowError {
 }
 
 export function unreachable(message: string, hint?: string): SkillflowError {
-  return new SkillflowError("store.failed", message, hint === undefined ? {} : { hint });
+  return new SkillflowError("store.failed", message, { hint });
 }
 
 /** Checks a branch name. Allows a subset of what git allows. */
