@@ -210,7 +210,7 @@ function signalCourse(
 }
 
 interface Asked {
-  /** As named at first, then the run's whole id. */
+  /** Name as given at first, then the run's whole id. */
   run: string;
   readonly question: string;
 }

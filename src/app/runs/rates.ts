@@ -23,12 +23,12 @@ interface Pacing {
 }
 
 /**
- * Delays runs, model calls and tool calls to respect the rates in `.skillflow.yml`. Undefined if there are none. `told`
- * hears that a call of a node waits, or the run itself if the node is undefined.
+ * Delays runs, model calls and tool calls to respect the rates in `.skillflow.yml`. Undefined if there are none. `report`
+ * is called if a call of a node waits, or the run itself if the node is undefined.
  */
 export function openPace(
   workspace: Pick<Workspace, "nearest" | "project" | "user" | "queue">,
-  told: (node: string | undefined, message: string) => void = () => undefined,
+  report: (node: string | undefined, message: string) => void = () => undefined,
 ) {
   const rates = declaredRates(configFiles(workspace));
   if (!rates) return undefined;
@@ -37,7 +37,7 @@ export function openPace(
     const taken: (() => void)[] = [];
     try {
       for (const rate of bounds) {
-        const onWait = () => told(node, `waiting for ${what}'s turn (${describeRate(rate)})`);
+        const onWait = () => report(node, `waiting for ${what}'s turn (${describeRate(rate)})`);
         taken.push(await turns.take(rate, signal, onWait));
       }
       return await work();
