@@ -3,6 +3,7 @@ import { SkillflowError } from "../core/base/errors.ts";
 import { LONGEST_TIMER_MS, parseJson } from "../core/base/values.ts";
 import type { JavaScriptCall, JavaScriptEnd } from "../core/skill/sandbox.ts";
 import { ownPath } from "../files/own-files.ts";
+import interpreter from "./scripts/interpreter.js?raw" with { type: "text" };
 
 const DEFAULT_MEMORY_BYTES = 256 * 2 ** 20;
 
@@ -24,7 +25,7 @@ export async function runJavaScript({ module, name, input, limits, signal }: Jav
     outputBytes: limits.outputBytes,
   };
   // A worker thread can be terminated in the middle of a loop.
-  const worker = new Worker(INTERPRETER, { eval: true, env: {}, execArgv: [], workerData });
+  const worker = new Worker(interpreter, { eval: true, env: {}, execArgv: [], workerData });
   try {
     return await endOf(worker, limits.wallMs, signal);
   } finally {
@@ -58,43 +59,3 @@ function endOf(worker: Worker, wallMs: number, signal: AbortSignal): Promise<Jav
     worker.once("exit", () => refuse(new Error("it ended without a result")));
   });
 }
-
-/** Source of the worker, inline because the bundle has no file for it. Captures what foreign code could replace. */
-const INTERPRETER = `
-const { parentPort, workerData } = require("node:worker_threads");
-const { library, module: source, name, input, memoryBytes, outputBytes } = workerData;
-const isMemory = (message) => message === "out of memory" || message.startsWith("memory access out of bounds");
-const failed = (message) => (isMemory(message) ? { ended: "memory" } : { ended: "threw", message: message.slice(0, outputBytes) });
-const QUIET = "const quiet = () => undefined; globalThis.console = { log: quiet, info: quiet, warn: quiet, error: quiet, debug: quiet };";
-const CALL = "import * as handler from 'handler'; export const outcome = (async () => handler[NAME](JSON.parse(INPUT)))();";
-
-async function call() {
-  const runtime = (await require(library).getQuickJS()).newRuntime();
-  runtime.setMemoryLimit(memoryBytes);
-  runtime.setMaxStackSize(512 * 1024);
-  runtime.setModuleLoader((wanted) => (wanted === "handler" ? source : { error: new Error("a handler cannot import " + wanted) }));
-  const context = runtime.newContext();
-  const told = (handle) => { const error = context.dump(handle); return String((error && error.message) || error); };
-  const stringify = context.unwrapResult(context.evalCode("(() => {" + QUIET + "})(); JSON.stringify"));
-  const code = CALL.replace("NAME", () => JSON.stringify(name)).replace("INPUT", () => JSON.stringify(input));
-  const evaluated = context.evalCode(code, "call.js", { type: "module" });
-  if (evaluated.error) return failed(told(evaluated.error));
-  const jobs = runtime.executePendingJobs();
-  if (jobs.error) return failed(told(jobs.error));
-  const settled = (handle) => context.getPromiseState(handle);
-  let exported = evaluated.value;
-  const loaded = settled(exported);
-  if (loaded.type === "rejected") return failed(told(loaded.error));
-  if (loaded.type === "pending") return failed("its promise never settles");
-  if (!loaded.notAPromise) exported = loaded.value;
-  const outcome = settled(context.getProp(exported, "outcome"));
-  if (outcome.type === "rejected") return failed(told(outcome.error));
-  if (outcome.type === "pending") return failed("its promise never settles");
-  const written = context.callFunction(stringify, context.undefined, outcome.value);
-  if (written.error) return failed(told(written.error));
-  const text = context.typeof(written.value) === "string" ? context.getString(written.value) : "null";
-  return text.length > outputBytes ? { ended: "output" } : { ended: "returned", text };
-}
-
-call().catch((error) => failed(String(error && error.message))).then((end) => parentPort.postMessage(end));
-`;

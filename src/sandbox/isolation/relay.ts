@@ -4,6 +4,8 @@ import { brotliDecompressSync } from "node:zlib";
 import type { ForeignCommand, SandboxLimits } from "../../core/skill/sandbox.ts";
 import { ownPath } from "../../files/own-files.ts";
 import type { SandboxHost } from "../host.ts";
+import proxiedFetch from "../scripts/fetch.js?raw" with { type: "text" };
+import relay from "../scripts/relay.js?raw" with { type: "text" };
 import type { ViewStep } from "./command.ts";
 
 /**
@@ -19,7 +21,7 @@ export function hostsOf({ network }: Pick<ForeignCommand, "network">): readonly 
 /** Shows the files that make the program's Node use the proxy. */
 export function showRelay(folder: string): readonly ViewStep[] {
   const teacher = join(folder, "fetch.cjs");
-  writeFileSync(teacher, FETCH);
+  writeFileSync(teacher, proxiedFetch);
   const own = ownPath("vendor/undici.cjs.br", "node_modules/undici");
   const undici = own.endsWith(".br") ? join(folder, "undici.cjs") : realpathSync(own);
   if (own.endsWith(".br")) writeFileSync(undici, brotliDecompressSync(readFileSync(own)));
@@ -31,42 +33,14 @@ export function showRelay(folder: string): readonly ViewStep[] {
 }
 
 const INNER_FETCH = "/etc/egress/fetch.cjs";
+/** Required by scripts/fetch.js. */
 const INNER_UNDICI = "/etc/egress/undici";
 const PORT = 3128;
 
-/** Preload for Node versions without proxy support. Loads undici on the first `fetch`. */
-const FETCH = `if (!process.allowedNodeEnvironmentFlags.has("--use-env-proxy")) {
-  const { fetch } = globalThis;
-  let isReady = false;
-  globalThis.fetch = function (...args) {
-    const { EnvHttpProxyAgent, setGlobalDispatcher } = require("${INNER_UNDICI}");
-    if (!isReady) setGlobalDispatcher(new EnvHttpProxyAgent());
-    isReady = true;
-    return fetch(...args);
-  };
-}
-`;
-
 /** Returns the prefix that connects a program to the proxy. It exits with the program's exit code. */
 export function relayPrefix({ execPath }: SandboxHost): readonly string[] {
-  return [execPath, "-e", RELAY, "--", `${PORT}`];
+  return [execPath, "-e", relay, "--", `${PORT}`];
 }
-
-/**
- * Program that hands its port to the proxy, then starts the real program when the channel closes. It leaves its own
- * streams untouched, because the program shares them.
- */
-const RELAY = `
-const [port, program, ...args] = process.argv.slice(1);
-const server = require("node:net").createServer();
-for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"]) process.on(signal, () => undefined);
-process.once("disconnect", () => {
-  const child = require("node:child_process").spawn(program, args, { stdio: "inherit" });
-  const number = (signal) => 128 + require("node:os").constants.signals[signal];
-  child.on("exit", (code, signal) => process.exit(code ?? number(signal)));
-});
-server.listen(Number(port), "127.0.0.1", () => process.send("port", server, () => server.close()));
-`;
 
 /** Returns the proxy variables, in both cases. Node has supported them since 22.21 and 24.5. */
 export function proxyVariables({ env }: Pick<ForeignCommand, "env">): Record<string, string> {

@@ -1,6 +1,8 @@
 import { existsSync } from "node:fs";
 import { arch } from "node:os";
 import { SkillflowError } from "../../core/base/errors.ts";
+import loadByPerl from "../scripts/load-filter.pl?raw" with { type: "text" };
+import loadByPython from "../scripts/load-filter.py?raw" with { type: "text" };
 
 /** Constants of a processor: its audit number and the numbers of its system calls. */
 export interface Machine {
@@ -116,31 +118,8 @@ export function filterLoader(filter: Buffer, machine = MACHINES[arch()]): readon
 
 /** Loaders in tools that most Linux systems have. Each calls KEYCTL_JOIN_SESSION_KEYRING, then PR_SET_SECCOMP. */
 const LOADERS = [
-  [
-    "/usr/bin/perl",
-    "-e",
-    `my ($keyctl, $prctl, $code) = splice @ARGV, 0, 3;
-    my $filter = pack "H*", $code;
-    my $program = pack "Sx6P", length($filter) / 8, $filter;
-    syscall($keyctl + 0, 1, 0, 0, 0);
-    syscall($prctl + 0, 22, 2, $program) == 0 or die "cannot load the system call filter: $!\n";
-    exec { $ARGV[0] } @ARGV or die "$ARGV[0]: $!\n";`,
-    "--",
-  ],
-  [
-    "/usr/bin/python3",
-    "-I",
-    "-c",
-    `import ctypes, os, struct, sys
-keyctl, prctl, code, *argv = sys.argv[1:]
-libc = ctypes.CDLL(None, use_errno=True)
-data = bytes.fromhex(code)
-held = ctypes.create_string_buffer(data, len(data))
-program = ctypes.create_string_buffer(struct.pack("Hxxxxxx" + "P", len(data) // 8, ctypes.addressof(held)))
-libc.syscall(int(keyctl), 1, None, 0, 0)
-if libc.syscall(int(prctl), 22, 2, program): sys.exit("cannot load the system call filter: " + os.strerror(ctypes.get_errno()))
-os.execv(argv[0], argv)`,
-  ],
+  ["/usr/bin/perl", "-e", loadByPerl, "--"],
+  ["/usr/bin/python3", "-I", "-c", loadByPython],
 ] as const;
 
 const load = (offset: number) => instruction(0x20, 0, 0, offset);
