@@ -1,6 +1,5 @@
 import type { Sandbox } from "../../core/skill/sandbox.ts";
 import type { SandboxHost } from "../host.ts";
-import { viewFlags } from "./command.ts";
 import { type EncloseParts, type Enclosure, isolatingSandbox } from "./isolating.ts";
 import { seccompFilter } from "./seccomp.ts";
 import { INNER_ID, innerEnvironment, SHM_BYTES } from "./view.ts";
@@ -19,7 +18,7 @@ function enclose(host: SandboxHost, bwrap: string, { command, view }: EnclosePar
     ...(command.network === true ? ["--share-net"] : []),
     ...(filter ? ["--seccomp", "6"] : []),
     ...["--proc", "/proc", "--dev", "/dev", "--size", `${SHM_BYTES}`, "--tmpfs", "/dev/shm", "--remount-ro", "/dev"],
-    ...view.flatMap(viewFlags),
+    ...view.flat(),
     ...["--remount-ro", "/", "--chdir", command.cwd],
     ...Object.entries(innerEnvironment(host, command)).flatMap(([name, value]) => ["--setenv", name, value]),
   ];

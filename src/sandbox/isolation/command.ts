@@ -1,28 +1,12 @@
 import { parseDeclaredHost } from "../../core/base/address/declared-host.ts";
 import { SkillflowError } from "../../core/base/errors.ts";
-import type { ForeignCommand, Mount } from "../../core/skill/sandbox.ts";
+import type { ForeignCommand } from "../../core/skill/sandbox.ts";
 
-/** Step in building the files that a program sees, starting with an empty root. */
-export type ViewStep =
-  | { readonly kind: "show"; readonly mount: Mount }
-  | { readonly kind: "link"; readonly path: string; readonly to: string }
-  | { readonly kind: "folder"; readonly path: string }
-  /** Writable memory file system. */
-  | { readonly kind: "scratch"; readonly path: string; readonly bytes: number };
-
-/** Returns a step as flags of bubblewrap, which the other launcher understands, too. */
-export function viewFlags(step: ViewStep): string[] {
-  switch (step.kind) {
-    case "show":
-      return [step.mount.writable ? "--bind" : "--ro-bind", step.mount.source, step.mount.target];
-    case "link":
-      return ["--symlink", step.to, step.path];
-    case "folder":
-      return ["--dir", step.path];
-    case "scratch":
-      return ["--size", `${step.bytes}`, "--tmpfs", step.path];
-  }
-}
+/**
+ * Step in building the files that a program sees, starting with an empty root: `--bind`, `--ro-bind`, `--symlink`, `--dir`
+ * or `--size … --tmpfs` of bubblewrap, which the other launcher understands, too.
+ */
+export type ViewStep = readonly [flag: string, ...args: string[]];
 
 /** Throws if the command could not be started anywhere, and says why. */
 export function checkCommand({ argv, env, cwd, mounts, network }: ForeignCommand): void {

@@ -108,11 +108,12 @@ const STAGE = 'set -e; while [ "$1" != - ]; do /usr/bin/mount --rbind -- "$1" "$
 export function prefixFor({ uid, gid }: KernelUser, view: readonly ViewStep[], folder: string) {
   const pairs: string[] = [];
   const stage = (step: ViewStep, place: string): ViewStep => {
-    if (step.kind !== "show" || isReachable(step.mount.source)) return step;
-    if (statSync(step.mount.source).isDirectory()) mkdirSync(place);
+    const [flag, source = "", target = ""] = step;
+    if (!flag.endsWith("bind") || isReachable(source)) return step;
+    if (statSync(source).isDirectory()) mkdirSync(place);
     else writeFileSync(place, "");
-    pairs.push(step.mount.source, place);
-    return { kind: "show", mount: { ...step.mount, source: place } };
+    pairs.push(source, place);
+    return [flag, place, target];
   };
   const staged = view.map((step, i) => stage(step, join(folder, `${i}`)));
   const staging = ["/usr/bin/unshare", "--mount", "--propagation=private", "--", "/bin/sh", "-c", STAGE, "stage"];

@@ -25,11 +25,10 @@ export function showRelay(folder: string): readonly ViewStep[] {
   const own = ownPath("vendor/undici.cjs.br", "node_modules/undici");
   const undici = own.endsWith(".br") ? join(folder, "undici.cjs") : realpathSync(own);
   if (own.endsWith(".br")) writeFileSync(undici, brotliDecompressSync(readFileSync(own)));
-  const shown: readonly (readonly [string, string])[] = [
-    [teacher, INNER_FETCH],
-    [undici, INNER_UNDICI],
+  return [
+    ["--ro-bind", teacher, INNER_FETCH],
+    ["--ro-bind", undici, INNER_UNDICI],
   ];
-  return shown.map(([source, target]) => ({ kind: "show", mount: { source, target, writable: false } }));
 }
 
 const INNER_FETCH = "/etc/egress/fetch.cjs";

@@ -4,7 +4,6 @@ import type { Sandbox } from "../../core/skill/sandbox.ts";
 import type { SandboxHost } from "../host.ts";
 import { livingProcesses } from "../processes.ts";
 import buildView from "../scripts/build-view.sh?raw" with { type: "text" };
-import { viewFlags } from "./command.ts";
 import { type EncloseParts, type Enclosure, isolatingSandbox } from "./isolating.ts";
 import { hostsOf } from "./relay.ts";
 import { filterLoader, seccompFilter } from "./seccomp.ts";
@@ -27,16 +26,10 @@ function enclose(host: SandboxHost, { command, view, folder }: EncloseParts): En
   let status = "";
   const filter = seccompFilter();
   const loopback = command.network === true ? [] : [hostsOf(command) ? "loopback" : "own-loopback"];
-  const steps = [...loopback, ...view.flatMap(viewFlags)];
+  const steps = [...loopback, ...view.flat()];
   const entries = Object.entries(innerEnvironment(host, command)).map(([name, value]) => `${name}=${value}`);
-  const spaces = [
-    "--mount",
-    "--propagation=private",
-    "--ipc",
-    "--uts",
-    "--cgroup",
-    ...(command.network === true ? [] : ["--net"]),
-  ];
+  const spaces = ["--mount", "--propagation=private", "--ipc", "--uts", "--cgroup"];
+  if (command.network !== true) spaces.push("--net");
   return {
     argv: [
       ...(["/usr/bin/unshare", "--user", "--map-root-user", ...spaces, "--"] as const),

@@ -22,10 +22,10 @@ export function describeView(host: SandboxHost, command: ForeignCommand, folder:
     ...shown(SYSTEM_FILES),
     ...(command.network === true ? shown(NETWORK_FILES) : []),
     ...(hostsOf(command) ? showRelay(folder) : []),
-    { kind: "scratch", path: "/tmp", bytes: TMP_BYTES },
-    { kind: "folder", path: INNER_HOME },
+    ["--size", `${TMP_BYTES}`, "--tmpfs", "/tmp"],
+    ["--dir", INNER_HOME],
     ...nodeFolders(host.execPath),
-    ...own.map((mount): ViewStep => ({ kind: "show", mount })),
+    ...own.map(({ source, target, writable }): ViewStep => [writable ? "--bind" : "--ro-bind", source, target]),
   ];
 }
 
@@ -55,7 +55,7 @@ function checkMount({ argv: [program], mounts }: ForeignCommand, mount: Mount): 
 function systemFolders(): ViewStep[] {
   return ["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"].flatMap((path): ViewStep[] => {
     const found = lstatSync(path, { throwIfNoEntry: false });
-    if (found?.isSymbolicLink()) return [{ kind: "link", path, to: readlinkSync(path) }];
+    if (found?.isSymbolicLink()) return [["--symlink", readlinkSync(path), path]];
     return found?.isDirectory() ? shown([path]) : [];
   });
 }
@@ -70,9 +70,7 @@ const SYSTEM_FILES = [
 const NETWORK_FILES = ["/etc/resolv.conf", "/etc/hosts", "/etc/nsswitch.conf"];
 
 function shown(paths: readonly string[]): ViewStep[] {
-  return paths
-    .filter((path) => existsSync(path))
-    .map((path) => ({ kind: "show", mount: { source: realpathSync(path), target: path, writable: false } }));
+  return paths.filter((path) => existsSync(path)).map((path) => ["--ro-bind", realpathSync(path), path]);
 }
 
 /** Writes the user and group names that a program sees. */
@@ -83,10 +81,7 @@ function ownFiles({ network }: ForeignCommand, folder: string): ViewStep[] {
     ...(network === true ? {} : { hosts: "127.0.0.1 localhost\n::1 localhost\n" }),
   };
   for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);
-  return Object.keys(files).map((name) => ({
-    kind: "show",
-    mount: { source: join(folder, name), target: `/etc/${name}`, writable: false },
-  }));
+  return Object.keys(files).map((name) => ["--ro-bind", join(folder, name), `/etc/${name}`]);
 }
 
 /** Shows a Node installation outside the system folders, and nothing else next to it. */
@@ -97,7 +92,7 @@ function nodeFolders(execPath: string): ViewStep[] {
   const paths = isInstallation ? [join(prefix, "bin"), join(prefix, "lib")] : [file];
   return [
     ...(isOfSystem(file) ? [] : shown(paths)),
-    ...(file === execPath || isOfSystem(execPath) ? [] : [{ kind: "link", path: execPath, to: file } as const]),
+    ...(file === execPath || isOfSystem(execPath) ? [] : [["--symlink", file, execPath] as const]),
   ];
 }
 
