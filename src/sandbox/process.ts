@@ -6,7 +6,7 @@ import type { ForeignCommand, Sandbox } from "../core/skill/sandbox.ts";
 import { temporaryName } from "../files/temporary-name.ts";
 import type { SandboxHost } from "./host.ts";
 import { checkCommand } from "./isolation/command.ts";
-import { needsKernel, PRLIMIT, withLimits, withoutLimits } from "./limits.ts";
+import { asResult, checkBegan, needsKernel, PRLIMIT, withLimits } from "./limits.ts";
 import { runTree } from "./tree.ts";
 
 /**
@@ -24,10 +24,12 @@ export function processSandbox(host: SandboxHost): Sandbox {
       const { PATH = "/usr/local/bin:/usr/bin:/bin", HOME = "/", LANG = "C.UTF-8" } = host.env;
       const env = { PATH, HOME, LANG, ...command.env, TMPDIR: temporary };
       const limited = needsKernel(command.limits) && existsSync(PRLIMIT);
-      const { argv, explain } = limited ? withLimits(command, []) : withoutLimits(command);
+      const argv = limited ? withLimits(command) : command.argv;
       const launch = { ...command, program: command.argv[0], argv, env, mark: `TMPDIR=${temporary}` };
       try {
-        return explain(await runTree(host, launch, turn));
+        const end = await runTree(host, launch, turn);
+        if (limited) checkBegan(command, end);
+        return asResult(end, command.limits);
       } finally {
         rmSync(temporary, { recursive: true, force: true, maxRetries: 3 });
       }

@@ -5,7 +5,7 @@ import { SkillflowError } from "../../core/base/errors.ts";
 import type { ForeignCommand, ForeignResult, Sandbox, Turn } from "../../core/skill/sandbox.ts";
 import { temporaryName } from "../../files/temporary-name.ts";
 import type { SandboxHost } from "../host.ts";
-import { withLimits } from "../limits.ts";
+import { asResult, checkBegan, withLimits } from "../limits.ts";
 import { type Channel, type Launch, runTree, type TreeEnd } from "../tree.ts";
 import { checkCommand, type ViewStep } from "./command.ts";
 import { watchDisk } from "./disk.ts";
@@ -82,7 +82,7 @@ async function runIn({ host, command, turn, egress, view, folder, enclose }: Lau
   const enclosure = enclose({ command, view: prefix.view, folder });
   const limited = withLimits(command, ["--core=0", ...processLimit(command, user?.uid ?? host.uid)]);
   const relay = egress ? relayPrefix(host) : [];
-  const [launcher, ...rest] = [...prefix.argv, ...enclosure.argv, ...relay, ...limited.argv];
+  const [launcher, ...rest] = [...prefix.argv, ...enclosure.argv, ...relay, ...limited];
   const [program] = command.argv;
   const written = command.mounts.filter(({ writable }) => writable).map(({ source }) => source);
   const launch: Launch = {
@@ -99,7 +99,8 @@ async function runIn({ host, command, turn, egress, view, folder, enclose }: Lau
   };
   const end = await runTree(host, launch, turn);
   if (end.ended === "exit" && !enclosure.hasBegun()) throw notBegun(program, end);
-  const result = limited.explain(fromInside(end));
+  checkBegan(command, end);
+  const result = asResult(fromInside(end), command.limits);
   const report = egress?.report() ?? "";
   const between = result.stderr === "" || result.stderr.endsWith("\n") ? "" : "\n";
   return report === "" ? result : { ...result, stderr: `${result.stderr}${between}${report}` };
