@@ -22,13 +22,9 @@ const known = new WeakMap<SandboxHost, Promise<Sandbox>>();
 
 function candidates(host: SandboxHost): readonly Sandbox[] {
   if (platform() !== "linux") return [];
-  const bwrap = findProgram("bwrap", host.env.PATH ?? "/usr/bin:/bin");
+  const places = (host.env.PATH ?? "/usr/bin:/bin").split(":").filter((folder) => isAbsolute(folder));
+  const bwrap = places.map((folder) => join(folder, "bwrap")).find((file) => isProgram(file));
   return [...(bwrap === undefined ? [] : [bubblewrapSandbox(host, bwrap)]), unshareSandbox(host)];
-}
-
-function findProgram(name: string, path: string): string | undefined {
-  const places = path.split(":").filter((folder) => isAbsolute(folder));
-  return places.map((folder) => join(folder, name)).find((file) => isProgram(file));
 }
 
 /** Returns the first sandbox that completes a trial. Exported for the test in which none does. */

@@ -141,43 +141,35 @@ function withoutInherited(pipes: readonly ("pipe" | "ipc")[]): ("pipe" | "ipc" |
 
 let inherited: ReturnType<typeof inheritedFiles> | undefined;
 
-interface ProcessTree {
-  readonly root: number;
-  adopt(pid: number): void;
-  /** Ids of live members, found by scanning all processes. */
-  members(): readonly number[];
-  /** Processes that must end: all members, or only the launcher and the first process of a contained tree. */
-  vital(): readonly number[];
-  /** Current resource usage. Undefined while it cannot be measured. */
-  usage(): Usage | undefined;
-}
+type ProcessTree = ReturnType<typeof trackTree>;
 
-function trackTree({ pid: root }: ChildProcess, { mark, contained = false }: Launch): ProcessTree {
+function trackTree({ pid: root }: ChildProcess, { mark, contained = false }: Launch) {
   if (!root) throw new SkillflowError("internal.fault", "a program was started and has no process id");
   const tree = followTree(root, mark);
   const { known, older } = tree;
   let first: number | undefined;
-  const note = (pid: number) => {
-    const living = livingProcess(pid);
-    if (living) known.set(pid, living.started);
-    return living;
-  };
-  const lives = (pid: number) => livingProcess(pid)?.started === known.get(pid);
+  const members = () => membersOf(tree);
   return {
     root,
-    adopt: (pid) => {
-      if (note(pid)) first = pid;
+    adopt(pid: number) {
+      const living = livingProcess(pid);
+      if (!living) return;
+      known.set(pid, living.started);
+      first = pid;
     },
-    members: () => membersOf(tree),
-    vital() {
+    /** Returns the ids of live members, found by scanning all processes. */
+    members,
+    /** Returns what must end: all members, or only the launcher and the first process of a contained tree. */
+    vital(): readonly number[] {
       // Look among all processes for those that must end: an id may have been reused since the last look.
       older.clear();
       // Until the first inner process is known, treat the tree as not contained.
-      if (!contained || first === undefined) return this.members();
-      return [first, root].filter((pid) => known.has(pid) && lives(pid));
+      if (!contained || first === undefined) return members();
+      return [first, root].filter((pid) => known.has(pid) && livingProcess(pid)?.started === known.get(pid));
     },
-    usage() {
-      if (!contained) return usageOf(this.members());
+    /** Returns the current resource usage. Undefined while it cannot be measured. */
+    usage(): Usage | undefined {
+      if (!contained) return usageOf(members());
       return first === undefined ? undefined : usageInside(first);
     },
   };

@@ -15,14 +15,7 @@ import {
 import { VOICE } from "../../core/base/voice.ts";
 
 /** Proxy that serves one foreign program. */
-export interface Egress {
-  /** Takes over the port of a listening server, in any network namespace. */
-  accept(listening: ListeningServer): void;
-  /** Lists refused connections, one line per destination, up to a limit. */
-  report(): string;
-  /** Closes all connections and stops listening. */
-  close(): Promise<void>;
-}
+export type Egress = ReturnType<typeof openEgress>;
 
 export interface EgressParts {
   /** Hosts as the skill declares them. */
@@ -55,7 +48,7 @@ const HEAD_BYTES = 16 * 1024;
  * - Private, local and metadata addresses are refused, unless declared as an address or a name of this machine.
  * - A refusal is a 403 that says what to declare. An unreachable host is a 502.
  */
-export function openEgress({ hosts, ...parts }: EgressParts): Egress {
+export function openEgress({ hosts, ...parts }: EgressParts) {
   const bounds = { ...BOUNDS, ...parts.bounds };
   const refusals = new Map<string, string>();
   const ending = new AbortController();
@@ -71,8 +64,11 @@ export function openEgress({ hosts, ...parts }: EgressParts): Egress {
   };
   const server = createDoor(door);
   return {
-    accept: (listening) => void server.listen(listening),
+    /** Takes over the port of a listening server, in any network namespace. */
+    accept: (listening: ListeningServer) => void server.listen(listening),
+    /** Lists refused connections, one line per destination, up to a limit. */
     report: () => [...refusals.values()].map((line) => `${VOICE}${line}\n`).join(""),
+    /** Closes all connections and stops listening. */
     close: async () => {
       const closed = once(server, "close");
       server.close();

@@ -9,23 +9,13 @@ import type { SandboxHost } from "../host.ts";
 import { livingProcess } from "../processes.ts";
 
 /**
- * Read-only mounts that protect names inside writable folders. The program cannot change, replace or create these
+ * Returns read-only mounts that protect names in the writable ones. The program cannot change, replace or create these
  * names. The kernel needs a mount point, so an empty placeholder folder stands in for a missing name. It holds a mark
- * file per sandbox and is removed with the last one.
+ * file per sandbox and is removed with the last one. `folder` is private to the program's sandbox.
  */
-interface Protection {
-  readonly mounts: readonly Mount[];
-  /** Removes our placeholders. Call it when the program is gone. */
-  release(): void;
-}
-
-/** Protects names in the writable mounts. `folder` is private to the program's sandbox. */
-export function protectNames(
-  host: SandboxHost,
-  { argv: [program], mounts }: ForeignCommand,
-  folder: string,
-): Protection {
+export function protectNames(host: SandboxHost, { argv: [program], mounts }: ForeignCommand, folder: string) {
   const held: Held[] = [];
+  /** Removes our placeholders. Call it when the program is gone. */
   const release = () => {
     for (const placeholder of held.splice(0)) letGo(host, placeholder);
   };
