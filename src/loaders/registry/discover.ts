@@ -20,8 +20,8 @@ import {
   UNNAMED,
 } from "../folder/skill-folder.ts";
 import { skillDocument } from "../formats/agent-skills/skill-document.ts";
-import { skillContract } from "../formats/contract/skill-contract.ts";
-import { moduleFolder } from "../formats/module/module-folder.ts";
+import { CONTRACTS, skillContract } from "../formats/contract/skill-contract.ts";
+import { MODULES, moduleFolder } from "../formats/module/module-folder.ts";
 import { skillTools } from "../formats/skill-tools/skill-tools.ts";
 import { skillPackage } from "../formats/skills-protocol/skill-package.ts";
 import { toolDescriptor } from "../formats/tool-descriptor/tool-descriptor.ts";
@@ -160,17 +160,7 @@ function placeOf(tool: string, { directory, names, read }: SkillFolder): Partial
 }
 
 /** Files that make their folder a skill, in one format or another. */
-const MARKS = [
-  "SKILL.md",
-  "skill.toml",
-  "contract.yml",
-  "contract.yaml",
-  "contract.json",
-  "skill.ts",
-  "skill.mts",
-  "skill.js",
-  "skill.mjs",
-];
+const MARKS = ["SKILL.md", "skill.toml", ...CONTRACTS, ...MODULES];
 
 /** Explains why a folder that resembles a skill is not one. Returns undefined for other folders. */
 function almostSkill({ names }: SkillFolder): string | undefined {

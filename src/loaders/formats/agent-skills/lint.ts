@@ -138,20 +138,18 @@ function checkName({ folder, format, fields, problem }: Document): Diagnostic[] 
     return [problem("error", "SKILL_NAME", ["name"], { message, hint: `name: ${folder.name}` })];
   }
   const found: Diagnostic[] = [];
-  if (!isSkillId(name)) found.push(problem("error", "SKILL_NAME", ["name"], nameFault(name)));
+  if (!isSkillId(name)) {
+    // The specification allows a-z, 0-9 and hyphens, its validator more. We are strict.
+    const length = [...name].length;
+    const message = length > 64 ? `the name has ${length} characters` : `the name "${name}" is not allowed`;
+    const hint = "use lowercase letters a-z, digits and single hyphens between them, at most 64 characters";
+    found.push(problem("error", "SKILL_NAME", ["name"], { message, hint }));
+  }
   if (name !== folder.name) {
     const said = { message: `the name is "${name}", the folder's "${folder.name}"`, hint: "they must be the same" };
     found.push(problem(STRICT.has(format) ? "error" : "warning", "SKILL_FOLDER_NAME", ["name"], said));
   }
   return found;
-}
-
-/** Describes an invalid name. The specification allows a-z, 0-9 and hyphens, its validator more. We are strict. */
-function nameFault(name: string) {
-  const hint = "use lowercase letters a-z, digits and single hyphens between them, at most 64 characters";
-  const length = [...name].length;
-  if (length > 64) return { message: `the name has ${length} characters`, hint };
-  return { message: `the name "${name}" is not allowed`, hint };
 }
 
 const MOST_DESCRIPTION = 1024;

@@ -49,7 +49,7 @@ export const skillContract: FolderFormat = {
 };
 
 const nameOf = ({ names }: SkillFolder) => CONTRACTS.find((name) => names.has(name));
-const CONTRACTS = ["contract.yml", "contract.yaml", "contract.json"];
+export const CONTRACTS = ["contract.yml", "contract.yaml", "contract.json"];
 
 /** Checks whether a finding only repeats that the binding cannot be parsed. */
 function isOf(binding: Manifest | Unreadable | undefined, { file }: Diagnostic): boolean {

@@ -22,9 +22,11 @@ import { findModule, type ModulePlace, type NoModule, skillFile } from "./module
 import { readModuleId } from "./module-source.ts";
 import { importSkill } from "./skill-module.ts";
 
+export const MODULES = ["skill.ts", "skill.mts", "skill.js", "skill.mjs"];
+
 /** Loads folders whose skill.ts, .mts, .js or .mjs defines a skill. An optional SKILL.md supplies the instructions. */
 export const moduleFolder: FolderFormat = {
-  recognises: (folder) => ["skill.ts", "skill.mts", "skill.js", "skill.mjs"].some((name) => folder.names.has(name)),
+  recognises: (folder) => MODULES.some((name) => folder.names.has(name)),
   read(folder) {
     const { directory, name } = folder;
     const entry = skillFile(directory) ?? directory;
@@ -99,19 +101,15 @@ function moduleSkill(
     frontmatter,
     runsCode: true,
     code: [`module ${place.entry}`],
-    importCode: lazy(() => importPlace(place, id, verify)),
+    importCode: lazy(async () => importSkill(entryNow(place), id, verify)),
     diagnostics: document && "severity" in document ? [document] : [],
   };
 }
 
-/** Imports the code, after checking that it is still inside the folder. */
-async function importPlace(
-  { path, entry }: ModulePlace,
-  id: string,
-  verify: Contents["verify"],
-): Promise<LoadedSkill["skill"]> {
-  if (path === entry) return importSkill(entry, id, verify);
+/** Returns the file to import. Throws if it is no longer inside the folder. */
+function entryNow({ path, entry }: ModulePlace): string {
+  if (path === entry) return entry;
   const inside = resolveInsideNow(path, entry);
   if (!inside.inside) throw new Error(`${entry} ${inside.message}`);
-  return importSkill(inside.path, id, verify);
+  return inside.path;
 }

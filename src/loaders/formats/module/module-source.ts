@@ -52,19 +52,7 @@ const PATTERNS: readonly (readonly [kind: Token["kind"] | "space", pattern: RegE
 ];
 const REGULAR_EXPRESSION = /\/(?![*/])(?:[^/\\[\n]|\\.|\[(?:[^\]\\\n]|\\.)*\]?)+\/?[a-z]*/y;
 /** Words before a `/` that begins a regular expression. */
-const BEFORE_VALUE = new Set([
-  "return",
-  "typeof",
-  "case",
-  "in",
-  "of",
-  "do",
-  "else",
-  "void",
-  "delete",
-  "await",
-  "yield",
-]);
+const BEFORE_VALUE = /^(?:return|typeof|case|in|of|do|else|void|delete|await|yield)$/;
 
 function tokenize(source: string): Token[] {
   const tokens: Token[] = [];
@@ -99,7 +87,7 @@ function plainText(match: RegExpExecArray): string {
 
 function beginsValue(before: Token | undefined): boolean {
   if (!before) return true;
-  if (before.kind === "word") return BEFORE_VALUE.has(before.text);
+  if (before.kind === "word") return BEFORE_VALUE.test(before.text);
   return before.kind === "mark" && !")]}".includes(before.text);
 }
 

@@ -69,10 +69,9 @@ function checkExecutions(
   const declared = new Map(entriesOf(tools).map(([, { name, parameters }]) => [name, parameters]));
   return entriesOf(execution).flatMap(([index, entry]) => {
     const place = within(executions, index);
-    const args = entriesOf(entry.args);
     return [
-      ...args.flatMap(([at, mapping]) => checkArgument(within(place, "args", at), mapping)),
-      ...checkParameters(place, { entry, args, schema: declared.get(entry.tool) }),
+      ...entriesOf(entry.args).flatMap(([at, mapping]) => checkArgument(within(place, "args", at), mapping)),
+      ...checkParameters(place, entry, declared.get(entry.tool)),
     ];
   });
 }
@@ -124,15 +123,10 @@ function substituted(entry: Entry): string[] {
   return [...names].map(([, name = ""]) => name);
 }
 
-interface Joined {
-  readonly entry: Entry;
-  readonly args: ReturnType<typeof entriesOf>;
-  /** Schema of the tool's parameters. Undefined if there is no such tool. */
-  readonly schema: unknown;
-}
-
-function checkParameters({ manifest: { problem }, path }: Place, { entry, args, schema }: Joined): Diagnostic[] {
+/** Compares a tool's arguments with the schema of its parameters, which is undefined if there is no such tool. */
+function checkParameters({ manifest: { problem }, path }: Place, entry: Entry, schema: unknown): Diagnostic[] {
   if (!isObject(schema)) return [];
+  const args = entriesOf(entry.args);
   const properties = isObject(schema.properties) ? Object.keys(schema.properties) : [];
   const required = Array.isArray(schema.required) ? schema.required : [];
   const found = args.flatMap(([at, { param, kind = "positional", optional, absentDefault }]) => {
