@@ -10,7 +10,6 @@ export interface CodeNames {
   readonly paths: readonly string[];
   /** Paths of programs that it starts, which may begin in the working directory. */
   readonly started: readonly string[];
-  /** Node packages. */
   readonly packages: readonly string[];
   /** Dotted Python modules. Names with leading dots are relative. */
   readonly modules: readonly string[];
@@ -62,17 +61,13 @@ const QUOTED_FILE = /(["'`])((?:[\w.@ -]*\/)*[\w.@ -]+\.(?:[mc]?[jt]sx?|pyw?|sh|
 const STARTED =
   /(?<![\w.-])(?:(?:ba|da|z)?sh|node|bun|tsx|deno run|python3?)["'`]?[\s,]{1,9}(?:["'`]?-[\w=-]{1,40}["'`]?[\s,]{1,9}){0,5}["'`]{0,2}((?:[\w.-]+\/){0,9}[\w.-]+)/g;
 
-function startedIn(text: string): readonly string[] {
-  return unique([...text.matchAll(STARTED)].map(([, path = ""]) => path));
-}
-
 function namesInJavaScript(text: string): CodeNames {
   const specifiers = captured(text, SPECIFIER);
   const isPath = (specifier: string) => /^(?:\.{0,2}\/|\.{1,2}$|file:)/.test(specifier);
   return {
     ...NOTHING,
     paths: unique([...specifiers.filter(isPath), ...captured(text, QUOTED_FILE)]),
-    started: startedIn(text),
+    started: unique(captured(text, STARTED)),
     packages: unique(specifiers.filter((specifier) => !isPath(specifier))),
   };
 }
@@ -80,7 +75,7 @@ function namesInJavaScript(text: string): CodeNames {
 const QUOTED_FOLDER = /(["'])((?:[\w.-]+\/){0,9}[\w.-]+)\/?\1/g;
 
 function namesInPython(text: string): CodeNames {
-  const whole = [...text.matchAll(/^[ \t]*import[ \t]+([\w., \t]+)/gm)].flatMap(([, names = ""]) =>
+  const whole = captured(text, /^[ \t]*import[ \t]+([\w., \t]+)/gm).flatMap((names) =>
     names.split(",").map((name) => name.trim().split(/\s/)[0] ?? ""),
   );
   const parts = [...text.matchAll(/^[ \t]*from[ \t]+([\w.]+)[ \t]+import[ \t]+(\([^)]{0,9999}\)|[^\n]*)/gm)].flatMap(
@@ -90,13 +85,15 @@ function namesInPython(text: string): CodeNames {
       return [from, ...below];
     },
   );
-  const called = [...text.matchAll(/\b(?:import_module|__import__)\(\s*["']([\w.]+)["']/g)].map(
-    ([, name = ""]) => name,
-  );
+  const called = captured(text, /\b(?:import_module|__import__)\(\s*["']([\w.]+)["']/g);
   const modules = [...whole, ...parts, ...called].filter((name) => /^\.*\w[\w.]*$/.test(name));
-  const folders = captured(text, QUOTED_FOLDER);
-  const paths = unique(captured(text, QUOTED_FILE));
-  return { paths, started: startedIn(text), packages: [], modules: unique(modules), folders: unique(folders) };
+  return {
+    paths: unique(captured(text, QUOTED_FILE)),
+    started: unique(captured(text, STARTED)),
+    packages: [],
+    modules: unique(modules),
+    folders: unique(captured(text, QUOTED_FOLDER)),
+  };
 }
 
 const SHELL_FILE = /^.+\.(?:[mc]?[jt]s|py|sh|bash)\b/;
@@ -113,11 +110,10 @@ const VARIABLE = /\$\{[^}]{0,99}\}|\$\([^)]{0,99}\)|\$\w{1,99}/g;
 function namesInShell(script: string): CodeNames {
   const text = script.replace(VARIABLE, ".");
   const files = (text.match(/[\w./-]+/g) ?? []).flatMap(filesIn);
-  const sourced = [...text.matchAll(SOURCED)].map(([, path = ""]) => path);
-  const programs = [...text.matchAll(PROGRAM)].map(([, path = ""]) => path);
-  const started = unique([...startedIn(text), ...sourced, ...programs]);
-  const modules = [...text.matchAll(PYTHON_MODULE)].map(([, name = ""]) => name);
-  return { ...NOTHING, paths: unique([...files, ...sourced]), started, modules: unique(modules) };
+  const sourced = captured(text, SOURCED);
+  const started = unique([...captured(text, STARTED), ...sourced, ...captured(text, PROGRAM)]);
+  const modules = unique(captured(text, PYTHON_MODULE));
+  return { ...NOTHING, paths: unique([...files, ...sourced]), started, modules };
 }
 
 /** Finds the files that a path names. Each part may be one. In a folder with a dot, the text after it counts. */
@@ -152,8 +148,9 @@ function namesInManifest(text: string, path: string): CodeNames {
 
 const NEEDS = ["dependencies", "optionalDependencies", "peerDependencies"];
 
+/** Returns the last group of each match. */
 function captured(text: string, pattern: RegExp): string[] {
-  return [...text.matchAll(pattern)].map(([, , name = ""]) => name);
+  return [...text.matchAll(pattern)].map((match) => match.at(-1) ?? "");
 }
 
 function unique(names: readonly string[]): readonly string[] {

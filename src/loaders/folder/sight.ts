@@ -11,26 +11,7 @@ import {
 import { dirname } from "node:path";
 import { attempt } from "../../core/base/errors.ts";
 
-/**
- * View of the file system that remembers every question. As long as the answers would be the same, nothing that was
- * read through it has to be read again.
- */
-export interface Sight {
-  readonly exists: (path: string) => boolean;
-  readonly isFolder: (path: string) => boolean;
-  /** Returns the real path of a file or folder, or undefined for anything else. */
-  readonly real: (path: string) => string | undefined;
-  /** Lists a folder by name. Returns nothing if it cannot be read, because then it cannot run either. */
-  readonly list: (folder: string) => readonly Dirent[];
-  readonly link: (path: string) => string;
-  /** Notes that the caller is about to read a file. */
-  readonly note: (file: string) => void;
-  /**
-   * Returns a cheap check that the answers are still the same. Returns undefined if something changed so recently
-   * that a further change could not be noticed.
-   */
-  readonly keep: () => (() => boolean) | undefined;
-}
+export type Sight = ReturnType<typeof openSight>;
 
 /** Time in which a second change may leave a file's stamp as it is, because clocks of file systems are coarse. */
 const COARSE_MS = 2000;
@@ -38,7 +19,11 @@ const COARSE_MS = 2000;
 /** With this many missing names in one folder, it is cheaper to watch the folder. */
 const MANY = 4;
 
-export function openSight(): Sight {
+/**
+ * Opens a view of the file system that remembers every question. As long as the answers would be the same, nothing that
+ * was read through it has to be read again.
+ */
+export function openSight() {
   const openedAt = Date.now();
   const watched = new Map<string, Watch>();
   const missing = new Map<string, Set<string>>();
@@ -53,23 +38,30 @@ export function openSight(): Sight {
     if (stats) watched.set(path, watchOf(path, stats, true));
   };
   return {
-    exists: (path) => find(path) !== undefined,
-    isFolder: (path) => find(path)?.isDirectory() === true,
-    real(path) {
+    exists: (path: string) => find(path) !== undefined,
+    isFolder: (path: string) => find(path)?.isDirectory() === true,
+    /** Returns the real path of a file or folder, or undefined for anything else. */
+    real(path: string) {
       const stats = find(path);
       const isPlace = stats?.isFile() === true || stats?.isDirectory() === true;
       return isPlace ? attempt(() => realpathSync.native(path)) : undefined;
     },
-    list(folder) {
+    /** Lists a folder by name. Returns nothing if it cannot be read, because then it cannot run either. */
+    list(folder: string): readonly Dirent[] {
       noteContent(folder);
       const entries = attempt(() => readdirSync(folder, { withFileTypes: true })) ?? [];
       return entries.sort((a, b) => (a.name < b.name ? -1 : 1));
     },
-    link(path) {
+    link(path: string) {
       noteContent(path);
       return attempt(() => readlinkSync(path)) ?? "";
     },
+    /** Notes that the caller is about to read a file. */
     note: noteContent,
+    /**
+     * Returns a cheap check that the answers are still the same. Returns undefined if something changed so recently
+     * that a further change could not be noticed.
+     */
     keep() {
       for (const [folder, paths] of missing) watchMissing(folder, [...paths], watched);
       const all = [...watched.values()];

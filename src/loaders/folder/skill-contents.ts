@@ -52,7 +52,7 @@ export function openContents(parts: Parts): Contents {
       const sight = openSight();
       const now = readParts(parts, known, sight).files;
       const changed = [...new Set([...before.keys(), ...now.keys()])].find((file) => {
-        return before.get(file) !== now.get(file) && !isGitState(relative(parts.path, file));
+        return before.get(file) !== now.get(file) && !GIT_STATE.test(relative(parts.path, file));
       });
       if (changed !== undefined) throw fileChanged(changed);
       isUnchanged = sight.keep();
@@ -86,7 +86,7 @@ function copyOf({ path }: Parts, { files, outside }: Reading, copier: Copier): R
     if (!hash.endsWith(` ${digestOf(content)}`)) throw fileChanged(file);
     return { content, isProgram: hash.startsWith("program ") };
   };
-  const own = [...files.keys()].filter((file) => !isGitState(relative(path, file)));
+  const own = [...files.keys()].filter((file) => !GIT_STATE.test(relative(path, file)));
   return copyPlaces([path, ...outside], own, read, copier);
 }
 
@@ -202,11 +202,7 @@ function contentOf(file: string): Buffer {
   }
 }
 
-/** Checks for files in .git that Git itself changes at any time. */
-function isGitState(path: string): boolean {
-  return GIT_STATE.test(path);
-}
-
+/** Files in .git that Git itself changes at any time. */
 const GIT_STATE =
   /^\.git\/(?:index|HEAD|FETCH_HEAD|ORIG_HEAD|COMMIT_EDITMSG|packed-refs|.*\.lock$|logs\/|objects\/|refs\/)/;
 
@@ -216,36 +212,32 @@ interface Surroundings {
   readonly home: string;
   /** Folders above it, up to the root of its repository. */
   readonly surroundings: readonly string[];
-  /** Checks whether a path is covered already. */
   readonly isKnown: (place: string) => boolean;
   /** Results by folder and package name. */
   readonly packages: Map<string, readonly string[]>;
   readonly sight: Sight;
 }
 
-/** Returns the real paths of the files and packages that names refer to. */
 function placesOf(file: string, names: CodeNames, about: Surroundings): string[] {
   const { home, surroundings, isKnown, packages: found, sight } = about;
   const here = dirname(file);
-  const paths = names.paths.flatMap((path) =>
-    [...new Set([here, home])].flatMap((from) => (isKnown(join(from, path)) ? [] : candidates(from, path, sight))),
-  );
-  const started = names.started.flatMap((path) =>
-    [here, home, ...surroundings].flatMap((from) => (isKnown(join(from, path)) ? [] : candidates(from, path, sight))),
-  );
+  const around = [here, home, ...surroundings];
+  const filesIn = (folders: Iterable<string>, paths: readonly string[]) =>
+    paths.flatMap((path) =>
+      [...folders].flatMap((from) => (isKnown(join(from, path)) ? [] : candidates(from, path, sight))),
+    );
   const packages = names.packages.flatMap((name) => {
     const key = `${here}\0${name}`;
     const places = found.get(key) ?? packageOf(here, name, sight);
     found.set(key, places);
     return places;
   });
-  const around = [here, home, ...surroundings];
   const folders = names.folders.flatMap((folder) => around.map((from) => join(from, folder))).filter(sight.isFolder);
   const modules = names.modules.flatMap((name) => pythonFiles(name, here, [...around, ...folders]));
-  return realPlaces([...paths, ...started, ...packages, ...modules], sight);
+  const paths = [...filesIn(new Set([here, home]), names.paths), ...filesIn(around, names.started)];
+  return realPlaces([...paths, ...packages, ...modules], sight);
 }
 
-/** Returns the real paths of those that exist. */
 function realPlaces(paths: readonly string[], sight: Sight): string[] {
   return [...new Set(paths)].flatMap((path) => sight.real(path) ?? []);
 }

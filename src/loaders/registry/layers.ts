@@ -12,7 +12,7 @@ import {
   type Tool,
   type ToolContext,
 } from "../../core/skill/skill.ts";
-import type { LoadedSkill, SkillLevel } from "../folder/format.ts";
+import type { FoundSkill, LoadedSkill, SkillLevel } from "../folder/format.ts";
 import type { LoaderHost } from "../folder/host.ts";
 import { type Contents, joinContents } from "../folder/skill-contents.ts";
 import { skipped } from "../folder/skill-folder.ts";
@@ -24,13 +24,9 @@ import type { InstanceChoice, OwnedInline, ServerChoice, SkillSetOptions } from 
 import { chooseVersion, repeatedVersions } from "./versions.ts";
 import type { Held, OwnedServer } from "./withheld.ts";
 
-export interface Layer {
+export interface Layer extends FoundSkill {
   readonly level: SkillLevel;
   readonly priority: number;
-  readonly path: string;
-  readonly loaded: LoadedSkill;
-  /** All files that the skill would run. */
-  readonly contents: Contents;
 }
 
 export const STEP = 10;
