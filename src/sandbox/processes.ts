@@ -32,12 +32,10 @@ function parseStat(pid: number, stat: string): LivingProcess | undefined {
   return { pid, parent: Number(parent), group: Number(group), session: Number(session), started: fields[19] ?? "" };
 }
 
-/** Checks whether a process was started with this entry in its environment. */
 function startedWith(pid: number, entry: string | undefined): boolean {
   return entry !== undefined && readProcess(pid, "environ").split("\0").includes(entry);
 }
 
-/** A process tree that is being followed. */
 interface Tree {
   readonly root: number;
   /** Environment entry of its processes, by which those are found that left their group and parent. */
@@ -46,7 +44,6 @@ interface Tree {
   readonly known: Map<number, string>;
   /** Processes that started before the root, and so do not belong to it. They are not read again while they exist. */
   readonly older: Set<number>;
-  /** Start time of the root. */
   readonly since: number;
 }
 
@@ -62,7 +59,6 @@ export function followProcess(root: number, mark: string): () => readonly number
   return () => membersOf(tree);
 }
 
-/** Returns the live members of a tree. */
 export function membersOf({ root, mark, known, older, since }: Tree): readonly number[] {
   const ids = new Set(processIds("/proc"));
   for (const pid of older) if (!ids.has(pid)) older.delete(pid);

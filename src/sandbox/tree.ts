@@ -228,7 +228,6 @@ interface Watched {
   readonly outputs: readonly Output[];
 }
 
-/** Waits for the program's end or the first limit that it reaches. */
 function firstEnd({
   launch: { limits, signal, contained, watchDisk },
   exited,

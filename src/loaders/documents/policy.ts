@@ -7,7 +7,6 @@ import { readSettings } from "./project-config.ts";
 const MACHINE = "/etc/skillflow/policy.yml";
 
 interface PolicyPlaces {
-  /** Working directory. */
   readonly cwd: string;
   /** Files that variables name. They must exist. */
   readonly named: readonly (string | undefined)[];

@@ -22,7 +22,6 @@ export interface LoadedWorkflow {
 
 type Checked = Omit<LoadedWorkflow, "place">;
 
-/** Reads a workflow document and reports all findings with their places. */
 export function loadWorkflow(path: string, knownSkills: KnownSkills, shownAs = path): LoadedWorkflow {
   const read = readDocument(path, shownAs, "workflow");
   if (typeof read !== "string") return unplaced({ workflow: undefined, diagnostics: [read] });

@@ -16,7 +16,6 @@ export interface RunnablePackage {
   readonly runtime: PackageRuntime | undefined;
   /** Environment variables that the code may read. */
   readonly secrets: readonly string[];
-  /** Hosts that the code may reach. */
   readonly network: false | readonly string[];
 }
 
@@ -65,7 +64,6 @@ export interface LoadedSkill {
   readonly runsCode: boolean;
   /** Effects that its files declare for its tools, by name. They count only if the skill is trusted. */
   readonly effects?: ReadonlyMap<string, Effect>;
-  /** Other skills that its tools call. */
   readonly calls?: readonly string[];
   /** Tool of another skill that handles all calls of its own tool. */
   readonly boundTo?: BoundTo;
@@ -106,7 +104,6 @@ export interface SkillLevel {
 export interface FoundSkill {
   readonly path: string;
   readonly loaded: LoadedSkill;
-  /** All files of the skill's code. */
   readonly contents: Contents;
 }
 

@@ -18,7 +18,6 @@ export interface LoaderHost {
   /** Folder with the commit's files that provides the documents. Undefined if the working directory does. */
   readonly documents?: string | undefined;
   readonly options: FormatOptions;
-  /** Mark of this process, which is part of its temporary folders' names. */
   readonly self: ProcessMark;
   /** Registers work for the end of the process. Undefined if a later process cleans up. */
   readonly atExit?: ((work: () => void) => void) | undefined;
@@ -62,7 +61,6 @@ export interface McpInvocation {
   readonly arguments: JsonObject;
   /** Values of the variables that the server declares. */
   readonly env: Environment;
-  /** Start directory of a command. */
   readonly cwd: string;
   /** Refuses tools that may write. */
   readonly effects?: "read";

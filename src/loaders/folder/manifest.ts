@@ -37,7 +37,6 @@ export interface Unreadable {
   readonly isRefused?: true;
 }
 
-/** Reads and parses a manifest once, for the skill and for its findings. */
 export function openManifest(
   { directory, read }: Pick<SkillFolder, "directory" | "read">,
   name: string,
@@ -73,7 +72,6 @@ export function openMapping(
   return { ...manifest, value };
 }
 
-/** Reports that a skill is skipped because of an unreadable manifest. */
 export function skippedManifest({ file, fault, place }: Unreadable): Diagnostic {
   return { ...skipped(file, fault), ...place };
 }

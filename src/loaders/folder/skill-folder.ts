@@ -94,7 +94,6 @@ export interface SkillDocument extends Skill {
   readonly frontmatter: { readonly [key: string]: unknown };
   /** Problems that do not prevent its use. */
   readonly diagnostics: readonly Diagnostic[];
-  /** Returns the place of a frontmatter key in the file. */
   position(path: readonly (string | number)[]): Place;
 }
 

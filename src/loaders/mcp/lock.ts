@@ -87,7 +87,6 @@ export function lockedPlace({ command, url = "" }: McpServerConfig): { command: 
   return { url: `${origin}${pathname}` };
 }
 
-/** A difference from the lock. */
 export interface Difference {
   /** Clause about the server. */
   readonly text: string;

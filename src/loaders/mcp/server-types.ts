@@ -6,7 +6,6 @@ import type { McpServerConfig, ToolContext } from "../../core/skill/skill.ts";
 
 /** System calls to end processes. A negative id means a process group. */
 export interface Processes {
-  /** Mark of this process, which is part of its temporary folders' names. */
   readonly self: ProcessMark;
   /** Sends a signal. Ignores processes that no longer exist. */
   readonly kill: (pid: number, signal: "SIGTERM" | "SIGKILL") => void;
@@ -20,7 +19,6 @@ export interface ServerOptions {
   readonly config: McpServerConfig;
   /** Source of the declared variables' values. Other variables do not reach the server. */
   readonly env: Environment;
-  /** Start directory of a command. */
   readonly cwd: string;
   /** Throws if the server's files are no longer those that were trusted. Called before each connection. */
   readonly check?: () => void;

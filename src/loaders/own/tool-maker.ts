@@ -34,7 +34,6 @@ export function toolMakerSkill(): Skill {
 
 interface Shelf {
   readonly root: string;
-  /** Ids that existing skills use. */
   readonly ids: ReadonlySet<string>;
 }
 

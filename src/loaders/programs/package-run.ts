@@ -36,7 +36,6 @@ export function mountOf(
 /** Blob that the code can read at `/blobs/<id>`. */
 export interface MountedBlob {
   readonly id: string;
-  /** Absolute path of a file with the blob's content. */
   readonly file: string;
 }
 
@@ -54,7 +53,6 @@ export interface PackageRun extends RunParts {
   readonly package: RunnablePackage;
   /** Values by name. The code gets only those that the package declares. */
   readonly secrets: Readonly<Record<string, string | undefined>>;
-  /** Starts sandboxes ahead of the next run. */
   readonly ahead?: PackagesAhead;
 }
 

@@ -27,7 +27,6 @@ export interface Script {
   readonly file: string;
   /** Exported function to call. Defaults to `default` for JavaScript and `handler` for Python. */
   readonly export?: string;
-  /** All files that belong to the script's code. */
   readonly contents?: Contents;
 }
 

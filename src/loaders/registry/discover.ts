@@ -39,7 +39,6 @@ const FORMATS: readonly FolderFormat[] = [
 const MOST_FOLDERS = 2000;
 const MOST_DEPTH = 4;
 
-/** Finds the skills of one level. */
 export function discoverSkills(level: SkillLevel, host: LoaderHost): Discovery {
   const found: FoundSkill[] = [];
   const { folders, skips } = skillFolders(level);
@@ -60,7 +59,6 @@ function named({ path }: SkillLevel, loaded: LoadedSkill | Diagnostic): LoadedSk
   return { ...about, code: "SKILL_SKIPPED", message: `skipped: ${found.message}` };
 }
 
-/** Reads a folder with the first format that recognises it. */
 export function readFolder(folder: SkillFolder, host: LoaderHost): Reading {
   const { directory } = folder;
   try {

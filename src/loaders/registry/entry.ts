@@ -127,7 +127,6 @@ export async function joinLayers(id: string, layers: Layers): Promise<SkillEntry
   };
 }
 
-/** Returns the policy that does not allow the skill or its server. */
 function policyOf(id: string, { builtin, custom, inline, options }: Layers, server: McpServerConfig | undefined) {
   const isServer = !builtin && custom.length === 0 && !inline?.instruction;
   return forbidsSkill(options.policies ?? [], { id, server, isServer });
@@ -137,12 +136,10 @@ interface Lack {
   readonly fields: SkillEntry["fields"];
   readonly failed: string | undefined;
   readonly withheld: string | undefined;
-  /** Reason why an instance cannot be used. */
   readonly lack: Unavailable | undefined;
   readonly policy: LoadedPolicy | undefined;
 }
 
-/** Returns the first reason why the skill cannot be used. */
 function lackOf(skill: Skill, { kept, custom: [top], options, instance }: Layers, found: Lack) {
   const { fields, failed, withheld, lack, policy } = found;
   if (policy) return { kind: "policy", reason: `policy: ${policy.path} does not allow it` } as const;

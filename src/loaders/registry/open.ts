@@ -23,7 +23,6 @@ import type { InlineSkills, OwnedInline, SkillEntry, SkillSet, SkillSetOptions }
 import { chooseVersion, fitsRange, listVersions } from "./versions.ts";
 import { describeWithheld, heldOf, isTrusted } from "./withheld.ts";
 
-/** Returns the references that a set of skills can resolve. */
 export function knownSkills({ ids, versions, serves }: SkillSet): KnownSkills {
   const has = (reference: string) => {
     const remote = remoteOf(ids, reference);

@@ -61,7 +61,6 @@ export interface SkillSet {
   declares(variable: string): "readable" | "secret" | undefined;
   /** Config keys of the skills that are not built in. */
   keys(): Iterable<string>;
-  /** Services that run the tools of skills that are not built in. */
   readonly host: LoaderHost;
   /** Describes what is held back until the skill is trusted. Undefined if nothing is. Runs no code. */
   withheld(reference: string, inline?: InlineSkills): Withheld | undefined;

@@ -41,7 +41,6 @@ export function fitsRange(version: string | undefined, range: string): boolean {
   return version !== undefined && satisfies(version, range);
 }
 
-/** Lists the versions, newest first. */
 export function listVersions(layers: readonly Versioned[]): readonly string[] {
   return [...new Set(layers.flatMap((layer) => versionOf(layer) ?? []))].sort(rcompare);
 }

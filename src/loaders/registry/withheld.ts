@@ -32,7 +32,6 @@ export interface Withheld {
   readonly parts: readonly Contents[];
 }
 
-/** Returns the parts that are not trusted. */
 export function heldOf(id: string, { code, server }: Held, trust: Trust): Held {
   return {
     code: code && isTrusted(id, code, trust) ? undefined : code,

@@ -9,7 +9,6 @@ import type { SourceProblem } from "../../core/document/check/sources.ts";
 import { readCapped, unlessAborted } from "../text/bounded.ts";
 
 export interface Network {
-  /** Returns all addresses of a host name. */
   lookup(host: string): Promise<readonly string[]>;
   /** Connects to one of the target's addresses only. */
   connect(target: Target): Promise<Duplex>;

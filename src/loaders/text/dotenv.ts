@@ -5,7 +5,6 @@ import { containsToken } from "../../core/engine/plan/public-text.ts";
 
 /** Values of a `.env` file in the checkout. An untrusted author may have written it, so its marks name the file. */
 
-/** Declarations of variables by skills. */
 export interface DeclaredVariables {
   isReadable(name: string): boolean;
   isSecret(name: string): boolean;

@@ -9,7 +9,6 @@ export interface Frontmatter {
   readonly bodyLine: number;
   /** YAML error that was repaired by quoting values with a colon. */
   readonly repaired: YamlProblem | undefined;
-  /** Returns the place of a field in the document. */
   position(path: readonly (string | number)[]): Place;
 }
 

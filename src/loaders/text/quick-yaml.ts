@@ -157,7 +157,6 @@ class Reader {
     return key !== undefined;
   }
 
-  /** Reads a key and its colon. */
   #key(): string | undefined {
     const start = this.#at;
     const plain = this.#match(KEY)?.[1];
@@ -259,7 +258,6 @@ class Reader {
     return (header[1] === "|" ? text : folded(text)) + (header[2] ? "" : "\n");
   }
 
-  /** Reads a collection in brackets. */
   #flow(isWhole: boolean): Spot {
     if (++this.#depth > MOST_DEPTH) throw UNKNOWN;
     const offset = this.#at;

@@ -26,7 +26,6 @@ function freeBytes(folder: string): number {
   return bavail * bsize;
 }
 
-/** Sums the disk usage of files that changed since a time. */
 function changedBytes(folder: string, since: number): number {
   let bytes = 0;
   for (const entry of attempt(() => readdirSync(folder, { withFileTypes: true })) ?? []) {

@@ -18,7 +18,6 @@ import { VOICE } from "../../core/base/voice.ts";
 export type Egress = ReturnType<typeof openEgress>;
 
 export interface EgressParts {
-  /** Hosts as the skill declares them. */
   readonly hosts: readonly string[];
   readonly lookup?: Lookup;
   readonly bounds?: Partial<EgressBounds>;
@@ -32,7 +31,6 @@ interface EgressBounds {
   readonly connections: number;
   /** Time limit for receiving a request's head. */
   readonly headMs: number;
-  /** Time limit for connecting to a host. */
   readonly connectMs: number;
   /** Time limit without a byte in either direction. */
   readonly idleMs: number;
@@ -68,7 +66,6 @@ export function openEgress({ hosts, ...parts }: EgressParts) {
     accept: (listening: ListeningServer) => void server.listen(listening),
     /** Lists refused connections, one line per destination, up to a limit. */
     report: () => [...refusals.values()].map((line) => `${VOICE}${line}\n`).join(""),
-    /** Closes all connections and stops listening. */
     close: async () => {
       const closed = once(server, "close");
       server.close();

@@ -89,7 +89,6 @@ function entriesOf(path: string): string[] {
   return entries;
 }
 
-/** Gives the disposable folders to the program's user. */
 export function giveDisposable({ uid, gid }: KernelUser, { mounts }: ForeignCommand): void {
   const give = (path: string): void => {
     lchownSync(path, uid, gid);

@@ -45,7 +45,6 @@ export function protectNames(host: SandboxHost, { argv: [program], mounts }: For
 
 interface Held {
   readonly path: string;
-  /** Our mark file in the placeholder. */
   readonly mark: string;
 }
 

@@ -26,7 +26,6 @@ interface Document extends Frontmatter {
   readonly problem: Complain;
 }
 
-/** Checks a skill's SKILL.md against the rules of the skill's format. */
 export function checkDocument(folder: SkillFolder, document: OpenDocument, format: Format): Diagnostic[] {
   const { file } = document;
   if ("fault" in document) return checkFault(folder, document.fault, { file, format });

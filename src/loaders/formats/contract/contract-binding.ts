@@ -24,15 +24,12 @@ import { agentUrl, UNASKED } from "./agent-call.ts";
 export interface Binding {
   /** Code that it runs, for the prompt that asks the user to trust it. Empty for a tool of another skill. */
   readonly runs: readonly string[];
-  /** Tool of another skill that handles the calls. */
   readonly target?: BoundTo;
-  /** Function that handles the calls. */
   readonly handler?: { readonly file: string; readonly export: string };
   /** Server that handles the calls, and the folder where a command starts. */
   readonly server?: { readonly config: McpServerConfig; readonly cwd: string };
   /** Reason why it cannot be used without connections. Undefined if it can be used. */
   readonly unconnected?: string | undefined;
-  /** Carries out one call of the contract's skill. */
   carry(skill: Skill, input: JsonObject, context: ToolContext): Promise<Json>;
 }
 
@@ -83,7 +80,6 @@ const readFunction: Reader = ({ value, finding }, folder, host) => {
   };
 };
 
-/** Returns the network, or a message that describes the error. */
 function readNetwork(network: unknown): ForeignCommand["network"] | string {
   if (typeof network === "boolean") return network;
   if (!isTexts(network)) return "has a network that is neither true, nor false, nor a list of hosts";

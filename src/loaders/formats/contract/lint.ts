@@ -59,7 +59,6 @@ interface Checked {
   readonly contract: Manifest;
 }
 
-/** Checks what no run needs to know of a binding. */
 export function checkBinding(
   { folder, known, contract }: Checked,
   binding: Manifest<Fields> | Unreadable | undefined,

@@ -112,7 +112,6 @@ const NO_NETWORK =
 const HOW_TO_DECLARE =
   'the skill has no network: write "compatibility: Requires network access" or the hosts of metadata.network in its SKILL.md';
 
-/** Returns the result of a tool without a script. */
 function readInstructions(skill: string): string {
   return (
     `This tool runs nothing by itself: the instructions of the skill "${skill}" explain how to do it. Follow them; ` +

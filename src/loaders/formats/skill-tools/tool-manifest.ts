@@ -20,7 +20,6 @@ export interface ToolDeclaration {
   /** Path relative to the folder. Undefined if the tool only has the skill's instructions. */
   readonly script: string | undefined;
   readonly reach: ToolReach;
-  /** Effect that the author states. */
   readonly effect: unknown;
 }
 

@@ -71,7 +71,6 @@ interface OpenPackage {
   readonly document: OpenDocument;
 }
 
-/** Reads a package. Returns a diagnostic if it is not one at all. */
 function loadPackage(
   folder: SkillFolder,
   { manifest, document: open }: OpenPackage,

@@ -25,12 +25,10 @@ import { readPlace, resolveInsideNow } from "../../folder/contain.ts";
 import type { LoaderHost } from "../../folder/host.ts";
 import { declaredEnv } from "../../programs/script-handler.ts";
 
-/** Tool of a descriptor, and everything needed to run it. */
 export interface DescriptorHome {
   readonly directory: string;
   readonly host: LoaderHost;
   readonly allowlist: Allowlist;
-  /** Config fields of the skill's SKILL.md. */
   readonly config: Skill["config"];
   readonly tool: DescribedTool;
   /** Files that earlier calls appended to an output, for `sideRead.oncePerSession`. */

@@ -17,7 +17,6 @@ export interface Keeping {
   readonly blobs: Blobs;
 }
 
-/** Reads the blocks of a tool's result or of a prompt's message. */
 export async function readBlocks(content: readonly Said[], { links, blobs }: Keeping): Promise<JsonObject[]> {
   const read: JsonObject[] = [];
   let images = 0;
@@ -31,7 +30,6 @@ export async function readBlocks(content: readonly Said[], { links, blobs }: Kee
 
 const MOST_IMAGES = 8;
 
-/** Returns the image in a block, which may be an embedded resource. */
 function imageOf({ type, mimeType, data, resource }: Said): GivenImage | undefined {
   if (type === "image") return { said: mimeType, data };
   if (type !== "resource" || !isObject(resource) || !isImageKind(textOf(resource.mimeType))) return undefined;
@@ -75,7 +73,6 @@ function readBlock(block: Said, links: Links | undefined): JsonObject {
   }
 }
 
-/** Reads a link to a resource, in a result or in the server's list. */
 export function readLink(said: Said, links: Links | undefined): JsonObject {
   const uri = readUri(said.uri, links);
   const size = typeof said.size === "number" && said.size >= 0 ? said.size : undefined;

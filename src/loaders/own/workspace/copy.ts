@@ -36,7 +36,6 @@ export interface ChangedFile {
   readonly sha256: string;
 }
 
-/** Difference between the base and the copy. */
 export interface CopyChange {
   readonly base: string;
   /** Unified diff in git's format, with full object ids. Empty if nothing changed. */

@@ -12,7 +12,6 @@ import { NO_RULES, segmentsOf, shown, whyClosed } from "./paths.ts";
 /** `root` is the folder that has `.git`. */
 interface Checkout extends Repository {
   readonly commit: string;
-  /** Folder of the runs. */
   readonly store: string | undefined;
   readonly isSecret: (text: string) => boolean;
 }

@@ -51,7 +51,6 @@ interface WorkspaceCall {
   readonly context: ToolContext;
 }
 
-/** Carries out a call of a run. */
 export function callWorkspace({ name, input, copy, paths, host, context }: WorkspaceCall): Json | Promise<Json> {
   if (name === "run_command") return runCommand({ input, copy, host, context });
   const { config, signal } = context;
@@ -62,7 +61,6 @@ export function callWorkspace({ name, input, copy, paths, host, context }: Works
   return callFileTool(name, { input, copy, rules, signal });
 }
 
-/** A recorded call that changed the copy. */
 export interface RecordedEdit {
   readonly name: string;
   readonly input: JsonObject;
