@@ -1,17 +1,8 @@
 import { existsSync, openSync, readdirSync, readFileSync } from "node:fs";
 import { attempt } from "../core/base/errors.ts";
 
-interface LivingProcess {
-  readonly pid: number;
-  readonly parent: number;
-  readonly group: number;
-  readonly session: number;
-  /** Start time. Distinguishes a process from a later one with the same id. */
-  readonly started: string;
-}
-
 /** Lists the live processes. Returns none if the system has no /proc. */
-export function livingProcesses(): readonly LivingProcess[] {
+export function livingProcesses() {
   return processIds("/proc").flatMap((pid) => livingProcess(pid) ?? []);
 }
 
@@ -20,11 +11,12 @@ function processIds(proc: string): number[] {
 }
 
 /** Reads one process. Returns undefined for dead processes, including zombies. */
-export function livingProcess(pid: number): LivingProcess | undefined {
+export function livingProcess(pid: number) {
   return parseStat(pid, readProcess(pid, "stat"));
 }
 
-function parseStat(pid: number, stat: string): LivingProcess | undefined {
+/** `started` is the start time, which distinguishes a process from a later one with the same id. */
+function parseStat(pid: number, stat: string) {
   // The name is in parentheses and may contain any character.
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
   const [state = "", parent, group, session] = fields;
@@ -36,21 +28,14 @@ function startedWith(pid: number, entry: string | undefined): boolean {
   return entry !== undefined && readProcess(pid, "environ").split("\0").includes(entry);
 }
 
-interface Tree {
-  readonly root: number;
-  /** Environment entry of its processes, by which those are found that left their group and parent. */
-  readonly mark?: string | undefined;
-  /** Start times of its live members by id, because ids are reused. */
-  readonly known: Map<number, string>;
-  /** Processes that started before the root, and so do not belong to it. They are not read again while they exist. */
-  readonly older: Set<number>;
-  readonly since: number;
-}
-
-export function followTree(root: number, mark?: string): Tree {
+/** Begins to follow a tree. `mark` is an environment entry that finds processes which left their group and parent. */
+export function followTree(root: number, mark?: string) {
   const started = livingProcess(root)?.started;
+  /** Start times of its live members by id, because ids are reused. */
   const known = new Map(started === undefined ? [] : [[root, started]]);
-  return { root, mark, known, older: new Set(), since: Number(started ?? 0) };
+  /** Processes that started before the root, and so do not belong to it. They are not read again while they exist. */
+  const older = new Set<number>();
+  return { root, mark, known, older, since: Number(started ?? 0) };
 }
 
 /** Follows a process tree. Each call returns its live members, including those that left their group or parent. */
@@ -59,7 +44,8 @@ export function followProcess(root: number, mark: string): () => readonly number
   return () => membersOf(tree);
 }
 
-export function membersOf({ root, mark, known, older, since }: Tree): readonly number[] {
+export function membersOf(tree: ReturnType<typeof followTree>): readonly number[] {
+  const { root, mark, known, older, since } = tree;
   const ids = new Set(processIds("/proc"));
   for (const pid of older) if (!ids.has(pid)) older.delete(pid);
   const living = [...ids].flatMap((pid) => (older.has(pid) ? [] : (livingProcess(pid) ?? [])));
@@ -78,15 +64,10 @@ export function membersOf({ root, mark, known, older, since }: Tree): readonly n
   return [...known.keys()];
 }
 
-export interface Usage {
-  readonly processes: number;
-  /** Memory used. Measures shared pages exactly only if a quick estimate exceeds `worthExactness`. */
-  bytes(worthExactness: number): number;
-  /** Bytes written to disk, including those of ended child processes. */
-  written(): number;
-}
+export type Usage = ReturnType<typeof usageOf>;
 
-export function usageOf(pids: readonly number[], proc = "/proc"): Usage {
+export function usageOf(pids: readonly number[], proc = "/proc") {
+  /** Returns the memory used. Measures shared pages exactly only if a quick estimate exceeds `worthExactness`. */
   const bytes = (worthExactness: number) => {
     const own = pids.map((pid) => kilobytes(readProcess(pid, "status", proc), /^Rss(?:Anon|Shmem):\s+(\d+) kB$/gm));
     if (sum(own) <= worthExactness) return sum(own);
@@ -96,6 +77,7 @@ export function usageOf(pids: readonly number[], proc = "/proc"): Usage {
     });
     return sum(exact);
   };
+  /** Returns the bytes written to disk, including those of ended child processes. */
   const written = () =>
     sum(pids.map((pid) => Number(/^write_bytes: (\d+)$/m.exec(readProcess(pid, "io", proc))?.[1] ?? 0)));
   return { processes: pids.length, bytes, written };

@@ -55,22 +55,9 @@ export function loadTestFile(path: string, shownAs: string, root: string): Loade
   return { file: shownAs, path, text, test, sketch, diagnostics: place(found), files, position };
 }
 
-export interface TestSketch {
-  readonly workflow: string | undefined;
-  readonly model: string | undefined;
-  readonly tools: readonly NamedAt[];
-  readonly nodes: readonly NamedAt[];
-  readonly steps: readonly NamedAt[];
-  /** Places that compare prompts. */
-  readonly prompts: readonly Diagnostic["path"][];
-}
+export type TestSketch = NonNullable<ReturnType<typeof sketchOf>>;
 
-interface NamedAt {
-  readonly name: string;
-  readonly path: Diagnostic["path"];
-}
-
-function sketchOf(value: unknown): TestSketch | undefined {
+function sketchOf(value: unknown) {
   if (!isObject(value)) return undefined;
   const keysAt = (place: string) => partsAt(value, place).map(({ path }) => ({ name: String(path.at(-1)), path }));
   const namesAt = (place: string) => partsAt(value, place).flatMap(({ value: name, path }) => nameAt(name, path));
@@ -90,13 +77,14 @@ function sketchOf(value: unknown): TestSketch | undefined {
       ...keysAt("cases.[].expect.data.{}").flatMap(({ name, path }) => nameAt(parsePath(name)?.segments[0]?.key, path)),
       ...namesAt("cases.[].expect.planned.[].node"),
     ],
+    /** Places that compare prompts. */
     prompts: partsAt(value, "cases.[].expect.prompts")
       .filter((part) => part.value === "unchanged")
       .map(({ path }) => path),
   };
 }
 
-function nameAt(name: unknown, path: Diagnostic["path"]): NamedAt[] {
+function nameAt(name: unknown, path: Diagnostic["path"]) {
   return typeof name === "string" ? [{ name, path }] : [];
 }
 

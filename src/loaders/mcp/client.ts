@@ -11,7 +11,7 @@ import { readResult } from "./offer/results.ts";
 import { listSkills } from "./offer/skills.ts";
 import { type ListedTool, quote, saidOf } from "./offer/tools.ts";
 import { reach, type Server } from "./server.ts";
-import type { OfferedSkill, ServerOptions } from "./server-types.ts";
+import type { ServerOptions } from "./server-types.ts";
 import { httpUrl, openSession, type Session } from "./session.ts";
 
 export interface McpOptions extends ServerOptions {
@@ -28,16 +28,7 @@ export interface McpOptions extends ServerOptions {
 
 interface ServedTool extends Tool, Pick<ListedTool, "digest"> {}
 
-export interface McpConnection {
-  /** Tools that the server listed when it was connected. */
-  readonly tools: readonly ServedTool[];
-  /** Tools that read the server's resources and prompts, if it declares any. */
-  readonly readers: readonly Tool[];
-  /** Skills that the server listed when it was connected, with those that cannot be used. */
-  readonly skills: readonly OfferedSkill[];
-  /** Resolves when the server's process group is gone or its session has ended. */
-  close(): Promise<void>;
-}
+export type McpConnection = Awaited<ReturnType<typeof openMcp>>;
 
 const CONNECT_MS = 30_000;
 /** Time limit for optional lists of a connected server. */
@@ -47,7 +38,7 @@ const LIST_MS = 5000;
  * Connects to a skill's MCP server and lists its tools. Throws an Error that says why the server cannot be used. If the
  * connection is lost later, the next call reconnects.
  */
-export async function openMcp(options: McpOptions): Promise<McpConnection> {
+export async function openMcp(options: McpOptions) {
   const stop = new AbortController();
   const signal = options.signal ? AbortSignal.any([options.signal, stop.signal]) : stop.signal;
   const auth = await authOf(options, signal);
@@ -73,9 +64,13 @@ export async function openMcp(options: McpOptions): Promise<McpConnection> {
   const readers = await readersOf(server, first, options);
   const skills = await listSkills(server, { signal: deadlineOf(options), warn: options.onWarning });
   return {
+    /** Tools that the server listed when it was connected. */
     tools: first.tools.map((tool) => connectTool(server, tool, options)),
+    /** Tools that read the server's resources and prompts, if it declares any. */
     readers,
+    /** Skills that the server listed when it was connected, with those that cannot be used. */
     skills,
+    /** Resolves when the server's process group is gone or its session has ended. */
     close: lazy(async () => {
       stop.abort(new Error("the run is over"));
       const session = await current.catch(() => undefined);

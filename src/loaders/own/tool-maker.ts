@@ -58,7 +58,7 @@ const MARK = "skillflow tool-maker";
 
 /** Writes a tool's skill to a temporary folder and renames that, so that no incomplete skill is ever visible. */
 async function keepTool(made: MadeTool, shelf: Shelf): Promise<string> {
-  const { target, owner, path } = await placeOf(made.tool.name, shelf);
+  const { target, owner, path } = placeOf(made.tool.name, shelf);
   if (owner === "other") throw new Error(`${path} exists and was not made by define_tool: it is not replaced`);
   if (owner === "nobody" && shelf.ids.has(skillOf(made.tool.name))) {
     throw new Error(`a skill has the id ${skillOf(made.tool.name)} already: keep the tool under another name`);
@@ -107,20 +107,14 @@ The tool \`${name}\`, which a run defined. Its parameters are in tools.json, its
 `;
 }
 
-interface Place {
-  readonly target: string;
-  readonly path: string;
-  readonly owner: "nobody" | "us" | "other";
-}
-
-async function placeOf(tool: string, { root }: Shelf): Promise<Place> {
+function placeOf(tool: string, { root }: Shelf) {
   const skills = join(root, "skills");
   const target = join(makeFolder(skills, { root }), skillOf(tool));
   return { target, path: `skills/${skillOf(tool)}`, owner: ownerOf(target) };
 }
 
 /** Reads the mark in SKILL.md to decide whether we made the folder. */
-function ownerOf(target: string): Place["owner"] {
+function ownerOf(target: string) {
   const stats = lstatSync(target, { throwIfNoEntry: false });
   if (!stats) return "nobody";
   const folder = stats.isDirectory() ? openSkillFolder(target) : undefined;
@@ -132,7 +126,7 @@ function ownerOf(target: string): Place["owner"] {
 
 /** Removes the saved skill of a tool. `made` is undefined if this run did not define the tool. */
 export async function removeMade(name: string, made: MadeTool | undefined, shelf: Shelf): Promise<Json> {
-  const kept = existsSync(join(shelf.root, "skills")) ? await placeOf(name, shelf) : undefined;
+  const kept = existsSync(join(shelf.root, "skills")) ? placeOf(name, shelf) : undefined;
   if (kept?.owner === "us") await rm(kept.target, { recursive: true });
   else if (!made) throw new Error(`unknown tool: ${name}`);
   return { removed: name, ...(kept?.owner === "us" ? { deleted: kept.path } : {}) };

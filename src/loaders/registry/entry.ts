@@ -248,13 +248,12 @@ function builtinPath(id: string, { builtin, own }: SkillSetOptions): string | nu
   return own.some(({ skill }) => skill.id === id) ? null : join(builtin, id);
 }
 
-interface Code {
-  readonly skill: Skill | undefined;
-  /** Reason why the skill's module could not be loaded. */
-  readonly failed?: string;
-}
+type Code = { readonly skill: Skill | undefined; readonly failed?: string };
 
-/** Loads the code of the highest custom layer if it is trusted. Otherwise, returns the skill without tools. */
+/**
+ * Loads the code of the highest custom layer if it is trusted. Otherwise, returns the skill without tools. `failed` is the
+ * reason why its module could not be loaded.
+ */
 async function codeOf(top: Layer | undefined, held: Held, builtin: Skill | undefined): Promise<Code> {
   if (!top) return { skill: undefined };
   const { skill, runsCode, importCode } = top.loaded;

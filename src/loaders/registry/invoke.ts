@@ -9,15 +9,13 @@ import { UNCONNECTED } from "../mcp/call.ts";
 import { calledTool, handlerConfig } from "./entry.ts";
 import type { SkillEntry, SkillSet } from "./skill-set.ts";
 
-export interface Chosen {
-  readonly entry: SkillEntry;
-  readonly tool: Tool;
-  /** Mismatch between the arguments and the schema. If set, the call is not made. */
-  readonly misfit: string | undefined;
-}
+export type Chosen = Awaited<ReturnType<typeof chooseTool>>;
 
-/** Finds the skill and the tool of an invocation. Throws if they cannot be called. */
-export async function chooseTool(set: Pick<SkillSet, "find">, call: Invocation): Promise<Chosen> {
+/**
+ * Finds the skill and the tool of an invocation. Throws if they cannot be called. `misfit` is the mismatch between the
+ * arguments and the schema. If set, the call is not made.
+ */
+export async function chooseTool(set: Pick<SkillSet, "find">, call: Invocation) {
   const entry = await findCallable(set, call);
   const tool = calledTool(entry, call.tool);
   if (!tool) throw new SkillflowError("tool.unknown", `skill ${call.skill} has no tool ${call.tool ?? "to call"}`);

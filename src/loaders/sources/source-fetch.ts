@@ -73,10 +73,8 @@ async function visit(address: string, trip: Trip): Promise<Hop> {
   return "problem" in checked ? checked : exchange(url, checked.addresses, trip);
 }
 
-type Checked = { readonly addresses: readonly string[] } | { readonly problem: SourceProblem };
-
 /** Resolves a host once. A single refused address refuses the whole request. */
-async function checkAddresses(url: URL, trip: Trip): Promise<Checked> {
+async function checkAddresses(url: URL, trip: Trip) {
   const host = bareHost(url);
   if (isLocalName(host)) return blocked(`${shown(url.href)} is an address of this machine`);
   const addresses = isIP(host) ? [host] : await unlessAborted(trip.network.lookup(host), trip.signal);

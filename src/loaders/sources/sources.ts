@@ -25,18 +25,11 @@ export interface SourceOptions extends EgressOptions {
   readonly offline: boolean | undefined;
 }
 
-interface LoadedSources {
-  /** Sources by field path, such as `nodes.collect.context[1]`. Fields with a problem are missing. */
-  readonly sources: Readonly<Record<string, ResolvedSource>>;
-  readonly diagnostics: readonly Diagnostic[];
-}
-
-/** Resolves all Sources of a run and reports all problems together. Each file and URL is read once. */
-export async function loadSources(
-  workflow: Workflow,
-  input: JsonObject,
-  options: SourceOptions,
-): Promise<LoadedSources> {
+/**
+ * Resolves all Sources of a run and reports all problems together. Each file and URL is read once. Returns the Sources by
+ * field path, such as `nodes.collect.context[1]`. Fields with a problem are missing.
+ */
+export async function loadSources(workflow: Workflow, input: JsonObject, options: SourceOptions) {
   return loadFields(sourceFields(workflow, options.inputRoot === undefined ? {} : input), options);
 }
 
@@ -50,7 +43,7 @@ export async function checkFiles(workflow: Workflow, options: SourceOptions): Pr
   return diagnostics;
 }
 
-async function loadFields(fields: readonly SourceField[], options: SourceOptions): Promise<LoadedSources> {
+async function loadFields(fields: readonly SourceField[], options: SourceOptions) {
   const outside: Outside = {
     options,
     read: once(readText),

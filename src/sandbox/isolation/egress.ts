@@ -20,23 +20,17 @@ export type Egress = ReturnType<typeof openEgress>;
 export interface EgressParts {
   readonly hosts: readonly string[];
   readonly lookup?: Lookup;
-  readonly bounds?: Partial<EgressBounds>;
+  readonly bounds?: Partial<typeof BOUNDS>;
 }
 
 /** Resolver that returns every address of a name. Defaults to the system's resolver. */
 type Lookup = (host: string) => Promise<readonly string[]>;
 
-interface EgressBounds {
-  /** Concurrent connections. Further ones are closed. */
-  readonly connections: number;
-  /** Time limit for receiving a request's head. */
-  readonly headMs: number;
-  readonly connectMs: number;
-  /** Time limit without a byte in either direction. */
-  readonly idleMs: number;
-}
-
-const BOUNDS: EgressBounds = { connections: 128, headMs: 10_000, connectMs: 15_000, idleMs: 300_000 };
+/**
+ * Further connections at once are closed. The time limits are for a request's head, for connecting to a host, and without
+ * a byte in either direction.
+ */
+const BOUNDS = { connections: 128, headMs: 10_000, connectMs: 15_000, idleMs: 300_000 };
 const HEAD_BYTES = 16 * 1024;
 
 /**
@@ -100,7 +94,9 @@ function keep({ sockets }: Door, socket: Socket): void {
   socket.on("close", () => sockets.delete(socket));
 }
 
-interface Door extends EgressBounds {
+type Bounds = Readonly<typeof BOUNDS>;
+
+interface Door extends Bounds {
   readonly declared: readonly DeclaredHost[];
   readonly lookup: Lookup;
   /** Aborts when the proxy closes. */

@@ -5,12 +5,6 @@ import { unlessAborted } from "../../text/bounded.ts";
 
 export type ListName = "tools" | "resources" | "prompts";
 
-/** Entries of a list. `isCut` is true if more followed. */
-export interface Pages {
-  readonly listed: readonly unknown[];
-  readonly isCut: boolean;
-}
-
 /** Entries are not validated here, so that one invalid entry does not invalidate the whole page. */
 const pageOf = (list: ListName) => z.looseObject({ [list]: z.array(z.unknown()), nextCursor: z.string().optional() });
 
@@ -21,12 +15,15 @@ const MOST_LIST = 32 * 1024 * 1024;
 /** Size that counts for an entry that is nested too deeply to be measured. */
 const DEEP_ENTRY = 1024 * 1024;
 
-/** Reads a list until it ends, a cursor repeats or a limit is reached. May return more entries than `most`. */
+/**
+ * Reads a list until it ends, a cursor repeats or a limit is reached. May return more entries than `most`. `isCut` is true
+ * if more followed.
+ */
 export async function readPages(
   client: Client,
   list: ListName,
   { most, signal }: { most: number; signal: AbortSignal },
-): Promise<Pages> {
+) {
   const listed: unknown[] = [];
   const cursors = new Set<string | undefined>();
   let cursor: string | undefined;

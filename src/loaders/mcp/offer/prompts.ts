@@ -91,16 +91,11 @@ async function listPrompts(session: Session, { signal }: ToolContext): Promise<J
   };
 }
 
-type ListedPrompt = {
-  readonly name: string;
-  readonly title?: string;
-  readonly description?: string;
-  readonly arguments: readonly { readonly name: string; readonly description?: string; readonly required: boolean }[];
-};
+type ListedPrompt = ReturnType<typeof readPrompts>[number];
 
 /** Returns the valid prompts. Names must be short and free of invisible characters. */
-function readPrompts(listed: readonly unknown[]): ListedPrompt[] {
-  return listed.flatMap((entry): ListedPrompt[] => {
+function readPrompts(listed: readonly unknown[]) {
+  return listed.flatMap((entry) => {
     if (!isObject(entry) || !isName(entry.name)) return [];
     const said = Array.isArray(entry.arguments) ? entry.arguments.slice(0, MOST_ARGUMENTS) : [];
     return [

@@ -36,13 +36,6 @@ export interface ChangedFile {
   readonly sha256: string;
 }
 
-export interface CopyChange {
-  readonly base: string;
-  /** Unified diff in git's format, with full object ids. Empty if nothing changed. */
-  readonly diff: string;
-  readonly files: readonly ChangedFile[];
-}
-
 export interface LeftOut {
   readonly path: string;
   readonly why: "submodule" | "LFS file" | "large file" | "unsafe name";
@@ -225,7 +218,8 @@ interface Standing {
   readonly modeOf: (path: string) => string;
 }
 
-function changeOf(repository: Repository, { base, tree, originals, touched, present, modeOf }: Standing): CopyChange {
+/** Compares the copy with the base. The diff has git's format, with full object ids. It is empty if nothing changed. */
+function changeOf(repository: Repository, { base, tree, originals, touched, present, modeOf }: Standing) {
   const files: ChangedFile[] = [];
   const lines: string[] = [];
   for (const path of [...touched].sort()) {
