@@ -63,9 +63,10 @@ export function createServerProcess(server: ServerCommand): ServerProcess {
   const lines = readLines(MOST_MESSAGE, {
     onLine(line) {
       const message = parseJson(line);
-      if (isMessage(message)) {
+      // The SDK validates the rest.
+      if (isObject(message) && message.jsonrpc === "2.0") {
         noise.limit = Number.POSITIVE_INFINITY;
-        transport.onmessage?.(message);
+        transport.onmessage?.(message as object as JSONRPCMessage);
       } else if (line.trim() !== "") {
         noise.add(`${line}\n`);
       }
@@ -195,9 +196,4 @@ async function endAll({ child, pid, exited, temporary, living }: Started, { kill
   }
   for (const stream of [child.stdin, child.stdout, child.stderr]) stream.destroy();
   rmSync(temporary, { recursive: true, force: true, maxRetries: 3 });
-}
-
-/** Checks for the envelope only: the SDK validates the rest. */
-function isMessage(value: unknown): value is JSONRPCMessage {
-  return isObject(value) && value.jsonrpc === "2.0";
 }

@@ -77,13 +77,9 @@ function routesTo(options: SessionOptions, sdk: Sdk): readonly Route[] {
   const { config } = options;
   if ((config.type ?? (config.command === undefined ? "http" : "stdio")) === "stdio") {
     if (config.command === undefined) throw new Error("its mcp has the type stdio and no command");
-    const server = {
-      command: config.command,
-      args: config.args ?? [],
-      env: serverEnvironment(options),
-      cwd: options.cwd,
-      processes: options.processes,
-    };
+    const { command, args = [] } = config;
+    const { cwd, processes } = options;
+    const server = { command, args, env: serverEnvironment(options), cwd, processes };
     const open = () => createServerProcess(server);
     return [{ open }, { open, modern: true }];
   }

@@ -211,7 +211,9 @@ async function reach(door: Door, endpoint: Endpoint): Promise<Socket | Refusal> 
   }
   const signal = AbortSignal.any([door.signal, AbortSignal.timeout(door.connectMs)]);
   try {
-    const addresses = await inTime(addressesOf(door, endpoint), signal);
+    // A DNS lookup cannot be cancelled, so that waiting for it must end at the signal.
+    const late = once(signal, "abort").then(() => Promise.reject(signal.reason));
+    const addresses = await Promise.race([addressesOf(door, endpoint), late]);
     const mayBeAny = endpoint.isAddress || isLocalName(endpoint.host);
     if (mayBeAny || !addresses.some(isRefusedAddress))
       return await open(door, { addresses, port: endpoint.port ?? 0 }, signal);
@@ -229,14 +231,6 @@ async function addressesOf({ lookup }: Door, { host, isAddress }: Endpoint): Pro
 }
 
 const systemLookup: Lookup = async (host) => (await lookup(host, { all: true })).map(({ address }) => address);
-
-/** Stops waiting when the signal aborts, because a DNS lookup cannot be cancelled. */
-function inTime<Value>(work: Promise<Value>, signal: AbortSignal): Promise<Value> {
-  return new Promise<Value>((resolve, reject) => {
-    signal.addEventListener("abort", () => reject(signal.reason));
-    work.then(resolve, reject);
-  });
-}
 
 async function open(
   door: Door,

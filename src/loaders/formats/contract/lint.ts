@@ -53,20 +53,11 @@ function checkDefaults(problem: Complain, schema: unknown, path: Path): Diagnost
   return [...found, ...inner.flatMap(([key, value]) => checkDefaults(problem, value, [...path, key]))];
 }
 
-interface Checked {
-  readonly folder: SkillFolder;
-  readonly known: ReadonlySet<string>;
-  readonly contract: Manifest;
-}
-
 export function checkBinding(
-  { folder, known, contract }: Checked,
-  binding: Manifest<Fields> | Unreadable | undefined,
+  folder: SkillFolder,
+  known: ReadonlySet<string>,
+  binding: Manifest<Fields> | Unreadable,
 ): Diagnostic[] {
-  if (!binding) {
-    const said = { message: "the contract has no implementation", hint: "write a binding.yml next to it" };
-    return [contract.problem("warning", "BINDING_MISSING", [], said)];
-  }
   if ("fault" in binding) return binding.isRefused ? [] : [unreadable(binding)];
   const { value, problem } = binding;
   return [

@@ -32,16 +32,15 @@ export const skillContract: FolderFormat = {
         : unreadable(manifest);
       return { loaded: skippedManifest(manifest), format: "contract", lint: () => [found] };
     }
-    const { id } = manifest.value;
     const read = readBinding(folder, host);
-    const loaded = isContractId(id) ? loadContract({ folder, manifest, read }, id) : refuseId(manifest);
+    const loaded = loadContract(folder, manifest, read);
     const found = "severity" in loaded ? [loaded] : loaded.diagnostics;
     return {
       loaded,
       format: "contract",
       lint: (known) => [
         ...checkDetails(manifest),
-        ...checkBinding({ folder, known, contract: manifest }, read.manifest),
+        ...(read.manifest ? checkBinding(folder, known, read.manifest) : [withoutBinding(manifest)]),
         ...strictly(found.filter((each) => !isOf(read.manifest, each))),
       ],
     };
@@ -70,15 +69,22 @@ function refuseId({ value, finding }: Manifest<Fields>): Diagnostic {
   };
 }
 
+function withoutBinding({ problem }: Manifest): Diagnostic {
+  const said = { message: "the contract has no implementation", hint: "write a binding.yml next to it" };
+  return problem("warning", "BINDING_MISSING", [], said);
+}
+
 function loadContract(
-  { folder, manifest, read }: { folder: SkillFolder; manifest: Manifest<Fields>; read: ReturnType<typeof readBinding> },
-  id: string,
-): LoadedSkill {
+  folder: SkillFolder,
+  manifest: Manifest<Fields>,
+  read: ReturnType<typeof readBinding>,
+): LoadedSkill | Diagnostic {
+  const { id, description, version } = manifest.value;
+  if (!isContractId(id)) return refuseId(manifest);
   const document = readDocument(folder);
   const { binding, findings } = read;
   const diagnostics = [...checkContract(manifest), ...findings, ...document.findings];
   const fault = diagnostics.find((found) => found.severity === "error");
-  const { description, version } = manifest.value;
   const { target, handler, server, runs } = binding ?? {};
   const variables = Object.keys(server?.config.env ?? {}).map((env) => [env, { ...SERVER_VARIABLE, env }]);
   const base: Skill = {

@@ -32,13 +32,6 @@ function hasParts(value: unknown): boolean {
 
 const PARTS: readonly DescriptorPart[] = ["tools", "allowlist", "execution"];
 
-export interface Source {
-  readonly manifest: Manifest;
-  readonly value: unknown;
-  /** Path of the part in its file. */
-  readonly base: readonly string[];
-}
-
 export type OpenDescriptor = ReturnType<typeof openDescriptor>;
 
 /** Parses each file of a descriptor once: tools.json alone, or with its two companions. Has either `sources` or `faults`. */
@@ -69,7 +62,8 @@ export function openDescriptor(folder: SkillFolder) {
   return { ...none, isList, execution, sources, faults };
 }
 
-function partOf(manifest: Manifest, part?: DescriptorPart): Source {
+/** `base` is the path of the part in its file. */
+function partOf(manifest: Manifest, part?: DescriptorPart) {
   const { value } = manifest;
   if (part === undefined) return { manifest, value, base: [] };
   const own = isObject(value) && Object.hasOwn(value, part) ? value[part] : undefined;

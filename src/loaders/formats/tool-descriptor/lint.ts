@@ -117,12 +117,6 @@ function checkResolve({ folder, manifest: { problem }, path }: Place, resolve: E
   return refuse(`there is no file scripts/${script}${faults.includes("outside") ? " inside of the folder" : ""}`);
 }
 
-/** Returns the parameters that a script or command gets through `$name`. */
-function substituted(entry: Entry): string[] {
-  const names = JSON.stringify(entry).matchAll(/"\$([A-Za-z_]\w*)"/g);
-  return [...names].map(([, name = ""]) => name);
-}
-
 /** Compares a tool's arguments with the schema of its parameters, which is undefined if there is no such tool. */
 function checkParameters({ manifest: { problem }, path }: Place, entry: Entry, schema: unknown): Diagnostic[] {
   if (!isObject(schema)) return [];
@@ -142,7 +136,9 @@ function checkParameters({ manifest: { problem }, path }: Place, entry: Entry, s
     return [problem("warning", "ARGUMENT_PARAMETER", place, message)];
   });
   const { present = [], absent = [] } = isObject(entry.paramCondition) ? entry.paramCondition : {};
-  const used = new Set([...args.map(([, { param }]) => param), ...[present, absent].flat(), ...substituted(entry)]);
+  // Scripts and commands get parameters through `$name`.
+  const substituted = [...JSON.stringify(entry).matchAll(/"\$([A-Za-z_]\w*)"/g)].map(([, name]) => name);
+  const used = new Set([...args.map(([, { param }]) => param), ...[present, absent].flat(), ...substituted]);
   const unused = properties.filter((name) => !used.has(name));
   return [
     ...found,

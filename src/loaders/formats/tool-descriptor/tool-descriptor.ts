@@ -36,8 +36,12 @@ export const toolDescriptor: FolderFormat = {
     const open = openDescriptor(folder);
     const loaded = loadDescriptor(folder, host, { document, open });
     const found = "severity" in loaded ? [loaded] : loaded.diagnostics;
-    // A descriptor that is not even recognisable is probably meant as Skill Tools.
-    if (!open.isWhole && !open.isList) return lintAsTools(loaded, found, { folder, host });
+    // A descriptor that is not even recognisable is probably meant as Skill Tools, whose rules say more about it.
+    if (!open.isWhole && !open.isList) {
+      const tools = skillTools.read(folder, host);
+      const other = found.filter(({ code, file }) => code === "DESCRIPTOR_INVALID" && file !== toolsFile(folder));
+      return { ...tools, loaded, lint: (known) => [...tools.lint(known), ...strictly(other)] };
+    }
     return {
       loaded,
       format: "tool-descriptor",
@@ -46,25 +50,13 @@ export const toolDescriptor: FolderFormat = {
   },
 };
 
-/** Lints the folder as Skill Tools, whose rules say more about its tools.json. `found` are the descriptor's findings. */
-function lintAsTools(
-  loaded: LoadedSkill | Diagnostic,
-  found: readonly Diagnostic[],
-  { folder, host }: { readonly folder: SkillFolder; readonly host: LoaderHost },
-): Reading {
-  const { format, lint } = skillTools.read(folder, host);
-  const other = found.filter(({ code, file }) => code === "DESCRIPTOR_INVALID" && file !== toolsFile(folder));
-  return { loaded, format, lint: (known) => [...lint(known), ...strictly(other)] };
-}
-
 function otherTools(folder: SkillFolder, host: LoaderHost): Reading {
   const { loaded } = skillDocument.read(folder, host);
-  if ("severity" in loaded) return lintAsTools(loaded, [], { folder, host });
   const message = "tools.json is neither a list of tools nor a map with tools, allowlist and execution";
   const file = toolsFile(folder);
   const found: Diagnostic = { severity: "warning", code: "DESCRIPTOR_INVALID", path: [], message, file };
-  const whole = { ...loaded, diagnostics: [...loaded.diagnostics, found] };
-  return lintAsTools(whole, [], { folder, host });
+  const whole = "severity" in loaded ? loaded : { ...loaded, diagnostics: [...loaded.diagnostics, found] };
+  return { ...skillTools.read(folder, host), loaded: whole };
 }
 
 const toolsFile = ({ directory }: SkillFolder) => join(directory, "tools.json");

@@ -37,16 +37,13 @@ export async function readPages(
     });
     const said = await unlessAborted(asked, signal);
     const entries = (said[list] as readonly unknown[]).slice(0, most + 1);
-    size += entries.reduce<number>((sum, entry) => sum + sizeOf(entry), 0);
+    for (const entry of entries)
+      size += isNestedBeyond(MOST_DEPTH, entry) ? DEEP_ENTRY : (JSON.stringify(entry)?.length ?? 0);
     listed.push(...entries);
     cursor = said.nextCursor as string | undefined;
     if (size > MOST_LIST) break;
   } while (cursor !== undefined && !cursors.has(cursor) && listed.length <= most && cursors.size < most);
   return { listed, isCut: cursor !== undefined && listed.length <= most };
-}
-
-function sizeOf(entry: unknown): number {
-  return isNestedBeyond(MOST_DEPTH, entry) ? DEEP_ENTRY : (JSON.stringify(entry)?.length ?? 0);
 }
 
 const MOST_DEPTH = 500;

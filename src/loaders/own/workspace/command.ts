@@ -67,7 +67,7 @@ export async function runCommand(call: CommandCall): Promise<Json> {
   });
   const seconds = Math.round((performance.now() - began) / 100) / 10;
   const mounts = listOf(context.config.mounts).filter((name) => !existsSync(join(copy.checkout, name)));
-  return describe(result, { seconds, missing, not_mounted: mounts, context });
+  return describe(result, context, { seconds, missing, not_mounted: mounts });
 }
 
 /** Checks whether a word names a file of the copy that is not in the folder. */
@@ -213,15 +213,8 @@ function mountsOf(names: readonly string[], checkout: string, folder: string): M
 
 async function describe(
   { ended, code, stdout, stderr }: ForeignResult,
-  {
-    seconds,
-    context,
-    ...absent
-  }: Pick<CommandCall, "context"> & {
-    readonly seconds: number;
-    readonly missing: readonly string[];
-    readonly not_mounted: readonly string[];
-  },
+  { blobs }: CommandCall["context"],
+  { seconds, ...absent }: { seconds: number; missing: readonly string[]; not_mounted: readonly string[] },
 ): Promise<Json> {
   const between = stdout === "" || stdout.endsWith("\n") || stderr === "" ? "" : "\n";
   const output = `${stdout}${between}${stderr}`;
@@ -233,7 +226,7 @@ async function describe(
   const lists = Object.entries(absent).flatMap(([name, all]) => (all.length > 0 ? [[name, [...all]] as const] : []));
   const told = { exit_code: code ?? null, seconds, ...Object.fromEntries(lists) };
   if (output.length <= MOST_SHOWN) return { ...told, output };
-  const { blob_id } = await context.blobs.create(Buffer.from(output, "utf8"), "text/plain");
+  const { blob_id } = await blobs.create(Buffer.from(output, "utf8"), "text/plain");
   const lines = readableLog(output).split("\n");
   return { ...told, output: joinLines(lines, reducedLog(lines, MOST_SHOWN)), whole_output: { blob_id } };
 }
