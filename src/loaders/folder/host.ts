@@ -59,10 +59,8 @@ export interface McpInvocation {
   readonly server: McpServerConfig;
   readonly tool: string;
   readonly arguments: JsonObject;
-  /** Values of the variables that the server declares. */
   readonly env: Environment;
   readonly cwd: string;
-  /** Refuses tools that may write. */
   readonly effects?: "read";
 }
 

@@ -11,30 +11,13 @@ import { CATEGORIES, type ConfigField, type Skill } from "../../core/skill/skill
 import { isWithin, openPlainNow } from "../../files/files.ts";
 import { type Frontmatter, type NoFrontmatter, parseFrontmatter } from "../text/frontmatter.ts";
 import type { Place } from "../text/yaml-text.ts";
-import { type Contents, openContents } from "./skill-contents.ts";
+import { openContents } from "./skill-contents.ts";
 
-export interface SkillFolder {
-  /** Absolute real path. */
-  readonly directory: string;
-  /** Name of the folder as it was found. */
-  readonly name: string;
-  /** Names of the folder's direct entries. */
-  readonly names: ReadonlySet<string>;
-  /** Checks whether a direct entry was a link when the folder was read. */
-  isLink(name: string): boolean;
-  /** All files of the skill's code, read on first use. */
-  readonly contents: Contents;
-  /** Returns a file's text, or undefined if there is none. Throws if it is too large, not UTF-8, or outside. */
-  read(path: string): string | undefined;
-}
-
-export function readIfPossible({ read }: SkillFolder, path: string): string | undefined {
-  return attempt(() => read(path));
-}
+export type SkillFolder = Readonly<ReturnType<typeof openRealFolder>>;
 
 /** Checks whether a readable file does not contain a word. */
 export function lacksWord(folder: SkillFolder, file: string, word: string): boolean {
-  const text = readIfPossible(folder, file);
+  const text = attempt(() => folder.read(file));
   return text !== undefined && !new RegExp(`\\b${word.replace(/\W/g, "\\$&")}\\b`).test(text);
 }
 
@@ -46,15 +29,18 @@ export function openSkillFolder(path: string): SkillFolder | undefined {
   return openRealFolder(realpathSync.native(path), basename(path));
 }
 
-/** Opens a folder whose path contains no links. */
-export function openRealFolder(directory: string, name: string): SkillFolder {
+/** Opens a folder whose path contains no links. `name` is its name as it was found. */
+export function openRealFolder(directory: string, name: string) {
   const entries = new Map(readdirSync(directory, { withFileTypes: true }).map((entry) => [entry.name, entry]));
+  const names: ReadonlySet<string> = new Set(entries.keys());
+  /** Returns a file's text, or undefined if there is none. Throws if it is too large, not UTF-8, or outside. */
   const read = (file: string) => {
     if (entries.get(file)?.isFile()) return readPlain(directory, file);
     return entries.has(file.split("/")[0] ?? "") ? readWithin(directory, file) : undefined;
   };
+  /** Checks whether a direct entry was a link when the folder was read. */
   const isLink = (entry: string) => entries.get(entry)?.isSymbolicLink() === true;
-  return { directory, name, names: new Set(entries.keys()), isLink, contents: openContents({ path: directory }), read };
+  return { directory, name, names, isLink, contents: openContents({ path: directory }), read };
 }
 
 /** Reads a file that was not a link when the folder was read. Throws if it is one now. */
@@ -90,7 +76,6 @@ export const SKIPPED: ReadonlySet<string> = new Set(["node_modules", ".git"]);
 
 /** Skill that a SKILL.md alone describes, which has no tools. */
 export interface SkillDocument extends Skill {
-  /** Frontmatter as written, including unknown keys. */
   readonly frontmatter: { readonly [key: string]: unknown };
   /** Problems that do not prevent its use. */
   readonly diagnostics: readonly Diagnostic[];

@@ -5,6 +5,7 @@ import { attempt } from "../../core/base/errors.ts";
 import type { ProcessMark } from "../../core/engine/ports.ts";
 import { isWithin } from "../../files/files.ts";
 import { temporaryName, temporaryOwner } from "../../files/temporary-name.ts";
+import type { LoaderHost } from "./host.ts";
 
 interface Sweeper {
   readonly self: ProcessMark;
@@ -37,10 +38,7 @@ function remove(path: string): void {
 /** Content of a digested file, or the target of a link. */
 export type Digested = { readonly content: Buffer; readonly isProgram: boolean } | { readonly link: string };
 
-export interface Copier {
-  readonly self: ProcessMark;
-  readonly atExit?: ((work: () => void) => void) | undefined;
-}
+export type Copier = Pick<LoaderHost, "self" | "atExit">;
 
 /**
  * Copies digested files to a folder that no other user can write to, and returns the copy of each place. `read` throws

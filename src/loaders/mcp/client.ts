@@ -47,19 +47,17 @@ export async function openMcp(options: McpOptions) {
   const first = await openSession(settings);
   auth?.endLogins();
   let current = Promise.resolve(first);
-  const server: Server = {
-    async session() {
-      const session = await current.catch(() => undefined);
-      if (session?.isOpen()) return session;
-      stop.signal.throwIfAborted();
-      const again = current;
-      await session?.close();
-      if (current === again) current = openSession(settings);
-      return current.catch((error: unknown) => {
-        const what = `the MCP server was lost and cannot be connected again: ${messageOf(error)}`;
-        throw new SkillflowError("server.failed", what, { acted: "no" });
-      });
-    },
+  const server: Server = async () => {
+    const session = await current.catch(() => undefined);
+    if (session?.isOpen()) return session;
+    stop.signal.throwIfAborted();
+    const again = current;
+    await session?.close();
+    if (current === again) current = openSession(settings);
+    return current.catch((error: unknown) => {
+      const what = `the MCP server was lost and cannot be connected again: ${messageOf(error)}`;
+      throw new SkillflowError("server.failed", what, { acted: "no" });
+    });
   };
   const readers = await readersOf(server, first, options);
   const skills = await listSkills(server, { signal: deadlineOf(options), warn: options.onWarning });

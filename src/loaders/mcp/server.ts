@@ -3,10 +3,8 @@ import type { ToolContext } from "../../core/skill/skill.ts";
 import { isUntouched } from "./offer/results.ts";
 import type { Session } from "./session.ts";
 
-export interface Server {
-  /** Returns the open session. Reconnects if the last one was lost. */
-  session(): Promise<Session>;
-}
+/** Returns the open session. Reconnects if the last one was lost. */
+export type Server = () => Promise<Session>;
 
 interface Asking<Value> {
   readonly context: Pick<ToolContext, "signal">;
@@ -18,7 +16,7 @@ interface Asking<Value> {
 
 /** Sends a request. Repeats it once if the connection was lost and the first attempt cannot have had effects. */
 export async function reach<Value>(server: Server, asking: Asking<Value>, mayRepeat = true): Promise<Value> {
-  const session = await server.session();
+  const session = await server();
   let isAsked = false;
   const onAsked = () => {
     isAsked = true;

@@ -4,29 +4,24 @@ import { rm } from "node:fs/promises";
 import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
 import { attempt } from "../../core/base/errors.ts";
-import type { ForeignCommand, ForeignResult, Turn } from "../../core/skill/sandbox.ts";
+import type { ForeignCommand, Turn } from "../../core/skill/sandbox.ts";
 import { temporaryName } from "../../files/temporary-name.ts";
 import type { RunnablePackage } from "../folder/format.ts";
 import type { LoaderHost } from "../folder/host.ts";
 
-/** Sandbox for exactly one run. */
-export interface PackagePlace {
-  readonly workspace: string;
-  /** Secret marker that precedes the runner's result. */
-  readonly mark: string;
-  run(command: ForeignCommand): Promise<ForeignResult>;
-  /** Resolves when the sandbox and the workspace are removed. */
-  close(): Promise<void>;
-}
+export type PackagePlace = ReturnType<typeof openPlace>;
 
 type Host = Pick<LoaderHost, "runForeign" | "self">;
 
-export function openPlace(host: Host): PackagePlace {
+/** Prepares a sandbox for exactly one run. */
+export function openPlace(host: Host) {
   const workspace = mkdtempSync(join(tmpdir(), temporaryName("workspace", host.self)));
   return {
     workspace,
+    /** Secret marker that precedes the runner's result. */
     mark: `skillflow-result-${randomUUID()}:`,
-    run: (command) => host.runForeign(command),
+    run: (command: ForeignCommand) => host.runForeign(command),
+    /** Resolves when the sandbox and the workspace are removed. */
     close: () => removeWorkspace(workspace),
   };
 }
@@ -38,24 +33,7 @@ async function removeWorkspace(workspace: string): Promise<void> {
   else await rm(workspace, { recursive: true, force: true, maxRetries: 3 });
 }
 
-/**
- * Sandboxes that a long-lived process starts ahead of a package's next run. Each contains only what every run has: an
- * empty workspace, the limits, and an interpreter that waits for input. The package's folder is mounted but not read.
- *
- * - Each sandbox is used once, so that no run can affect the next.
- * - It belongs to one package as it was loaded. A reloaded package gets a new one. Runs that need secrets or blobs
- *   never use one: arguments arrive as input.
- * - The package's files are still verified at the run, and its folder must be the mounted one.
- * - It ends after an idle timeout, and at the latest when its parent process ends or is killed.
- */
-export interface PackagesAhead {
-  /** Returns the sandbox that was started for this package, if any, and gives the caller ownership. */
-  take(target: RunnablePackage): PackagePlace | undefined;
-  /** Starts sandboxes for the package's next runs until `most` of them wait, but not more than there are cores. */
-  start(next: NextRuns, most: number): void;
-  /** Ends all waiting sandboxes and starts no more. Resolves when all are removed. */
-  close(): Promise<void>;
-}
+export type PackagesAhead = ReturnType<typeof openPackagesAhead>;
 
 interface NextRuns {
   readonly target: RunnablePackage;
@@ -70,7 +48,17 @@ export type Later = (work: () => void, ms: number) => () => void;
 const MOST = 4;
 const IDLE_MS = 60_000;
 
-export function openPackagesAhead(later: Later = afterWhile): PackagesAhead {
+/**
+ * Opens the sandboxes that a long-lived process starts ahead of a package's next run. Each contains only what every run has: an
+ * empty workspace, the limits, and an interpreter that waits for input. The package's folder is mounted but not read.
+ *
+ * - Each sandbox is used once, so that no run can affect the next.
+ * - It belongs to one package as it was loaded. A reloaded package gets a new one. Runs that need secrets or blobs
+ *   never use one: arguments arrive as input.
+ * - The package's files are still verified at the run, and its folder must be the mounted one.
+ * - It ends after an idle timeout, and at the latest when its parent process ends or is killed.
+ */
+export function openPackagesAhead(later: Later = afterWhile) {
   /** Oldest first. */
   let waiting: readonly Waiting[] = [];
   const ending = new Set<Promise<void>>();
@@ -89,7 +77,8 @@ export function openPackagesAhead(later: Later = afterWhile): PackagesAhead {
     void ended.finally(() => ending.delete(ended));
   };
   return {
-    take(target) {
+    /** Returns the sandbox that was started for this package, if any, and gives the caller ownership. */
+    take(target: RunnablePackage): PackagePlace | undefined {
       const shows = identityOf(target);
       for (const found of of(target)) {
         if (pick(found)?.shows === shows) return found.place;
@@ -97,7 +86,8 @@ export function openPackagesAhead(later: Later = afterWhile): PackagesAhead {
       }
       return undefined;
     },
-    start({ target, host, commandIn }, most) {
+    /** Starts sandboxes for the package's next runs until `most` of them wait, but not more than there are cores. */
+    start({ target, host, commandIn }: NextRuns, most: number) {
       const shows = identityOf(target);
       if (isClosed || shows === undefined) return;
       for (let count = of(target).length; count < Math.min(most, availableParallelism()); count++) {
@@ -112,6 +102,7 @@ export function openPackagesAhead(later: Later = afterWhile): PackagesAhead {
         });
       }
     },
+    /** Ends all waiting sandboxes and starts no more. Resolves when all are removed. */
     async close() {
       isClosed = true;
       for (const one of waiting) end(pick(one));
@@ -122,20 +113,17 @@ export function openPackagesAhead(later: Later = afterWhile): PackagesAhead {
 
 interface Waiting {
   readonly target: RunnablePackage;
-  readonly place: WaitingPlace;
+  readonly place: ReturnType<typeof startPlace>;
   /** Device and inode of the package's folder when the sandbox was started. */
   readonly shows: string;
   readonly stop: () => void;
 }
 
-/** Sandbox that is already running, with an interpreter that waits for input. */
-interface WaitingPlace extends PackagePlace {
-  /** Settles when the sandbox is gone, used or not. */
-  readonly over: Promise<unknown>;
-}
-
-/** Starts the command now. `run` only supplies stdin, the signal and the time limit. */
-function startPlace(host: Host, commandIn: (place: PackagePlace) => ForeignCommand): WaitingPlace {
+/**
+ * Starts the command now, with an interpreter that waits for input. `run` only supplies stdin, the signal and the time
+ * limit. `over` settles when the sandbox is gone, used or not.
+ */
+function startPlace(host: Host, commandIn: (place: PackagePlace) => ForeignCommand) {
   const place = openPlace(host);
   let give: (turn: Turn | undefined) => void = () => undefined;
   const turn = new Promise<Turn | undefined>((resolve) => {
@@ -147,7 +135,7 @@ function startPlace(host: Host, commandIn: (place: PackagePlace) => ForeignComma
   return {
     ...place,
     over,
-    run({ stdin, signal, limits: { wallMs } }) {
+    run({ stdin, signal, limits: { wallMs } }: ForeignCommand) {
       give({ stdin, signal, wallMs });
       return result;
     },

@@ -42,7 +42,6 @@ export interface MountedBlob {
 interface RunParts {
   readonly host: Pick<LoaderHost, "runForeign" | "nodePath" | "self">;
   readonly args: JsonObject;
-  /** Other packages that the code may import. */
   readonly mounts: readonly RunnablePackage[];
   readonly blobs: readonly MountedBlob[];
   readonly limits?: Pick<SandboxLimits, "wallMs">;

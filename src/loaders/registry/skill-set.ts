@@ -36,7 +36,6 @@ export interface SkillSetOptions {
   readonly instances?: ReadonlyMap<string, InstanceChoice>;
   readonly policies?: readonly LoadedPolicy[];
   readonly disabled: readonly string[];
-  /** Skills whose code the operator allows to run. */
   readonly trust: Trust;
   /** Variables that a skill gets in addition to those that it declares. */
   readonly variables: ReadonlyMap<string, readonly string[]>;
@@ -137,13 +136,10 @@ export interface SkillEntry {
   readonly scripts: SkillScripts | undefined;
   /** True if such scripts are held back. This holds back nothing else. */
   readonly holdsScripts: boolean;
-  /** True if the skill's MCP server is held back. */
   readonly holdsServer: boolean;
-  /** References of other skills that its tools call. */
   readonly calls: readonly string[];
   /** Package that can be run and mounted directly if it is trusted. */
   readonly package: SkillPackage | undefined;
-  /** Python functions that code written for one run can import. */
   readonly mounts: readonly RunnablePackage[];
   /** Files of the skill's own server, to check before it is started. */
   readonly contents: Contents | undefined;
@@ -185,6 +181,5 @@ export interface SkillSource {
 
 export interface Bundle {
   readonly directory: string;
-  /** Names of the files that a model may read. */
   readonly files: readonly string[];
 }

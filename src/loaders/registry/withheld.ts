@@ -59,9 +59,8 @@ export function describeWithheld(id: string, { code, server }: Held, trust: Trus
   const options = [...new Set(names)].map((value) => ({ option: "trust-skill", value }) as const);
   const trusting = options.flatMap((option, index) => (index === 0 ? [option] : [" ", option]));
   const runs = code !== undefined || server?.config.command !== undefined;
-  return runs
-    ? { reason: "its code is not trusted", remedy: [...trusting, " lets it run"], parts }
-    : { reason: "its server is not trusted", remedy: [...trusting, " connects it"], parts };
+  const remedy: Hint = [...trusting, runs ? " lets it run" : " connects it"];
+  return { reason: `its ${runs ? "code" : "server"} is not trusted`, remedy, parts };
 }
 
 export function describeHeldBack({ code, server }: Held): readonly string[] {

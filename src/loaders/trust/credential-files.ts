@@ -6,7 +6,6 @@ import type { Secret } from "../../core/base/redact/secret-forms.ts";
 import { percentDecoded } from "../../core/base/values.ts";
 import { readSmall } from "../../files/files.ts";
 
-/** Reads the credentials that a checkout's files hold for git and npm. */
 export function credentialsIn(folder: string, home: string | undefined): readonly Secret[] {
   return [...gitCredentials(folder, home), ...npmCredentials(folder)];
 }

@@ -27,10 +27,7 @@ export interface Trust {
   readonly remembered: readonly TrustEntry[];
 }
 
-export interface TrustMemory {
-  readonly entries: readonly TrustEntry[];
-  readonly findings: readonly string[];
-}
+export type TrustMemory = ReturnType<typeof readTrustMemory>;
 
 /** Returns the path of `trust.json`, next to the user's own config file. */
 export function trustMemoryPath(env: Environment): string | undefined {
@@ -39,7 +36,7 @@ export function trustMemoryPath(env: Environment): string | undefined {
 }
 
 /** Reads the remembered approvals. Entries without a path and a digest are invalid. */
-export function readTrustMemory(env: Environment): TrustMemory {
+export function readTrustMemory(env: Environment) {
   const file = trustMemoryPath(env);
   if (file === undefined || !existsSync(file)) return { entries: [], findings: [] };
   try {

@@ -26,7 +26,6 @@ export interface Binding {
   readonly runs: readonly string[];
   readonly target?: BoundTo;
   readonly handler?: { readonly file: string; readonly export: string };
-  /** Server that handles the calls, and the folder where a command starts. */
   readonly server?: { readonly config: McpServerConfig; readonly cwd: string };
   /** Reason why it cannot be used without connections. Undefined if it can be used. */
   readonly unconnected?: string | undefined;

@@ -1,12 +1,13 @@
 import { extname, join, posix } from "node:path";
 import type { Diagnostic } from "../../../core/base/diagnostic.ts";
+import { attempt } from "../../../core/base/errors.ts";
 import type { Hint } from "../../../core/base/options.ts";
 import { isObject, typeOf } from "../../../core/base/values.ts";
 import { TOOL_REACH_KEYS } from "../../../core/skill/formats/tool-reach.ts";
 import { isProgram } from "../../../files/files.ts";
 import { faultOfFile } from "../../folder/lint-contents.ts";
 import { type Complain, type Manifest, type Path, unknownKeys } from "../../folder/manifest.ts";
-import { type OpenDocument, readIfPossible, type SkillFolder } from "../../folder/skill-folder.ts";
+import type { OpenDocument, SkillFolder } from "../../folder/skill-folder.ts";
 
 const TOOL_KEYS = ["name", "description", "script", "parameters", "effect", ...TOOL_REACH_KEYS];
 const PARAMETER_KEYS = ["type", "description", "enum", "optional"];
@@ -61,7 +62,7 @@ function checkScript(place: Place, script: string): Diagnostic[] {
   if (posix.normalize(script).split("/")[0] !== "scripts") {
     found.push(problem("warning", "TOOL_SCRIPT_PLACE", path, `${script} should be in scripts/`));
   }
-  const text = readIfPossible(folder, posix.normalize(script)) ?? "";
+  const text = attempt(() => folder.read(posix.normalize(script))) ?? "";
   const handler = missingHandler(extension, text);
   if (handler) found.push(problem("warning", "TOOL_HANDLER", path, `${script} ${handler}`));
   return [...found, ...checkVariables(place, text)];

@@ -1,9 +1,10 @@
 import type { Diagnostic } from "../../../core/base/diagnostic.ts";
+import { attempt } from "../../../core/base/errors.ts";
 import { isObject, type Json, parseJson } from "../../../core/base/values.ts";
 import { type Descriptor, type DescriptorPart, parseDescriptor } from "../../../core/skill/formats/descriptor.ts";
 import type { FormatOptions } from "../../folder/host.ts";
 import { type Manifest, openManifest, type Unreadable } from "../../folder/manifest.ts";
-import { readIfPossible, type SkillFolder } from "../../folder/skill-folder.ts";
+import type { SkillFolder } from "../../folder/skill-folder.ts";
 
 /**
  * Determines what a tools.json is, even if it is invalid. An array is Skill Tools, unless it has companion files or
@@ -11,7 +12,7 @@ import { readIfPossible, type SkillFolder } from "../../folder/skill-folder.ts";
  */
 export function descriptorRoot(folder: SkillFolder): "descriptor" | "list" | "other" {
   if (COMPANIONS.some((name) => folder.names.has(name))) return "descriptor";
-  const text = (readIfPossible(folder, "tools.json") ?? "").replace(/^\uFEFF/, "");
+  const text = (attempt(() => folder.read("tools.json")) ?? "").replace(/^\uFEFF/, "");
   const value = parseJson(text);
   if (value === undefined) return /^\s*\[/.test(text) ? "list" : "descriptor";
   if (Array.isArray(value)) return value.length > 0 && value.every(isDescribed) ? "descriptor" : "list";

@@ -3,10 +3,7 @@ import type { RunEvent } from "../../../core/engine/event/event.ts";
 import type { RunRecord } from "../../../core/engine/event/record.ts";
 
 /** URIs that may be read from a server: only those that it linked or listed itself. */
-export interface Links {
-  has(uri: string): boolean;
-  add(uri: string): void;
-}
+export type Links = ReturnType<typeof openLinks>;
 
 export const READ_RESOURCE = "read_resource";
 export const READ_PROMPT = "read_prompt";
@@ -14,13 +11,13 @@ export const LONGEST_URI = 2048;
 const MOST_LINKS = 10_000;
 
 /** Creates the links. `known` are those in results that were recorded before the server was connected. */
-export function openLinks(known: Iterable<string> = []): Links {
+export function openLinks(known: Iterable<string> = []) {
   const links = new Set<string>();
   const add = (uri: string) => {
     if (uri.length <= LONGEST_URI && links.size < MOST_LINKS) links.add(uri);
   };
   for (const uri of known) add(uri);
-  return { has: (uri) => links.has(uri), add };
+  return { has: (uri: string) => links.has(uri), add };
 }
 
 /** Collects the links in a run's results, by the skill whose server returned them. */

@@ -23,7 +23,7 @@ export async function listSkills(
   server: Server,
   { signal, warn }: { readonly signal: AbortSignal; readonly warn: (message: string) => void },
 ): Promise<readonly OfferedSkill[]> {
-  const client = await (await server.session()).skills();
+  const client = await (await server()).skills();
   if (!client) return [];
   const asked = client.list({}, { signal, timeout: LONGEST_TIMER_MS });
   const listed = await unlessAborted(asked, signal).catch((error: unknown) => {
