@@ -53,42 +53,24 @@ function endOf(pattern: RegExp, text: string, offset: number): number {
 
 /** Returns what must follow a token, or undefined if the token is unexpected. */
 function follow(expected: Expected, token: string, closers: Closer[]): Expected | undefined {
-  switch (expected) {
-    case "a value":
-    case "a value or ]":
-      if (token === "{") return opened(closers, "}");
-      if (token === "[") return opened(closers, "]");
-      if (token === "]" && expected === "a value or ]") return closed(closers);
-      return /^[}\]:,]/.test(token) ? undefined : afterValue(closers);
-    case "a key":
-    case "a key or }":
-      if (token === "}" && expected === "a key or }") return closed(closers);
-      return token.startsWith('"') ? ":" : undefined;
-    case ":":
-      return token === ":" ? "a value" : undefined;
-    case ", or ]":
-    case ", or }":
-      if (token === closers.at(-1)) return closed(closers);
-      if (token !== ",") return undefined;
-      return expected === ", or }" ? "a key" : "a value";
-    case "the end":
-      return undefined;
+  if (/ or [}\]]$/.test(expected) && token === closers.at(-1)) {
+    closers.pop();
+    return afterValue(closers);
   }
-}
-
-function opened(closers: Closer[], closer: Closer): Expected {
-  closers.push(closer);
-  return closer === "}" ? "a key or }" : "a value or ]";
-}
-
-function closed(closers: Closer[]): Expected {
-  closers.pop();
-  return afterValue(closers);
+  if (expected.startsWith("a value")) {
+    if (token !== "{" && token !== "[") return /^[}\]:,]/.test(token) ? undefined : afterValue(closers);
+    closers.push(token === "{" ? "}" : "]");
+    return token === "{" ? "a key or }" : "a value or ]";
+  }
+  if (expected.startsWith("a key")) return token.startsWith('"') ? ":" : undefined;
+  if (expected === ":") return token === ":" ? "a value" : undefined;
+  if (token !== "," || expected === "the end") return undefined;
+  return expected === ", or }" ? "a key" : "a value";
 }
 
 function afterValue(closers: readonly Closer[]): Expected {
   const closer = closers.at(-1);
-  return closer === undefined ? "the end" : closer === "}" ? ", or }" : ", or ]";
+  return closer === undefined ? "the end" : `, or ${closer}`;
 }
 
 function describeRest(text: string, offset: number): string {
