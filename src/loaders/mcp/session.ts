@@ -50,7 +50,7 @@ export async function openSession(options: SessionOptions): Promise<Session> {
       try {
         return await connect(sdk, { route, transport, options, signal });
       } catch (error) {
-        const message = explainFailure(options, signal.aborted ? signal.reason : error, wordsOf(transport));
+        const message = explainFailure(options, signal.aborted ? signal.reason : error, transport.describe?.() ?? "");
         first ??= { message, isRefusal: isRefusal(sdk, error) };
         await closeTransport(transport);
         options.signal.throwIfAborted();
@@ -87,7 +87,10 @@ function routesTo(options: SessionOptions, sdk: Sdk): readonly Route[] {
   const settings = {
     fetch: async (address: string | URL, init?: RequestInit) => {
       const response = await options.fetch(address, init);
-      if (options.auth && wantsMore(response)) return new Response(null, { status: 401, headers: response.headers });
+      const { status, headers } = response;
+      // A valid token with too narrow a scope is renewed like a missing one.
+      const wantsMore = status === 403 && challengeError(headers.get("www-authenticate")) === "insufficient_scope";
+      if (options.auth && wantsMore) return new Response(null, { status: 401, headers });
       return capped(response, init?.method !== "POST");
     },
     requestInit: { headers: serverHeaders(options) },
@@ -96,11 +99,6 @@ function routesTo(options: SessionOptions, sdk: Sdk): readonly Route[] {
   const open = () => new sdk.StreamableHTTPClientTransport(url, settings);
   const openStream = () => new sdk.SSEClientTransport(url, settings);
   return [{ open }, { open, modern: true }, { open: openStream, oneStream: true }];
-}
-
-/** Checks for a valid token with too narrow a scope. It is renewed like a missing one. */
-function wantsMore({ status, headers }: Response): boolean {
-  return status === 403 && challengeError(headers.get("www-authenticate")) === "insufficient_scope";
 }
 
 /** Returns a minimal environment and the declared variables. The values in `mcp.env` are only descriptions. */
@@ -184,11 +182,9 @@ interface State {
   tools: readonly ListedTool[];
 }
 
-interface Connected {
+interface Connected extends Pick<Connecting, "transport" | "options"> {
   readonly client: Client;
-  readonly transport: ReturnType<Route["open"]>;
   readonly state: State;
-  readonly options: SessionOptions;
 }
 
 function createSession(sdk: Sdk, { client, transport, state, options: opened }: Connected) {
@@ -228,7 +224,7 @@ function createSession(sdk: Sdk, { client, transport, state, options: opened }: 
     },
     /** Describes how the connection was lost, if the error of a call means that. */
     lossBy: (error: unknown) =>
-      isLoss(sdk, error, state.open) ? explainFailure(opened, error, wordsOf(transport)) : undefined,
+      isLoss(sdk, error, state.open) ? explainFailure(opened, error, transport.describe?.() ?? "") : undefined,
     explain: (error: unknown) => explainFailure(opened, error, ""),
     isRefusal: (error: unknown) => isRefused(sdk, error),
     async close() {
@@ -288,10 +284,6 @@ function isLoss(sdk: Sdk, error: unknown, open: boolean): boolean {
   if (!open || error instanceof TypeError) return true;
   if (error instanceof sdk.ProtocolError) return error.data === LOST_MARK;
   return isUntouched(error) || hasCode(error, ...CLOSED);
-}
-
-function wordsOf(transport: ReturnType<Route["open"]>): string {
-  return transport.describe?.() ?? "";
 }
 
 /** Describes a failure as a clause about the server. `said` is what is known about its end. */

@@ -34,16 +34,12 @@ export function chooseKernelUser(host: SandboxHost, { mounts }: ForeignCommand):
     .filter(({ writable, disposable }) => writable && !disposable)
     .map(({ source }) => statSync(source));
   const [owner] = written;
-  const user = owner ? { uid: owner.uid, gid: owner.gid } : nobody();
+  // An unused id belongs to no account. It differs per program, so that programs cannot affect each other.
+  const unused = randomInt(NOBODIES.first, NOBODIES.last + 1);
+  const user = owner ? { uid: owner.uid, gid: owner.gid } : { uid: unused, gid: unused };
   const isOurs = user.uid === 0 || written.some(({ uid }) => uid !== user.uid);
   const read = mounts.filter(({ writable }) => !writable);
   return isOurs || !read.every(({ source }) => canRead(user, source)) ? undefined : user;
-}
-
-/** Returns ids that belong to no account. They differ per program, so that programs cannot affect each other. */
-function nobody(): KernelUser {
-  const id = randomInt(NOBODIES.first, NOBODIES.last + 1);
-  return { uid: id, gid: id };
 }
 
 const NOBODIES = { first: 61_184, last: 65_519 };
