@@ -20,10 +20,8 @@ export const listRuns: Action = async (io, _args, flags) => {
   const paint = painter(io, flags);
   if (runs.length === 0) await io.err(`no runs yet: ${programName(io)} run WORKFLOW\n`);
   const queued = await queue?.queued();
-  for (const run of runs) {
-    const state = queued?.has(run.id) ? "queued" : stateOf(run);
-    await io.outText(`${describeRun(run, state, paint)}\n`);
-  }
+  const lines = runs.map((run) => `${describeRun(run, queued?.has(run.id) ? "queued" : stateOf(run), paint)}\n`);
+  await io.outText(lines.join(""));
   return 0;
 };
 

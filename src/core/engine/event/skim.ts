@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { type Fitting, lazy } from "../../base/values.ts";
+import { type Fitting, isObject, lazy } from "../../base/values.ts";
 import { workflowSchema } from "../../document/workflow/workflow.ts";
 import { lazyObject } from "../../skill/field.ts";
 import { degradedSchema, RUN_STATUSES, runErrorSchema, unroutedSchema } from "./end.ts";
@@ -65,7 +65,7 @@ const outlineSchema = lazyObject(() => ({
   ...runRecordSchema().pick({ schema: true, run: true, kind: true, at: true }).shape,
   workflow: z.object({
     ...workflowSchema().pick({ id: true, name: true }).shape,
-    nodes: z.record(z.string(), z.unknown()),
+    nodes: z.custom<{ readonly [id: string]: unknown }>(isObject),
   }),
   settings: settingsSchema().pick({ model: true }),
   about: aboutSchema().pick({ run: true, question: true }).optional(),
