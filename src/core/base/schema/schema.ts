@@ -4,6 +4,7 @@ import formats from "ajv-formats";
 import { fieldPath } from "../diagnostic.ts";
 import { messageOf } from "../errors.ts";
 import { type Json, type JsonSchema, mapped, nearest } from "../values.ts";
+import { isPlainSchema } from "./plain-schema.ts";
 import { PATTERN_TOO_SLOW, withinSecond } from "./time-bound.ts";
 
 /** Returns messages for the problems of a value, or an empty list if it is valid. */
@@ -176,6 +177,7 @@ function compileAlone(schema: JsonSchema, { fills }: { readonly fills: boolean }
   const size = JSON.stringify(own).length;
   if (size > MOST_SCHEMA) throw new Error(`it has ${size} characters of JSON; the maximum is ${MOST_SCHEMA}`);
   if (typeof own.$id === "string" && ajv.getSchema(own.$id)) throw new Error(`the $id ${own.$id} is already used`);
+  ajv.opts.validateSchema = !isPlainSchema(own);
   try {
     return ajv.compile(own);
   } finally {
