@@ -1,3 +1,4 @@
+import { isUtf8 } from "node:buffer";
 import { closeSync, readdirSync, readFileSync, realpathSync, statSync } from "node:fs";
 import { basename, join, relative } from "node:path";
 import { faultOfHost, parseDeclaredHost } from "../../core/base/address/declared-host.ts";
@@ -63,12 +64,9 @@ function readWithin(directory: string, file: string): string | undefined {
 }
 
 /** Decodes UTF-8. Throws on invalid bytes, because replacing them would change names and commands. */
-function decode(file: string, bytes: Uint8Array): string {
-  try {
-    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
-  } catch {
-    throw new Error(`${file} is not UTF-8 text`);
-  }
+function decode(file: string, bytes: Buffer): string {
+  if (!isUtf8(bytes)) throw new Error(`${file} is not UTF-8 text`);
+  return bytes.toString("utf8");
 }
 
 /** Folders that contain no skills and are not part of one. */

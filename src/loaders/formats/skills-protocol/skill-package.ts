@@ -1,4 +1,4 @@
-import { statSync } from "node:fs";
+import { lstatSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { describeNetwork, faultOfHost, parseDeclaredHost } from "../../../core/base/address/declared-host.ts";
 import { type Diagnostic, hasErrors } from "../../../core/base/diagnostic.ts";
@@ -199,10 +199,18 @@ function faultOfEntrypoint(folder: SkillFolder, entrypoint: unknown): string | u
   if (/[\\\0]/.test(path) || path.split("/").some((segment) => ["", ".", ".."].includes(segment))) {
     return `has an entrypoint ${entrypoint} that is not in the folder`;
   }
+  if (isUnlinkedFile(folder.directory, path.split("/"))) return undefined;
   const place = resolveInsideNow(folder.directory, path);
   if (!place.inside && place.reason !== "outside") return `names the entrypoint ${entrypoint}, which ${place.message}`;
   if (!place.inside || place.relative !== path) return `has an entrypoint ${entrypoint} that goes through a link`;
   return statSync(place.path).isFile() ? undefined : `has an entrypoint ${entrypoint} that is not a file`;
+}
+
+/** Checks for a file that no link leads to, which needs no resolving: the folder's path is real. */
+function isUnlinkedFile(folder: string, [name = "", ...below]: readonly string[]): boolean {
+  const path = join(folder, name);
+  const stats = lstatSync(path, { throwIfNoEntry: false });
+  return below.length === 0 ? stats?.isFile() === true : stats?.isDirectory() === true && isUnlinkedFile(path, below);
 }
 
 function readPermissions(permissions: unknown = {}, refuse: Refuse): Pick<RunnablePackage, "secrets" | "network"> {
