@@ -17,6 +17,14 @@ export interface Step {
   readonly after: number;
 }
 
+interface Stretch {
+  time: number;
+  sum: number;
+  count: number;
+  last: number;
+  lastTime: number;
+}
+
 const MOST_STRETCHES = 512;
 
 /**
@@ -25,12 +33,16 @@ const MOST_STRETCHES = 512;
  */
 export function createPoints({ most = MOST_STRETCHES, origin = 0 } = {}) {
   let length = 1;
-  let stretches = new Map<number, { time: number; sum: number; count: number; last: number; lastTime: number }>();
+  let stretches = new Map<number, Stretch>();
+  /** The stretch of the last value, because the next one is mostly in it too. */
+  let recent: Stretch | undefined;
+  let recentKey = 0;
   const put = (time: number, sum: number, count: number, last: number, lastTime: number) => {
     const key = Math.floor((time - origin) / length);
-    const known = stretches.get(key);
+    const known = recent && key === recentKey ? recent : stretches.get(key);
     if (!known) stretches.set(key, { time, sum, count, last, lastTime });
     else {
+      [recent, recentKey] = [known, key];
       if (lastTime >= known.lastTime) {
         known.last = last;
         known.lastTime = lastTime;
@@ -47,6 +59,7 @@ export function createPoints({ most = MOST_STRETCHES, origin = 0 } = {}) {
         const old = stretches;
         length *= 2;
         stretches = new Map();
+        recent = undefined;
         for (const each of old.values()) put(each.time, each.sum, each.count, each.last, each.lastTime);
       }
     },

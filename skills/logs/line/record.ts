@@ -234,7 +234,7 @@ const PREFIX = /^[^{]{0,256}[\s:|]\{"/;
 
 function parseJsonLine(text: string): LineRecord | undefined {
   const isWhole = /^\s*\{/.test(text);
-  const behind = isWhole || !/\}\s*$/.test(text) ? null : PREFIX.exec(text);
+  const behind = isWhole || !text.trimEnd().endsWith("}") ? null : PREFIX.exec(text);
   if (!isWhole && !behind) return undefined;
   const value = parseJson(behind ? text.slice(behind[0].length - 2) : text);
   return isObject(value) ? { format: "json", fields: value } : undefined;
@@ -244,7 +244,10 @@ function parsePairs(text: string): LineRecord {
   const fields: Record<string, string> = Object.create(null);
   let head = 0;
   let count = 0;
-  for (const match of text.slice(0, PAIRS_KEPT).matchAll(PAIR)) {
+  if (!text.includes("=")) return { format: "text", fields };
+  const seen = text.slice(0, PAIRS_KEPT);
+  PAIR.lastIndex = 0;
+  for (let match = PAIR.exec(seen); match; match = PAIR.exec(seen)) {
     const [whole, key = "", quoted, bare] = match;
     fields[key] = quoted === undefined ? (bare ?? "") : quoted.replace(/\\(.)/g, "$1");
     if (match.index <= head + 1) head = match.index + whole.length;
