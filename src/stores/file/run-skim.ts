@@ -44,8 +44,12 @@ function skimLine(bytes: Buffer, start: number, end: number): Skimmed | undefine
 
 /** Returns what a summary needs of a line, or the whole line if the journal did not write it. */
 function outlineOf(bytes: Buffer, start: number, end: number): object | undefined {
-  return membersOf(bytes, start, end, isOutlined) ?? readLine<object>(bytes, start)?.value;
+  const whole = () => readLine<object>(bytes, start)?.value;
+  return (end - start < SHORT ? whole() : undefined) ?? membersOf(bytes, start, end, isOutlined) ?? whole();
 }
+
+/** Parsing all of a shorter line takes less time than skipping parts of it, in bytes. */
+const SHORT = 8192;
 
 /** Reads a line without parsing it. Returns undefined if the line must be parsed. */
 function glance(bytes: Buffer, start: number, end: number): Skimmed | undefined {

@@ -186,7 +186,7 @@ export const callSchema = lazyObject(() => ({
 }));
 
 /** The earlier run that a question is about, with the results of its nodes and calls. */
-export const aboutSchema = lazyObject(() => ({
+const aboutSchema = lazyObject(() => ({
   run: z.string(),
   question: z.string(),
   entries: z.array(contextEntrySchema()).describe("Results of the run's nodes, as a further node of it would see them"),
@@ -194,11 +194,16 @@ export const aboutSchema = lazyObject(() => ({
 }));
 export type About = Fitting<typeof aboutSchema>;
 
-export const runRecordSchema = lazyObject(() => ({
+/** The members with which a run's record begins. */
+export const runHeadSchema = lazyObject(() => ({
   schema: z.enum(RUN_SCHEMAS),
   run: z.string().regex(RUN_ID),
   kind: z.enum(RUN_KINDS),
   at: z.string(),
+}));
+
+export const runRecordSchema = lazyObject(() => ({
+  ...runHeadSchema().shape,
   as_of: optional(z.string(), "Time that the run's clock shows, for a backtest"),
   file: optional(z.string(), "Path of the workflow document"),
   commit: optional(z.string(), "Commit from which the document, the config and the skills were read"),

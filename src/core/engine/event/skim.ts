@@ -1,9 +1,9 @@
 import * as z from "zod";
 import { type Fitting, isObject, lazy } from "../../base/values.ts";
-import { workflowSchema } from "../../document/workflow/workflow.ts";
-import { lazyObject } from "../../skill/field.ts";
+import { modelChoice } from "../../document/model-list.ts";
+import { lazyObject, text } from "../../skill/field.ts";
 import { degradedSchema, RUN_STATUSES, runErrorSchema, unroutedSchema } from "./end.ts";
-import { aboutSchema, runRecordSchema, settingsSchema } from "./record.ts";
+import { runHeadSchema } from "./record.ts";
 import { usageSchema } from "./reply.ts";
 
 /** The part of a run that a list shows. Only this part of a stored run is validated. */
@@ -13,6 +13,8 @@ export interface SkimmedRun {
 }
 
 const moment = lazy(() => ({ time: z.string(), epoch: z.int(), at: z.string().optional() }));
+
+const modelSchema = lazyObject(() => ({ model: modelChoice() }));
 
 const tellingSchema = lazy(() =>
   z.discriminatedUnion("type", [
@@ -30,7 +32,7 @@ const tellingSchema = lazy(() =>
     z.object({
       type: z.literal(["run:resume", "approval:given"]),
       ...moment(),
-      settings: settingsSchema().pick({ model: true }).partial(),
+      settings: modelSchema().partial(),
       later: z.literal(true).optional(),
     }),
   ]),
@@ -61,14 +63,12 @@ export function skimEvent(event: object): Skimmed | undefined {
   return schema.safeParse(event).data;
 }
 
+/** Picking these members from the schemas of a record would build all of those first. */
 const outlineSchema = lazyObject(() => ({
-  ...runRecordSchema().pick({ schema: true, run: true, kind: true, at: true }).shape,
-  workflow: z.object({
-    ...workflowSchema().pick({ id: true, name: true }).shape,
-    nodes: z.custom<{ readonly [id: string]: unknown }>(isObject),
-  }),
-  settings: settingsSchema().pick({ model: true }),
-  about: aboutSchema().pick({ run: true, question: true }).optional(),
+  ...runHeadSchema().shape,
+  workflow: z.object({ id: text(), name: text(), nodes: z.custom<{ readonly [id: string]: unknown }>(isObject) }),
+  settings: modelSchema(),
+  about: z.object({ run: z.string(), question: z.string() }).optional(),
 }));
 type RunOutline = Fitting<typeof outlineSchema>;
 
