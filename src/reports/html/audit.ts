@@ -1,6 +1,5 @@
 import { formatCost, formatCount, formatDuration, plural, previewJson, shortText } from "../../core/base/preview.ts";
-import type { JsonObject } from "../../core/base/values.ts";
-import { toJson } from "../../core/base/values.ts";
+import { defined, type JsonObject, toJson } from "../../core/base/values.ts";
 import type { RunEvent } from "../../core/engine/event/event.ts";
 import type { Account } from "../model/account.ts";
 import { costsOf } from "../model/costs.ts";
@@ -16,44 +15,30 @@ export function costHtml({ every, result, answeredBy }: Account): Markup {
   const rows = costs
     .slice(0, MOST_ROWS)
     .map((cost) => [
-      html`<span dir="auto">${cost.name}</span>${cost.node.includes("/") ? html` <span class="meta" dir="auto">${cost.node}</span>` : undefined}`,
-      formatCount(cost.visits),
-      formatCount(cost.modelCalls),
-      formatCount(cost.calls),
-      formatCount(cost.inputTokens),
-      formatCount(cost.outputTokens),
+      html`<span dir="auto">${cost.name}</span>${cost.node.includes("/") && html` <span class="meta" dir="auto">${cost.node}</span>`}`,
+      ...countsOf(cost),
       html`${formatDuration(cost.ms)} <meter min="0" max="${most}" value="${cost.ms}" aria-label="${Math.round((100 * cost.ms) / most)} % of the longest"></meter>`,
       formatCost(cost.costUsd),
     ]);
   const { usage } = result;
-  const sum = costs.reduce(
-    (total, { visits: count, calls }) => ({ visits: total.visits + count, calls: total.calls + calls }),
-    { visits: 0, calls: 0 },
-  );
-  const total = [
-    html`<strong>All</strong>`,
-    formatCount(sum.visits),
-    formatCount(usage.modelCalls),
-    formatCount(sum.calls),
-    formatCount(usage.inputTokens),
-    formatCount(usage.outputTokens),
-    formatDuration(usage.durationMs),
-    formatCost(usage.costUsd),
-  ];
-  const note =
-    answeredBy === undefined
-      ? undefined
-      : html`<p class="meta">This run cost nothing: its answers came from a ${answeredBy}.</p>`;
+  const sums = countsOf({ ...usage, visits: every.length, calls: every.flatMap(({ calls }) => calls).length });
+  const total = [html`<strong>All</strong>`, ...sums, formatDuration(usage.durationMs), formatCost(usage.costUsd)];
+  const note = answeredBy && html`<p class="meta">This run cost nothing: its answers came from a ${answeredBy}.</p>`;
   const columns = ["Node", "Visits", "Model calls", "Tool calls", "Tokens in", "Tokens out", "Time", "Cost"];
   const rest = costs.slice(MOST_ROWS).map((cost) => {
-    const figures = [cost.visits, cost.modelCalls, cost.calls, cost.inputTokens, cost.outputTokens].map(formatCount);
-    return [cost.name, ...figures, formatDuration(cost.ms), formatCost(cost.costUsd)].join("  ");
+    return [cost.name, ...countsOf(cost), formatDuration(cost.ms), formatCost(cost.costUsd)].join("  ");
   });
   const others =
-    rest.length === 0
-      ? undefined
-      : html`<details class="fold"><summary>${plural(rest.length, "more node")}</summary><pre dir="auto">${rest.join("\n")}</pre></details>`;
+    rest.length > 0 &&
+    html`<details class="fold"><summary>${plural(rest.length, "more node")}</summary><pre dir="auto">${rest.join("\n")}</pre></details>`;
   return html`${note}${tableHtml(columns, rowsHtml(columns, [...rows, total]), "figures")}${others}`;
+}
+
+type Counted = "visits" | "modelCalls" | "calls" | "inputTokens" | "outputTokens";
+
+function countsOf(counts: Readonly<Record<Counted, number>>): string[] {
+  const { visits, modelCalls, calls, inputTokens, outputTokens } = counts;
+  return [visits, modelCalls, calls, inputTokens, outputTokens].map(formatCount);
 }
 
 /** Maximum number of table rows. Further nodes are listed as plain text. */
@@ -78,11 +63,7 @@ export function auditHtml(account: Account): Markup {
     html`<span class="badge ${available ? (plannable ? "skipped" : "success") : "failed"}">${available ? (plannable ? "planned writes only" : "available") : "missing"}</span>`,
     reason ?? "",
   ]);
-  const settings = {
-    ...record.settings,
-    ...(record.file === undefined ? {} : { workflow_file: record.file }),
-    ...(record.commit === undefined ? {} : { commit: record.commit }),
-  };
+  const places = { ...defined("workflow_file", record.file), ...defined("commit", record.commit) };
   const digest = events.at(-1)?.seal;
   const notices = remarks.map(({ text }) => html`<li dir="auto">${text}</li>`);
   const parts: Part[] = [
@@ -90,7 +71,7 @@ export function auditHtml(account: Account): Markup {
     ...(notices.length > 0 ? [["Notices", html`<ul class="list">${notices}</ul>`] as const] : []),
     ...recordsOf("source", ["Field", "Kind", "From", "Size", "Hash"], sources),
     ...recordsOf("skill", ["Skill", "Format", "State", "Why"], skills),
-    ["Settings", jsonHtml(toJson(settings) as JsonObject)],
+    ["Settings", jsonHtml(toJson({ ...record.settings, ...places }) as JsonObject)],
     [plural(events.length, "recorded event"), eventsHtml(account)],
   ];
   const folded = parts.map(
@@ -98,9 +79,8 @@ export function auditHtml(account: Account): Markup {
       html`<details class="fold audit" name="audit"><summary>${title}</summary><div>${body}</div></details>`,
   );
   const chain =
-    digest === undefined
-      ? undefined
-      : html`<p class="meta">Last digest of the record: <code>${digest}</code>. <code>skillflow runs verify ${result.run} --digest ${digest}</code> shows whether it is as it was written.</p>`;
+    digest &&
+    html`<p class="meta">Last digest of the record: <code>${digest}</code>. <code>skillflow runs verify ${result.run} --digest ${digest}</code> shows whether it is as it was written.</p>`;
   return html`${folded}${chain}`;
 }
 

@@ -9,8 +9,7 @@ export function chronicleHtml(account: Account): Markup | undefined {
   const moments = momentsOf(account);
   if (moments.length === 0) return undefined;
   const plots = seriesOf(account).map((series) => plotHtml(series, moments));
-  const figures = plots.length === 0 ? undefined : html`<div class="plots">${plots}</div>`;
-  return html`${listHtml(moments)}${figures}`;
+  return html`${listHtml(moments)}${plots.length > 0 && html`<div class="plots">${plots}</div>`}`;
 }
 
 function listHtml(moments: readonly Moment[]): Markup {
@@ -19,8 +18,8 @@ function listHtml(moments: readonly Moment[]): Markup {
     const [date = "", clock = ""] = time === undefined ? ["", at] : at.split(" ");
     const isNew = date !== day;
     day = date;
-    const cite = ref === undefined || ref === "input" ? undefined : html` <a class="cite" href="#${ref}">${ref}</a>`;
-    return html`<li class="${kind}"><time>${isNew && date !== "" ? html`<span class="meta">${date}</span> ` : undefined}${shortText(clock, 40)}</time><p dir="auto">${what}${cite}</p></li>`;
+    const cite = ref !== undefined && ref !== "input" && html` <a class="cite" href="#${ref}">${ref}</a>`;
+    return html`<li class="${kind}"><time>${isNew && date !== "" && html`<span class="meta">${date}</span> `}${shortText(clock, 40)}</time><p dir="auto">${what}${cite}</p></li>`;
   });
   return foldRest(rows, {
     open: 40,
@@ -34,11 +33,6 @@ const [WIDTH, HEIGHT] = [340, 130];
 const [LEFT, RIGHT, TOP, BOTTOM] = [44, 332, 26, 108];
 const MOST_DRAWN = 300;
 
-interface Scale {
-  readonly x: (time: number) => number;
-  readonly y: (value: number) => number;
-}
-
 function plotHtml({ name, ref, points, quoted }: Series, moments: readonly Moment[]): Markup {
   const [first, last] = [points[0]?.time ?? 0, points.at(-1)?.time ?? 0];
   const near = Math.max(last - first, 60_000);
@@ -50,10 +44,8 @@ function plotHtml({ name, ref, points, quoted }: Series, moments: readonly Momen
   const [from, to] = [Math.min(...times), Math.max(...times)];
   const values = [...points, ...quoted].map(({ value }) => value);
   const [least, most] = [values.reduce((a, b) => Math.min(a, b), 0), values.reduce((a, b) => Math.max(a, b), 0)];
-  const scale: Scale = {
-    x: (time) => LEFT + ((RIGHT - LEFT) * (time - from)) / (to - from || 1),
-    y: (value) => BOTTOM - ((BOTTOM - TOP) * (value - least)) / (most - least || 1),
-  };
+  const xOf = (time: number) => round(LEFT + ((RIGHT - LEFT) * (time - from)) / (to - from || 1));
+  const yOf = (value: number) => round(BOTTOM - ((BOTTOM - TOP) * (value - least)) / (most - least || 1));
   const said = [
     ...quoted.map(({ time, value, claim }) => `claim ${claim} quotes ${value} at ${clockOf(time)}`),
     ...marks.map(({ kind, time }) => `${kind} at ${clockOf(time)}`),
@@ -64,11 +56,11 @@ function plotHtml({ name, ref, points, quoted }: Series, moments: readonly Momen
 <path class="axis-line" d="M${LEFT} ${TOP}V${BOTTOM}H${RIGHT}"/>
 ${text(LEFT - 5, TOP + 9, numberOf(most), "end")}${text(LEFT - 5, BOTTOM, numberOf(least), "end")}
 ${text(LEFT, HEIGHT - 7, clockOf(from), "start")}${text(RIGHT, HEIGHT - 7, clockOf(to), "end")}
-${marks.map(({ kind, time }, index) => markHtml(kind, round(scale.x(time)), index))}
+${marks.map(({ kind, time }, index) => markHtml(kind, xOf(time), index))}
 <polyline class="line" points="${thinned(points)
-    .map(({ time, value }) => `${round(scale.x(time))},${round(scale.y(value))}`)
+    .map(({ time, value }) => `${xOf(time)},${yOf(value)}`)
     .join(" ")}"/>
-${quoted.map(({ time, value, claim }) => html`<circle class="quoted" cx="${round(scale.x(time))}" cy="${round(scale.y(value))}" r="4"><title>claim ${claim}</title></circle>`)}
+${quoted.map(({ time, value, claim }) => html`<circle class="quoted" cx="${xOf(time)}" cy="${yOf(value)}" r="4"><title>claim ${claim}</title></circle>`)}
 </svg></figure>`;
 }
 

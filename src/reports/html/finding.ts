@@ -63,16 +63,11 @@ function severityLook(severity: string): string {
 
 function threeHtml({ state, standing, finding, deeds, record }: Account): Markup {
   const { done, waiting, undone } = deeds;
-  const did = [
-    done.length > 0 ? `${formatCount(done.length)} done` : "",
-    waiting.length > 0 ? `${formatCount(waiting.length)} waiting for you` : "",
-    undone.length > 0 ? `${formatCount(undone.length)} not done` : "",
-  ].filter((part) => part !== "");
+  const counted = Object.entries({ done, "waiting for you": waiting, "not done": undone });
+  const did = counted.flatMap(([words, { length }]) => (length > 0 ? [`${formatCount(length)} ${words}`] : []));
   const { severity, verdict } = finding;
   const badge =
-    severity === undefined
-      ? undefined
-      : html`<span class="badge ${severityLook(severity)}">${shortText(severity, 40)}</span> `;
+    severity !== undefined && html`<span class="badge ${severityLook(severity)}">${shortText(severity, 40)}</span> `;
   const judged =
     verdict ?? (severity !== undefined ? "" : finding.headline === undefined ? "no verdict" : "see the headline");
   const kind = record.kind === "run" ? "" : ` (${record.kind})`;
@@ -110,15 +105,11 @@ export function findingHtml(account: Account): Markup {
   const { first_step: action } = finding;
   const rows = findingFacts(account).filter(([term]) => term !== "Verdict" && term !== "First step");
   const first =
-    action === undefined
-      ? undefined
-      : html`<div class="first-step"><h3>First step</h3><p dir="auto">${action}</p></div>`;
-  const nothing =
-    rows.length === 0 && action === undefined
-      ? html`<p class="nil">The run names no cause, severity or first step.</p>`
-      : undefined;
+    action !== undefined && html`<div class="first-step"><h3>First step</h3><p dir="auto">${action}</p></div>`;
+  const isEmpty = rows.length === 0 && action === undefined;
+  const nothing = isEmpty && html`<p class="nil">The run names no cause, severity or first step.</p>`;
   const did = deedLists(deeds);
-  const done = did.length === 0 ? undefined : html`<div class="did">${blocksHtml(did)}</div>`;
+  const done = did.length > 0 && html`<div class="did">${blocksHtml(did)}</div>`;
   return html`${first}${blocksHtml(facts(rows))}${nothing}${done}${spentHtml(account)}`;
 }
 
@@ -126,13 +117,13 @@ function spentHtml({ result, record, answeredBy, recordingCost, isUnderWay }: Ac
   const { usage } = result;
   const cached = usage.inputTokens > 0 ? Math.round((100 * usage.cachedTokens) / usage.inputTokens) : 0;
   const cost = answeredBy === undefined ? formatCost(usage.costUsd) : paidWords(answeredBy, recordingCost);
-  const facts: [string, string][] = [
-    ["Took", formatDuration(usage.durationMs)],
-    ["Cost", cost],
-    ["Tokens", `${formatCount(usage.inputTokens)} in (${cached} % cached), ${formatCount(usage.outputTokens)} out`],
-    ["Model", modelText(record.settings.model)],
-    ["Writes", record.settings.writes],
-    ...(isUnderWay ? [] : [["Exit code", String(result.exitCode)] as [string, string]]),
-  ];
-  return html`<dl class="facts">${facts.map(([term, fact]) => html`<div><dt>${term}</dt><dd>${fact}</dd></div>`)}</dl>`;
+  const facts = {
+    Took: formatDuration(usage.durationMs),
+    Cost: cost,
+    Tokens: `${formatCount(usage.inputTokens)} in (${cached} % cached), ${formatCount(usage.outputTokens)} out`,
+    Model: modelText(record.settings.model),
+    Writes: record.settings.writes,
+    ...(isUnderWay ? {} : { "Exit code": String(result.exitCode) }),
+  };
+  return html`<dl class="facts">${Object.entries(facts).map(([term, fact]) => html`<div><dt>${term}</dt><dd>${fact}</dd></div>`)}</dl>`;
 }

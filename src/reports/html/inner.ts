@@ -35,11 +35,10 @@ function itemHtml(run: InnerRun, draw: (visit: Visit) => Markup): Markup {
     return html`<div class="visit item" id="${anchor}"><p class="line">${head}<span class="meta" dir="auto">${complaint}</span></p></div>
 `;
   const why =
-    complaint === ""
-      ? undefined
-      : html`<div class="complaint ${itemLook(run)}" dir="auto">${folded(complaint, html`<span class="verse">${complaint}</span>`)}</div>`;
+    complaint !== "" &&
+    html`<div class="complaint ${itemLook(run)}" dir="auto">${folded(complaint, html`<span class="verse">${complaint}</span>`)}</div>`;
   const body = html`<div class="inside" id="${anchor}">${why}${inputHtml(run)}${visits.map(draw)}</div>`;
-  return html`<details class="visit item"${isToSee(run) ? OPEN : undefined}><summary>${head}</summary>${body}</details>
+  return html`<details class="visit item"${isToSee(run) && OPEN}><summary>${head}</summary>${body}</details>
 `;
 }
 

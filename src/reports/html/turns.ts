@@ -37,9 +37,7 @@ export function promptsOf({ record, events, every, digest }: Account) {
     ];
     before.set(scope, prompt);
     if (pieces.length === 0 && !differs) return undefined;
-    const note = differs
-      ? html`<p class="cut">As this version would ask; what was recorded is another prompt.</p>`
-      : undefined;
+    const note = differs && html`<p class="cut">As this version would ask; what was recorded is another prompt.</p>`;
     const size = goesOn ? "continued" : `${formatCount(prompt.text.length)} characters`;
     return html`<details class="fold prompt"><summary>Prompt <span class="meta">${size}</span></summary><div>${note}${pieces}</div></details>`;
   };
@@ -71,9 +69,7 @@ function openingHtml(prompt: Prompt, known: Map<string, string>): Markup {
   const { context, tools } = prompt;
   const nodes = context ? ["the run's input", ...context.entries.slice(0, context.length).map(({ node }) => node)] : [];
   const given =
-    nodes.length === 0
-      ? undefined
-      : html`<p class="meta">With what came before: <span dir="auto">${nodes.join(", ")}</span></p>`;
+    nodes.length > 0 && html`<p class="meta">With what came before: <span dir="auto">${nodes.join(", ")}</span></p>`;
   const names = tools.map(({ name }) => name).join(", ");
   const areKnown = known.has(`tools ${names}`);
   known.set(`tools ${names}`, "");
@@ -82,9 +78,8 @@ function openingHtml(prompt: Prompt, known: Map<string, string>): Markup {
     return html`<p class="meta">As <a href="#${first}">before</a>${nodes.length === 0 ? "" : `, with ${nodes.join(", ")}`}</p>`;
   }
   const offered =
-    tools.length === 0
-      ? undefined
-      : html`<p class="meta">Tools: ${tools.map(({ name }, index) => html`${index === 0 ? "" : ", "}<code>${name}</code>`)}</p>`;
+    tools.length > 0 &&
+    html`<p class="meta">Tools: ${tools.map(({ name }, index) => html`${index === 0 ? "" : ", "}<code>${name}</code>`)}</p>`;
   return html`${shown}${given}${offered}`;
 }
 
@@ -148,10 +143,9 @@ function answerHtml(answer: Asked["answer"], { cites, said }: TurnPage): Markup 
     return partHtml(part, cites);
   });
   const stop =
-    answer.stop === "end"
-      ? undefined
-      : html`<p class="complaint skipped">${answer.stop === "length" ? "The answer was cut off." : "The model refused."}</p>`;
-  return html`${texts.length === 0 ? undefined : html`<div class="reply">${texts}</div>`}${stop}`;
+    answer.stop !== "end" &&
+    html`<p class="complaint skipped">${answer.stop === "length" ? "The answer was cut off." : "The model refused."}</p>`;
+  return html`${texts.length > 0 && html`<div class="reply">${texts}</div>`}${stop}`;
 }
 
 function partHtml(part: Part, cites: Showing["cites"]): Markup[] {

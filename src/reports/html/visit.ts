@@ -60,7 +60,7 @@ export function visitHtml(visit: Visit, page: VisitPage): Markup {
     approvalHtml(visit, page.account),
     resultHtml(visit, page),
     evalsHtml(visit.result?.evals ?? []),
-    page.last.has(visit) ? undefined : claimsHtml(visit, page),
+    !page.last.has(visit) && claimsHtml(visit, page),
     turnsHtml(row, page),
     innerHtml(visit, (each) => visitHtml(each, page)),
     routeHtml(visit, page),
@@ -68,7 +68,7 @@ export function visitHtml(visit: Visit, page: VisitPage): Markup {
   const open = status === "failed" || status === "degraded" || status === "active" || status === "stopped";
   const head = html`<summary><span class="dot ${status}" aria-hidden="true">${number}</span><h3 dir="auto">${name}</h3> <span class="badge ${status}">${statusWord(visit)}</span><span class="meta">${metaOf(visit)}</span></summary>`;
   const inside = html`<div class="inside" id="${visit.anchor}">${body}</div>`;
-  return html`<details class="visit ${status}"${open ? OPEN : undefined}>${head}${inside}</details>
+  return html`<details class="visit ${status}"${open && OPEN}>${head}${inside}</details>
 `;
 }
 
@@ -113,7 +113,7 @@ function evalsHtml(evals: readonly EvalResult[]): Markup | undefined {
   const items = evals.map(({ name, kind, pass, reasoning, score }) => {
     const mark = pass ? html`<span class="badge success">pass</span>` : html`<span class="badge failed">fail</span>`;
     const scored = score === undefined ? "" : ` · score ${score}`;
-    const why = reasoning ? html`<p class="verse" dir="auto">${reasoning}</p>` : undefined;
+    const why = reasoning && html`<p class="verse" dir="auto">${reasoning}</p>`;
     return html`<li>${mark}<div><strong dir="auto">${name}</strong> <span class="meta">${kind}${scored}</span>${why}</div></li>`;
   });
   return html`<section class="part"><h4>Evals</h4><ul class="checks">${items}</ul></section>`;
@@ -134,7 +134,7 @@ function turnsHtml(row: TimelineRow, page: VisitPage): Markup | undefined {
     page,
   );
   const title = turns.some((turn) => turn.kind === "asked") ? "Turn by turn" : "Calls";
-  const list = shown.length === 0 ? undefined : html`<ol class="turns">${shown}</ol>`;
+  const list = shown.length > 0 && html`<ol class="turns">${shown}</ol>`;
   return html`<section class="part"><h4>${title}</h4>${page.bars.ofVisit(row)}${list}${others}</section>`;
 }
 
@@ -160,8 +160,8 @@ function callHtml(call: VisitCall, page: VisitPage): Markup {
   return html`<details class="call"><summary><span class="number">${ref}</span><code>${tool}</code>
 <span class="gist" dir="auto">${gistOf(input)}</span>${callBadge(call)}<span class="meta">${tried}${took}</span></summary>
 <div class="exchange" id="${ref}">${quotedHtml(quoted)}<h5>Input</h5>${valueHtml(input, showingCall(page))}
-${outcome && "error" in outcome ? html`<h5>Error</h5><div class="complaint failed" dir="auto">${folded(outcome.error, html`<span class="verse">${outcome.error}</span>`)}</div>` : undefined}
-${outcome && "output" in outcome ? html`<h5>Output</h5>${valueHtml(outcome.output, showingCall(page, quoted))}` : undefined}${call.blobs.map((blob) => blobHtml(blob, account.blobs))}</div></details>
+${outcome && "error" in outcome && html`<h5>Error</h5><div class="complaint failed" dir="auto">${folded(outcome.error, html`<span class="verse">${outcome.error}</span>`)}</div>`}
+${outcome && "output" in outcome && html`<h5>Output</h5>${valueHtml(outcome.output, showingCall(page, quoted))}`}${call.blobs.map((blob) => blobHtml(blob, account.blobs))}</div></details>
 `;
 }
 

@@ -52,9 +52,8 @@ const MOST_LANES = 8;
 export function wayHtml(account: Account, bars: Bars, graph: string | undefined): Markup {
   const { ms, breaks } = bars.timeline;
   const drawing =
-    graph === undefined
-      ? undefined
-      : html`<figure class="drawing"><div class="scroll" tabindex="0" role="group" aria-label="Drawing of the workflow">${trustedMarkup(graph)}</div><figcaption>The workflow with the path that the run took: thick edges were followed.</figcaption></figure>`;
+    graph !== undefined &&
+    html`<figure class="drawing"><div class="scroll" tabindex="0" role="group" aria-label="Drawing of the workflow">${trustedMarkup(graph)}</div><figcaption>The workflow with the path that the run took: thick edges were followed.</figcaption></figure>`;
   const axis = [0, 0.25, 0.5, 0.75, 1].map((part) => html`<span>${formatDuration(ms * part)}</span>`);
   const pauses = breaks.map(
     ({ at, ms: pause }) => html`<li>Resumed at ${formatDuration(at)}, after a pause of ${formatDuration(pause)}.</li>`,
@@ -64,7 +63,7 @@ export function wayHtml(account: Account, bars: Bars, graph: string | undefined)
     "Visits",
   );
   return html`<div class="legend"><span><i class="model"></i>model call</span><span><i class="call"></i>tool call</span><span><i class="call bad"></i>failed</span></div>
-<div class="axis" aria-hidden="true">${axis}</div>${chunks}${pauses.length === 0 ? undefined : html`<ul class="list meta">${pauses}</ul>`}${drawing}`;
+<div class="axis" aria-hidden="true">${axis}</div>${chunks}${pauses.length > 0 && html`<ul class="list meta">${pauses}</ul>`}${drawing}`;
 }
 
 function wayList(items: readonly Markup[], noun: string): Markup {
@@ -89,9 +88,9 @@ function rowHtml(visit: Visit, account: Account, bars: Bars): Markup {
     retries.length > 0 ? `${formatCount(retries.length)} ${retries.length === 1 ? "retry" : "retries"}` : "",
   ];
   const why =
-    route && route.reason !== "only path"
-      ? html`<p class="why" dir="auto"><span class="meta">→ ${account.nameOf(route.to, visit.at)}:</span> ${route.reason}</p>`
-      : undefined;
+    route &&
+    route.reason !== "only path" &&
+    html`<p class="why" dir="auto"><span class="meta">→ ${account.nameOf(route.to, visit.at)}:</span> ${route.reason}</p>`;
   return html`<li class="${status}"><span class="dot ${status}" aria-hidden="true">${number}</span><div class="what"><a class="name" href="#${visit.anchor}" dir="auto">${visit.name}</a>
 <p>${notes.filter((note) => note !== "").join(" · ")}</p></div>${bars.ofRow(row)}${why}${insideHtml(visit, account, bars)}</li>
 `;
@@ -113,7 +112,7 @@ function itemRowHtml(run: InnerRun, bars: Bars): Markup {
   const { clock } = bars.timeline;
   const [from, to] = [clock(run.startedAt), clock(run.endedAt)];
   const steps = run.visits.flatMap((visit) => bars.rowOf(visit).bars);
-  const track = run.visits.length === 0 ? undefined : bars.ofRow({ from, to, bars: steps });
+  const track = run.visits.length > 0 && bars.ofRow({ from, to, bars: steps });
   const notes = [itemWord(run), run.visits.length === 0 ? "" : formatDuration(to - from), run.complaint];
   return html`<li class="${itemLook(run)}"><span class="dot ${itemLook(run)}" aria-hidden="true"></span><div class="what"><a class="name" href="#${run.anchor}" dir="auto">${run.key ?? ""}</a>
 <p dir="auto">${shortText(notes.filter((note) => note !== "").join(" · "), 200)}</p></div>${track}</li>

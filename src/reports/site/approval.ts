@@ -23,9 +23,7 @@ export function approvalPage({ waiting, by, stored }: Question): string {
   const { ask, node, until, digest } = waiting;
   const operations = digest === undefined ? [] : planOf(events.reduce(fold, begin(record)));
   const plan =
-    digest === undefined
-      ? undefined
-      : html`<p>The plan, with digest <code>${digest}</code>:</p>${operations.map(operationPart)}`;
+    digest !== undefined && html`<p>The plan, with digest <code>${digest}</code>:</p>${operations.map(operationPart)}`;
   const body = html`<main class="word">
 <h1>${record.workflow.name} asks for approval</h1>
 <p class="ask">${ask}</p>

@@ -30,11 +30,11 @@ export function runPage(report: Report, drawn: string, { isUnderWay, questions }
     namesIn(called),
   ]);
   const names = { "": namesIn(workflow), ...Object.fromEntries(inner) };
-  const bar = isUnderWay
-    ? html`<aside class="ui-live" id="ui-live" aria-label="Live progress" data-running data-run="${run}" data-after="${after}" data-tokens="${before.tokens}" data-cost="${before.cost}" data-names="${JSON.stringify(names)}">
+  const bar =
+    isUnderWay &&
+    html`<aside class="ui-live" id="ui-live" aria-label="Live progress" data-running data-run="${run}" data-after="${after}" data-tokens="${before.tokens}" data-cost="${before.cost}" data-names="${JSON.stringify(names)}">
 <div class="now"><span class="ui-state running"><span class="ui-busy-dot"></span><span id="ui-word">running</span></span><span class="doing" id="ui-doing" role="status">starting…</span><span class="spent" id="ui-spent">${formatCount(before.tokens)} tokens · ${formatCost(before.cost)}</span></div>
-<ol id="ui-feed"></ol></aside>`
-    : undefined;
+<ol id="ui-feed"></ol></aside>`;
   const [head = "", rest = ""] = served(drawn).split(/(?=<body[ >])/);
   const [open = "<body>"] = /^<body[^>]*>/.exec(rest) ?? [];
   const top = html`<a class="ui-back" href="/">← All runs</a>${bar}`;
@@ -53,8 +53,7 @@ function questionsHtml(run: string, questions: readonly EarlierQuestion[]): Mark
       : html`<p class="soft">no answer</p>`;
     return html`<li><a href="/runs/${encodeURIComponent(id)}">${question}</a> <time class="soft">${at.slice(0, 16).replace("T", " ")} UTC</time>${shown}</li>`;
   });
-  const list = rows.length === 0 ? undefined : html`<ol>${rows}</ol>`;
-  return html`<section class="ui-asked"><h2>Questions about this run</h2>${list}<p>Ask one: <code>skillflow ask ${run} "QUESTION"</code></p></section>`;
+  return html`<section class="ui-asked"><h2>Questions about this run</h2>${rows.length > 0 && html`<ol>${rows}</ol>`}<p>Ask one: <code>skillflow ask ${run} "QUESTION"</code></p></section>`;
 }
 
 /** Adds the server's styles, and removes the report's own CSP: the server sends one, which a second could only narrow. */

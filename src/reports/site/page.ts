@@ -26,7 +26,7 @@ ${trustedMarkup(style)}</style>
 </head>
 <body class="site">
 ${body}
-${script ? html`<script nonce="${script.nonce}">${trustedMarkup(script.code)}</script>` : undefined}
+${script && html`<script nonce="${script.nonce}">${trustedMarkup(script.code)}</script>`}
 </body>
 </html>
 `.markup;

@@ -46,40 +46,27 @@ function filterHtml({ view: { state, text }, searched }: RunsView): Markup {
   const options = Object.keys(STATE_MARKS).map((each) =>
     each === state ? html`<option selected>${each}</option>` : html`<option>${each}</option>`,
   );
-  const note = searched === undefined ? undefined : html`<span>among the newest ${formatCount(searched)} runs</span>`;
+  const note = searched !== undefined && html`<span>among the newest ${formatCount(searched)} runs</span>`;
   return html`<form class="filter" role="search"><label>State <select name="state"><option value="">all</option>${options}</select></label>
 <label>Text <input type="search" name="q" value="${text}" placeholder="id, workflow or verdict" maxlength="200"></label><button>Filter</button>${note}</form>`;
 }
 
 function rowOf(run: RunsView["runs"][number], isUnderWay: boolean): Markup {
-  const {
-    id,
-    name,
-    headline,
-    workflow,
-    kind,
-    verdict,
-    degraded,
-    unrouted,
-    startedAt,
-    durationMs,
-    costUsd,
-    inputTokens,
-    outputTokens,
-  } = run;
+  const { id, name, headline, workflow, kind, verdict, degraded, unrouted, startedAt } = run;
   const took = isUnderWay ? "so far" : "took";
   return html`<a class="row" href="/runs/${encodeURIComponent(id)}">
 <span title="${degraded.map(({ node, reason }) => `${node}: ${reason}`).join("\n")}">${stateHtml(run, isUnderWay)}</span>
 <span class="what"><b title="${workflow}" dir="auto">${shortText(headline ?? name, 200)}</b>${
-    verdict === null ? undefined : html`<span class="chip verdict">${shortText(verdict, 60)}</span>`
+    verdict !== null && html`<span class="chip verdict">${shortText(verdict, 60)}</span>`
   }${
-    degraded.length === 0 || isUnderWay || stateOf(run) !== run.status
-      ? undefined
-      : html`<span class="chip degraded">▲ degraded</span>`
-  }${unrouted === null ? undefined : html`<span class="chip degraded">▲ no edge applied after ${shortText(unrouted, 60)}</span>`}${kind === "run" ? undefined : html`<span class="chip">${kind}</span>`}<span class="id">${headline === null ? undefined : `${shortText(name, 120)} · `}${id}</span></span>
+    degraded.length > 0 &&
+    !isUnderWay &&
+    stateOf(run) === run.status &&
+    html`<span class="chip degraded">▲ degraded</span>`
+  }${unrouted !== null && html`<span class="chip degraded">▲ no edge applied after ${shortText(unrouted, 60)}</span>`}${kind !== "run" && html`<span class="chip">${kind}</span>`}<span class="id">${headline !== null && `${shortText(name, 120)} · `}${id}</span></span>
 <span class="fact when"><strong>${startedAt.slice(0, 10)}</strong> ${startedAt.slice(11, 16)} UTC</span>
-<span class="fact took">${took} <strong>${formatDuration(durationMs)}</strong></span>
-<span class="fact end spent"><strong>${formatCost(costUsd)}</strong> ${formatCount(inputTokens + outputTokens)} tokens</span>
+<span class="fact took">${took} <strong>${formatDuration(run.durationMs)}</strong></span>
+<span class="fact end spent"><strong>${formatCost(run.costUsd)}</strong> ${formatCount(run.inputTokens + run.outputTokens)} tokens</span>
 </a>`;
 }
 

@@ -142,6 +142,6 @@ function skippedOf(skipped: Stats["skipped"]): Markup | undefined {
     return html`<li>${run ?? `line ${line} of the feedback`}: ${shortText(reason, 200)}</li>`;
   });
   const left = skipped.length - items.length;
-  const more = left > 0 ? html`<li>and ${formatCount(left)} more</li>` : undefined;
+  const more = left > 0 && html`<li>and ${formatCount(left)} more</li>`;
   return html`<section class="skipped"><h2>Not counted</h2><ul>${items}${more}</ul></section>`;
 }

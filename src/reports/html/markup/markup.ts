@@ -6,7 +6,7 @@ export interface Markup {
   readonly markup: string;
 }
 
-export type Content = Markup | string | number | undefined | readonly Content[];
+export type Content = Markup | string | number | false | undefined | readonly Content[];
 
 /** Creates HTML from a template. Escapes all values except markup. Attribute values must be quoted. */
 export function html(strings: TemplateStringsArray, ...contents: readonly Content[]): Markup {
@@ -32,7 +32,7 @@ export function trustedMarkup(markup: string): Markup {
 }
 
 function render(content: Content, inert: (text: string) => string): string {
-  if (content === undefined) return "";
+  if (content === undefined || content === false) return "";
   if (typeof content === "string") return inert(content);
   if (typeof content === "number") return String(content);
   if ("markup" in content) return content.markup;

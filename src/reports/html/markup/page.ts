@@ -21,11 +21,11 @@ const POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; 
 /** Creates a self-contained page without scripts or network requests, for phones and paper, too. */
 export function pageHtml({ title, head, sections, colophon, style = "" }: HtmlPage): string {
   const links = sections.map((section) => html`<a href="#${section.id}">${section.title}</a>`);
-  const nav = sections.length > 1 ? html`<nav aria-label="Sections">${links}</nav>` : undefined;
+  const nav = sections.length > 1 && html`<nav aria-label="Sections">${links}</nav>`;
   const shown = sections.map(
     (
       section,
-    ) => html`<section id="${section.id}" aria-labelledby="${section.id}-title"><h2 id="${section.id}-title">${section.title}</h2>${section.note === undefined ? undefined : html`<p class="note">${section.note}</p>`}
+    ) => html`<section id="${section.id}" aria-labelledby="${section.id}-title"><h2 id="${section.id}-title">${section.title}</h2>${section.note !== undefined && html`<p class="note">${section.note}</p>`}
 ${section.body}</section>
 `,
   );

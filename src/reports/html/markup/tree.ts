@@ -55,7 +55,7 @@ const MOST_OPEN = 6_000;
 const MOST_OPEN_RECORD = 600;
 
 function codeHtml({ text, name, quote }: Extract<Block, { kind: "code" }>): Markup {
-  const title = name === undefined || quote !== undefined ? undefined : html`<h4>${name}</h4>`;
+  const title = name !== undefined && quote === undefined && html`<h4>${name}</h4>`;
   const marked = markQuotes(text, new Set(quote === undefined ? [] : [quote]), (piece) => html`${piece}`);
   const block = html`${title}<pre><code>${marked}</code></pre>`;
   if (text.length <= (quote === undefined ? MOST_OPEN : MOST_OPEN_RECORD))
@@ -72,13 +72,12 @@ function listHtml({ title, look, items }: List, links: Links): Markup {
   if (look === "cites") return html`<ul class="cites">${shown}</ul>`;
   const rest = shown.slice(MOST_ITEMS);
   const folded =
-    rest.length === 0
-      ? undefined
-      : html`<li><details class="fold"><summary>${plural(rest.length, "more")}</summary><ul class="list">${rest}</ul></details></li>`;
+    rest.length > 0 &&
+    html`<li><details class="fold"><summary>${plural(rest.length, "more")}</summary><ul class="list">${rest}</ul></details></li>`;
   const body = [...shown.slice(0, MOST_ITEMS), folded];
   if (look === "done" || look === "waiting" || look === "undone")
     return html`<section class="deeds ${look}"><h3>${title}</h3><ul>${body}</ul></section>`;
-  return html`${title === undefined ? undefined : html`<p class="meta">${title}</p>`}<ul class="list">${body}</ul>`;
+  return html`${title !== undefined && html`<p class="meta">${title}</p>`}<ul class="list">${body}</ul>`;
 }
 
 function itemHtml({ words, why, parts = [] }: Item, links: Links): Markup {

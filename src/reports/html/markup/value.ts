@@ -139,7 +139,7 @@ function columnsAndRows({ columns, rows }: JsonObject, showing: Showing, depth: 
   const cells = rows.filter((row): row is Json[] => Array.isArray(row) && row.length <= columns.length);
   if (cells.length < rows.length) return undefined;
   const left = cells.slice(MOST_IN_GRID);
-  const rest = left.length === 0 ? undefined : verbatimHtml(itemLines(left, ""), showing);
+  const rest = left.length > 0 && verbatimHtml(itemLines(left, ""), showing);
   return html`${gridHtml(columns as string[], cells.slice(0, MOST_IN_GRID), showing, depth)}${rest}`;
 }
 
