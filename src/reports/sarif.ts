@@ -1,84 +1,48 @@
 import { fieldPath, type Shown, type Finding as Told } from "../core/base/diagnostic.ts";
 import { plainText, sarifText } from "../core/base/inert.ts";
 import { cutText } from "../core/base/preview.ts";
-import type { Json, JsonObject } from "../core/base/values.ts";
+import { defined, type JsonObject } from "../core/base/values.ts";
 import { unroutedText } from "../core/engine/event/end.ts";
-import type { Place, Report } from "./model/report.ts";
+import type { Report } from "./model/report.ts";
 
-/** Converts findings about documents to SARIF 2.1.0 for code scanning. */
-export function sarifOfDiagnostics(diagnostics: readonly Shown<Told>[]): string {
-  return sarifOf(
-    diagnostics.map(({ severity, code, message, hint, path, file, line, column }) => ({
-      rule: code,
-      level: severity,
-      text: textOf(message, hint),
-      field: fieldPath(path),
-      file,
-      place: { ...(line === undefined ? {} : { line }), ...(column === undefined ? {} : { column }) },
-    })),
-  );
-}
+type Finding = Pick<Shown<Told>, "severity" | "message" | "hint" | "path" | "file" | "line" | "column"> & {
+  readonly code: string;
+};
 
 /** Reports the error that ended a run, each degraded node, and a node from which no edge applied. */
-export function sarifOfRun(report: Report): string {
-  const { record, result, placeOf = () => undefined } = report;
-  const { error } = result;
-  const at = (node: string | undefined) => ({
-    field: node === undefined ? "" : fieldPath(["nodes", node]),
-    file: record.file,
-    place: (node === undefined ? undefined : placeOf(node)) ?? {},
-  });
+export function sarifOfRun({ record, result, placeOf = () => undefined }: Report): string {
+  const { error, unrouted } = result;
+  const at = (node: string | undefined) => {
+    const place = node === undefined ? { path: [] } : { path: ["nodes", node], ...placeOf(node) };
+    return { ...place, ...defined("file", record.file) };
+  };
   const nameOf = (node: string) => record.workflow.nodes[node]?.name ?? node;
-  const ending: Finding[] = error
-    ? [
-        {
-          rule: error.code,
-          level: result.status === "waiting" ? "note" : "error",
-          text: textOf(
-            error.node === undefined ? error.message : `${nameOf(error.node)} failed: ${error.message}`,
-            error.hint,
-          ),
-          ...at(error.node),
-        },
-      ]
-    : [];
-  const degraded = result.degraded.map(({ node, skill, reason }): Finding => {
-    const rule = skill === undefined ? "node.degraded" : "skill.missing";
+  const findings: Finding[] = [];
+  if (error) {
+    const { code, node, hint } = error;
+    const message = node === undefined ? error.message : `${nameOf(node)} failed: ${error.message}`;
+    const severity = result.status === "waiting" ? "note" : "error";
+    findings.push({ code, severity, message, ...defined("hint", hint), ...at(node) });
+  }
+  for (const { node, skill, reason } of result.degraded) {
+    const code = skill === undefined ? "node.degraded" : "skill.missing";
     const lack = skill === undefined ? reason : `${skill} was missing: ${reason}`;
-    return { rule, level: "warning", text: `${nameOf(node)} is degraded: ${lack}`, ...at(node) };
-  });
-  const { unrouted } = result;
-  const stuck: Finding[] = unrouted
-    ? [
-        {
-          rule: "route.none",
-          level: "warning",
-          text: `The run ${unroutedText(nameOf(unrouted.node), unrouted.edges.length)}`,
-          ...at(unrouted.node),
-        },
-      ]
-    : [];
-  return sarifOf([...ending, ...degraded, ...stuck]);
+    findings.push({ code, severity: "warning", message: `${nameOf(node)} is degraded: ${lack}`, ...at(node) });
+  }
+  if (unrouted) {
+    const message = `The run ${unroutedText(nameOf(unrouted.node), unrouted.edges.length)}`;
+    findings.push({ code: "route.none", severity: "warning", message, ...at(unrouted.node) });
+  }
+  return sarifOf(findings);
 }
 
-const textOf = (message: string, hint: string | undefined) => (hint ? `${message}\n${hint}` : message);
-
-interface Finding {
-  readonly rule: string;
-  readonly level: Told["severity"];
-  readonly text: string;
-  readonly field: string;
-  readonly file: string | undefined;
-  readonly place: Place;
-}
-
-function sarifOf(findings: readonly Finding[]): string {
-  const ids = [...new Set(findings.map((finding) => finding.rule))];
+/** Converts findings to SARIF 2.1.0 for code scanning. */
+export function sarifOf(findings: readonly Finding[]): string {
+  const ids = [...new Set(findings.map(({ code }) => code))];
   const rules = ids.map((id) => {
     const words = sarifText(id.replace(/[._]/g, " ").toLowerCase());
     return { id: plainText(id), name: plainText(id), shortDescription: { text: words } };
   });
-  const indexOf = new Map(ids.map((id, index) => [id, index]));
   const log = {
     $schema: "https://json.schemastore.org/sarif-2.1.0.json",
     version: "2.1.0",
@@ -86,31 +50,33 @@ function sarifOf(findings: readonly Finding[]): string {
       {
         tool: { driver: { name: "skillflow", rules } },
         columnKind: "utf16CodeUnits",
-        results: findings.map((finding) => resultOf(finding, indexOf.get(finding.rule) ?? 0)),
+        results: findings.map((finding) => resultOf(finding, ids.indexOf(finding.code))),
       },
     ],
   };
   return `${JSON.stringify(log, undefined, 2)}\n`;
 }
 
-function resultOf({ rule, level, text, field, file, place }: Finding, ruleIndex: number): JsonObject {
-  const location: Record<string, Json> = {};
-  if (file !== undefined) location["physicalLocation"] = physicalLocation(file, place);
-  if (field !== "") location["logicalLocations"] = [{ fullyQualifiedName: plainText(field) }];
+function resultOf({ code, severity, message, hint, path, file, line, column }: Finding, ruleIndex: number): JsonObject {
+  const field = fieldPath(path);
+  const location = {
+    ...(file === undefined ? {} : { physicalLocation: physicalLocation(file, { line, column }) }),
+    ...(field === "" ? {} : { logicalLocations: [{ fullyQualifiedName: plainText(field) }] }),
+  };
   return {
-    ruleId: plainText(rule),
+    ruleId: plainText(code),
     ruleIndex,
-    level,
-    message: { text: sarifText(cutText(text, 4000)) },
+    level: severity,
+    message: { text: sarifText(cutText(hint ? `${message}\n${hint}` : message, 4000)) },
     ...(Object.keys(location).length > 0 ? { locations: [location] } : {}),
-    partialFingerprints: { "skillflow/v1": plainText(`${rule}:${file ?? ""}:${field}`) },
+    partialFingerprints: { "skillflow/v1": plainText(`${code}:${file ?? ""}:${field}`) },
   };
 }
 
 /** Uses the first line if there is none, because code scanning requires a line. */
-function physicalLocation(file: string, { line = 1, column }: Place): JsonObject {
-  const region: Record<string, Json> = { startLine: Math.max(1, line) };
-  if (column !== undefined) region["startColumn"] = Math.max(1, column);
+function physicalLocation(file: string, { line = 1, column }: Pick<Finding, "line" | "column">): JsonObject {
+  const startColumn = column === undefined ? undefined : Math.max(1, column);
+  const region = { startLine: Math.max(1, line), ...defined("startColumn", startColumn) };
   return { artifactLocation: { uri: uriOf(file) }, region };
 }
 

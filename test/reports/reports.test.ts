@@ -8,7 +8,7 @@ import { junitXml } from "../../src/reports/junit.ts";
 import { summaryMarkdown } from "../../src/reports/markdown.ts";
 import { usageOf } from "../../src/reports/model/costs.ts";
 import { visitsOf } from "../../src/reports/model/visits.ts";
-import { sarifOfDiagnostics, sarifOfRun } from "../../src/reports/sarif.ts";
+import { sarifOf, sarifOfRun } from "../../src/reports/sarif.ts";
 import { LONG, runsOf } from "../harness/long.ts";
 import { hostileText } from "./hostile-text.ts";
 import { expectBalanced, expectInert } from "./html-checks.ts";
@@ -312,7 +312,7 @@ describe("SARIF", () => {
   ];
 
   it("has each finding with its rule, its level and its place", () => {
-    const { runs } = readSarif(sarifOfDiagnostics(diagnostics));
+    const { runs } = readSarif(sarifOf(diagnostics));
     const [run] = runs;
     expect(run?.results.map(({ ruleId, level }) => [ruleId, level])).toEqual([
       ["UNKNOWN_EDGE_TARGET", "error"],
@@ -327,8 +327,8 @@ describe("SARIF", () => {
   });
 
   it("keeps the structure rules of 2.1.0, for findings and for runs, whatever their texts contain", () => {
-    expectSarif(sarifOfDiagnostics(diagnostics));
-    expectSarif(sarifOfDiagnostics([]));
+    expectSarif(sarifOf(diagnostics));
+    expectSarif(sarifOf([]));
     for (const report of [nice, hostile, failed]) expectSarif(sarifOfRun(report));
   });
 

@@ -45,7 +45,7 @@ function counted(findings: readonly Finding[]): string {
 }
 
 async function render(format: string, findings: readonly Shown<Finding>[]): Promise<string> {
-  if (format === "sarif") return logJson((await import("../../../reports/sarif.ts")).sarifOfDiagnostics(findings));
+  if (format === "sarif") return logJson((await import("../../../reports/sarif.ts")).sarifOf(findings));
   if (format === "github") {
     const { annotationOf } = await import("../../ci/github.ts");
     return findings.map((finding) => `${annotationOf(finding)}\n`).join("");
