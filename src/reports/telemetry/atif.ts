@@ -1,6 +1,7 @@
 import { defined, isObject, type Json, type JsonObject } from "../../core/base/values.ts";
 import type { EventOf, RunEvent } from "../../core/engine/event/event.ts";
 import { openingOf, type Part, type Prompt, resultText, textOf } from "../../core/engine/event/prompt.ts";
+import type { CallUsage } from "../../core/engine/event/reply.ts";
 import { recordedPrompts } from "../../core/engine/record/recorded-prompts.ts";
 import type { Report } from "../model/report.ts";
 import { switchText } from "../model/visit.ts";
@@ -121,12 +122,7 @@ function agentStep(
   };
 }
 
-function metricsOf({
-  inputTokens,
-  cachedTokens,
-  outputTokens,
-  costUsd,
-}: NonNullable<EventOf<"model:reply">["usage"]>): Json {
+function metricsOf({ inputTokens, cachedTokens, outputTokens, costUsd }: CallUsage): Json {
   return {
     prompt_tokens: inputTokens,
     completion_tokens: outputTokens,
@@ -135,16 +131,8 @@ function metricsOf({
   };
 }
 
-interface Called {
-  readonly tool_call_id: string;
-  readonly function_name: string;
-  readonly arguments: JsonObject;
-  readonly extra?: Json;
-  readonly [field: string]: Json | undefined;
-}
-
 /** Makes call ids unique by position, because providers may omit or repeat them. */
-function callsOf(parts: readonly Part[]): (Called & { readonly [field: string]: Json })[] {
+function callsOf(parts: readonly Part[]): (JsonObject & { readonly tool_call_id: string })[] {
   const taken = new Set<string>();
   return parts.flatMap((part, index) => {
     if (part.type !== "call" && part.type !== "broken_call") return [];
@@ -160,7 +148,7 @@ function callsOf(parts: readonly Part[]): (Called & { readonly [field: string]: 
 }
 
 /** Finds the call of a result: the result's id ends with the index of the call in its reply. */
-function observation({ id, output, error, ref, planned }: Result, calls: readonly Called[]): Json {
+function observation({ id, output, error, ref, planned }: Result, calls: ReturnType<typeof callsOf>): Json {
   const call = calls[Number(/\/(\d+)(?:~\d+)?$/.exec(id)?.[1] ?? Number.NaN)];
   return {
     ...defined("source_call_id", call?.tool_call_id),

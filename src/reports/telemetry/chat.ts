@@ -9,15 +9,14 @@ import { type Attributes, errorOf, openSpan, placeAttributes, visitAt, type Walk
 export function takeAnswer(walk: Walk, event: RunEvent & (EventOf<"model:reply"> | EventOf<"model:error">)): void {
   const { record, content } = walk;
   const { key, purpose, model, time, epoch } = event;
-  const parent = visitAt(walk, event).key;
   // A name without a provider belongs to the default model's.
   const { name, provider = firstOf(record.settings.model).split(":")[0] ?? "" } = parseModel(model);
-  const usage = event.type === "model:reply" ? event.usage : null;
-  if (event.type === "model:reply") addUsage(walk.usage, usage);
-  const asked = content && event.type === "model:reply" ? walk.promptOf(event) : undefined;
+  const reply = event.type === "model:reply" ? event : undefined;
+  if (reply) addUsage(walk.usage, reply.usage);
+  const asked = content && reply ? walk.promptOf(reply) : undefined;
   const span = openSpan(walk, {
     key,
-    parent,
+    parent: visitAt(walk, event).key,
     name: `chat ${name}`,
     time,
     attributes: {
@@ -26,17 +25,16 @@ export function takeAnswer(walk: Walk, event: RunEvent & (EventOf<"model:reply">
       "gen_ai.request.model": name,
       ...placeAttributes(walk, event),
       "skillflow.purpose": purpose,
-      ...usageOf(usage),
-      ...(event.type === "model:reply" ? { "gen_ai.response.finish_reasons": [finishReason(event)] } : {}),
+      ...(reply ? { ...usageOf(reply.usage), "gen_ai.response.finish_reasons": [finishReason(reply)] } : {}),
       ...(asked ? inputContent(asked) : {}),
-      ...(content && event.type === "model:reply" ? outputContent(event.parts, finishReason(event)) : {}),
+      ...(content && reply ? outputContent(reply.parts, finishReason(reply)) : {}),
     },
   });
   Object.assign(span, {
     kind: "client",
     // The call started when the previous event was recorded, unless another process recorded that event.
     startedAt: walk.last.epoch === epoch ? walk.last.time : time,
-    error: event.type === "model:error" ? errorOf(event.code, content ? event.message : undefined) : undefined,
+    error: event.type === "model:error" ? errorOf(walk, event.code, event.message) : undefined,
   });
 }
 

@@ -141,7 +141,7 @@ function openPart(walk: Walk, key: string, time: string): void {
 function finishPart(walk: Walk): void {
   const { root, record, spans, part, usage } = walk;
   for (const call of walk.open.values()) {
-    call.endedAt = later(call.endedAt, walk.root?.endedAt ?? call.endedAt);
+    call.endedAt = later(call.endedAt, root?.endedAt ?? call.endedAt);
     call.error = { type: "run.interrupted" };
   }
   walk.open.clear();
@@ -179,7 +179,7 @@ function takeExit(walk: Walk, event: RunEvent & EventOf<"node:exit">): void {
     visit.events.push({ name: "gen_ai.evaluation.result", time, attributes });
   }
   if (result.status === "failed") {
-    visit.error = errorOf("node.failed", walk.content ? String(result.data.error ?? "failed") : undefined);
+    visit.error = errorOf(walk, "node.failed", String(result.data.error ?? "failed"));
   }
 }
 
@@ -192,5 +192,5 @@ function takeEnd(walk: Walk, event: RunEvent & EventOf<"workflow:end">): void {
     "skillflow.status": status,
     ...(content ? defined("skillflow.verdict", verdict) : {}),
   };
-  if (error && status !== "waiting") root.error = errorOf(error.code, content ? error.message : undefined);
+  if (error && status !== "waiting") root.error = errorOf(walk, error.code, error.message);
 }

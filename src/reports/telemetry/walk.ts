@@ -16,12 +16,12 @@ export interface Span {
   readonly key: string;
   readonly parent: string | undefined;
   readonly name: string;
-  readonly kind: "internal" | "client";
-  readonly startedAt: string;
-  readonly endedAt: string;
-  readonly attributes: Attributes;
-  readonly events: readonly SpanEvent[];
-  readonly error: { readonly type: string; readonly message?: string } | undefined;
+  kind: "internal" | "client";
+  startedAt: string;
+  endedAt: string;
+  attributes: Attributes;
+  readonly events: { readonly name: string; readonly time: string; readonly attributes: Attributes }[];
+  error: { readonly type: string; readonly message?: string } | undefined;
   /** Number of times the run had been resumed after an end. */
   readonly part: number;
 }
@@ -33,29 +33,21 @@ export interface Whole {
   readonly int: number;
 }
 
-interface SpanEvent {
-  readonly name: string;
-  readonly time: string;
-  readonly attributes: Attributes;
-}
-
-export type Draft = { -readonly [Key in keyof Span]: Span[Key] } & { events: SpanEvent[] };
-
 export interface Walk {
   readonly record: RunRecord;
   readonly content: boolean;
   readonly promptOf: ReturnType<typeof recordedPrompts>;
-  readonly spans: Draft[];
+  readonly spans: Span[];
   readonly skillOf: ReadonlyMap<string, string>;
   readonly planned: Map<string, EventOf<"operation:planned">["operation"]>;
   state: State;
   part: number;
-  root: Draft | undefined;
+  root: Span | undefined;
   /** Latest visit of the run, and of each inner run by path. */
-  readonly visits: Map<string | undefined, Draft & { readonly node: string }>;
+  readonly visits: Map<string | undefined, Span & { readonly node: string }>;
   /** Key of each node's last visit, by the node's path. */
   readonly visitKeys: Map<string, string>;
-  readonly open: Map<string, Draft>;
+  readonly open: Map<string, Span>;
   /** Numbers of item keys, in the order of their first use. */
   readonly items: Map<string, number>;
   usage: UsageTotals;
@@ -66,20 +58,13 @@ export function later(a: string, b: string): string {
   return Date.parse(b) > Date.parse(a) ? b : a;
 }
 
-type Opening = Pick<Draft, "key" | "parent" | "name" | "attributes"> & { readonly time: string };
+type Opening = Pick<Span, "key" | "parent" | "name" | "attributes"> & { readonly time: string };
 
 /** Opens an internal span, initially with no duration. */
-export function openSpan(walk: Walk, { time, key, ...said }: Opening): Draft {
-  const taken = { startedAt: time, endedAt: time, part: walk.part };
+export function openSpan(walk: Walk, { time, key, ...said }: Opening): Span {
+  const fresh = { kind: "internal", startedAt: time, endedAt: time, error: undefined } as const;
   // A span's id is made of its key.
-  const span: Draft = {
-    key: withoutKeys(walk, key),
-    ...said,
-    ...taken,
-    kind: "internal",
-    events: [],
-    error: undefined,
-  };
+  const span: Span = { ...said, ...fresh, key: withoutKeys(walk, key), events: [], part: walk.part };
   walk.spans.push(span);
   return span;
 }
@@ -115,7 +100,7 @@ export function withoutKeys({ content, items }: Walk, path: string): string {
   });
 }
 
-export function openVisit(walk: Walk, place: Place, key: string, attributes: Attributes = {}): Draft {
+export function openVisit(walk: Walk, place: Place, key: string, attributes: Attributes = {}): Span {
   const { record, root, visits } = walk;
   const { at, node, time } = place;
   const name = nameOfNode(record, at, node);
@@ -125,11 +110,7 @@ export function openVisit(walk: Walk, place: Place, key: string, attributes: Att
     parent: outer?.key ?? root?.key,
     name: `invoke_agent ${name}`,
     time,
-    attributes: {
-      "gen_ai.operation.name": "invoke_agent",
-      ...placeAttributes(walk, place),
-      ...attributes,
-    },
+    attributes: { "gen_ai.operation.name": "invoke_agent", ...placeAttributes(walk, place), ...attributes },
   });
   const visit = Object.assign(span, { node });
   visits.set(at, visit);
@@ -137,20 +118,25 @@ export function openVisit(walk: Walk, place: Place, key: string, attributes: Att
 }
 
 /** Returns the visit of an event. After a resume, the visit and the enclosing ones get new spans. */
-export function visitAt(walk: Walk, place: Place): Draft {
-  const { at, node } = place;
+export function visitAt(walk: Walk, place: Place): Span {
+  const { at, node, time } = place;
   const open = walk.visits.get(at);
   if (open?.node === node) return open;
-  if (at !== undefined) openAround(walk, at, place.time);
+  if (at !== undefined) {
+    visitAt(walk, { node: documentOf(at).split("/").at(-1) ?? "", time, ...defined("at", outerOf(at)) });
+  }
   return openVisit(walk, place, `${walk.visitKeys.get(nodePath(at, node)) ?? node}~${walk.part}`);
 }
 
-function openAround(walk: Walk, at: string, time: string): void {
-  const outer = outerOf(at);
-  const node = documentOf(at).split("/").at(-1) ?? "";
-  visitAt(walk, { node, time, ...defined("at", outer) });
+/** Describes a failure. Its message is content. */
+export function errorOf({ content }: Walk, type: string, message: string): Span["error"] {
+  return content ? { type, message } : { type };
 }
 
-export function errorOf(type: string, message: string | undefined): Span["error"] {
-  return { type, ...defined("message", message) };
+type CallEnd = Pick<RunEvent, "time"> & Pick<EventOf<"tool:result">, "error" | "code">;
+
+/** Ends the span of a call or of an operation. */
+export function endCall(walk: Walk, span: Span, { time, error, code = "tool.failed" }: CallEnd): void {
+  span.endedAt = later(span.startedAt, time);
+  if (error !== undefined) span.error = errorOf(walk, code, error);
 }
