@@ -11,8 +11,6 @@ import type { Workflow } from "../core/document/workflow/workflow.ts";
 import { readRegular } from "../files/files.ts";
 import type { Flags, Io } from "./io.ts";
 
-/** Checked and typed access to the flags. */
-
 export function text(flags: Flags, name: string): string | undefined {
   return typeof flags[name] === "string" ? flags[name] : undefined;
 }
@@ -82,7 +80,6 @@ async function readInputFlag(io: Io, given: string | undefined): Promise<unknown
   return readJson(readText(path, given.slice(1)), given.slice(1));
 }
 
-/** Reads a file that the user named. */
 export function readText(path: string, given: string): string {
   try {
     return readRegular(path).toString("utf8");

@@ -9,8 +9,6 @@ import { openGuarded, text } from "./flags.ts";
 import type { Flags, Io } from "./io.ts";
 import { describeDiagnostic, painter } from "./terminal/terminal.ts";
 
-/** Shared parts of the commands that serve a project to other programs. */
-
 /** Time that running work may take after a server is stopped. */
 export const GRACE_MS = 10_000;
 

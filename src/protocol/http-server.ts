@@ -48,7 +48,6 @@ export interface HttpServer {
 }
 
 export async function openHttpServer(options: HttpOptions): Promise<HttpServer> {
-  /** One controller for each running call. */
   const callers = new Set<AbortController>();
   const underWay = new Set<ServerResponse>();
   /** Also closes connections that never sent a request, which Node does not count as idle. */

@@ -19,8 +19,6 @@ import {
   words,
 } from "./model/tree/tree.ts";
 
-/** Digest of the items that a run judged, as a short message for people. */
-
 /** Selects the format by the extension: `.md`, `.html`, `.json`, or `.slack.json` for Slack's blocks. */
 export function digestFor(report: Report, path: string): string {
   const digest = digestOf(report);
@@ -53,7 +51,6 @@ function sendingOf({ send, why }: Digest): string {
 
 const wordsOf = (name: string) => name.replaceAll("_", " ");
 
-/** Builds the sections that Markdown and HTML share. */
 function digestBlocks(digest: Digest, shown: readonly DigestItem[]): Section[] {
   const { failed, gaps } = digest;
   const lines = failed.slice(0, MOST_SHOWN).map(({ title, error }) => ({ words: words`${title}: ${error}` }));

@@ -84,7 +84,6 @@ function beyondWords(operations: readonly ShownOperation[]): Words {
 
 const MOST_SOURCES = 20;
 
-/** Shows an operation, optionally with limited space for its input. */
 function operationMarkdown(shown: ShownOperation, room = Number.POSITIVE_INFINITY): string {
   const operation = operationSection(shown, MOST_SOURCES);
   let left = Math.max(0, Math.floor(room));

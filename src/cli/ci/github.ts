@@ -72,7 +72,6 @@ export function refusalSummary(error: unknown): string {
   return `${parts.filter((part) => part !== "").join("\n\n")}\n`;
 }
 
-/** Builds the GITHUB_STEP_SUMMARY text of a run, within GitHub's size limit. */
 export function stepSummary(report: Report): string {
   return cutSummary(summaryMarkdown(report), MOST_SUMMARY_BYTES);
 }

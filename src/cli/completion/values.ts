@@ -11,8 +11,6 @@ import { placeOf } from "../flags.ts";
 import type { Io } from "../io.ts";
 import type { Line, Wanted } from "./line.ts";
 
-/** Candidates for the placeholders in the help. */
-
 export const SHELLS = ["bash", "zsh", "fish"] as const;
 
 interface Place extends Pick<Line, "args" | "flags" | "path"> {

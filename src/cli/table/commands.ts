@@ -5,7 +5,6 @@ import { RUN_COMMANDS } from "./run-commands.ts";
 import { SERVER_COMMANDS } from "./server-commands.ts";
 import { SKILL_COMMANDS } from "./skill-commands.ts";
 
-/** All commands, in the order of the help. */
 export const COMMANDS: readonly CommandSpec[] = [
   ...RUN_COMMANDS,
   ...AUTHOR_COMMANDS,

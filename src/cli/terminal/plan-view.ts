@@ -33,7 +33,6 @@ interface Room {
   readonly width?: number;
 }
 
-/** Summarizes a plan with the state of its first operations. */
 export function describeStandings(plan: PlanView, paint: Paint, room: Room = {}): string[] {
   const { most = Number.POSITIVE_INFINITY, width = Number.POSITIVE_INFINITY } = room;
   const { operations } = plan;

@@ -48,7 +48,6 @@ export function oneLine(text: string, most: number): string {
   return line.length > most ? `${line.slice(0, Math.max(0, most - 1))}…` : line;
 }
 
-/** Pads the cells of a table to the widths of its columns. */
 export function padTable(rows: readonly (readonly string[])[]): string[] {
   const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
   return rows.map((row) => {

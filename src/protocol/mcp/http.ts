@@ -3,8 +3,6 @@ import { type HttpOptions, type HttpServer, openHttpServer } from "../http-serve
 import { DISCOVERY, discovery } from "../publishing/discovery.ts";
 import type { McpService } from "./server.ts";
 
-/** Options for serving MCP over streamable HTTP at `/mcp`. */
-
 interface McpHttpOptions extends Pick<HttpOptions, "host" | "port" | "token"> {
   readonly onFault: (error: unknown) => void;
 }

@@ -3,8 +3,6 @@ import type { JSONRPCMessage, RequestId, Transport } from "@modelcontextprotocol
 import { messageOf } from "../../core/base/errors.ts";
 import type { McpService } from "./server.ts";
 
-/** Streams for MCP with one message per line. */
-
 interface Streams {
   readonly input: AsyncIterable<Uint8Array>;
   write(text: string): Promise<void>;

@@ -73,7 +73,6 @@ export async function loadWorkflows(
   return offered;
 }
 
-/** Checks whether any tool that a node can use may write. */
 async function canWrite(
   workspace: Workspace,
   { workflow, inline }: { readonly workflow: Workflow; readonly inline: InlineSkills },
@@ -117,7 +116,6 @@ export function describeWorkflow(name: string, { workflow, canWrite }: OfferedWo
   };
 }
 
-/** Schema of the main fields of the result document. */
 const RESULT: NonNullable<Tool["outputSchema"]> = {
   type: "object",
   properties: {

@@ -2,8 +2,6 @@ import { SkillflowError } from "../../core/base/errors.ts";
 import { isObject, type Json, type JsonObject, parseJson } from "../../core/base/values.ts";
 import { changedNumber, numberAdvice } from "../../core/skill/exact-numbers.ts";
 
-/** JSON-RPC 2.0 without a transport. */
-
 type Id = string | number | null;
 
 export class RpcError extends Error {

@@ -11,8 +11,6 @@ import { type Catalog, isInNamespace, type ServedSkill } from "./catalog.ts";
 import { invalidParams, type Method, RpcError } from "./json-rpc.ts";
 import { choice, optionalObject, optionalText, positiveInteger, requiredText, texts } from "./params.ts";
 
-/** The eight methods of the Skills Protocol. */
-
 export interface Service {
   readonly catalog: Catalog;
   readonly blobs: Blobs;

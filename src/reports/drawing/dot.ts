@@ -54,7 +54,6 @@ function dotNode({ id, label, lines, entry, kind, look, flagged }: DrawnNode): s
   return `  ${id} [label="${wrapped(label, 24)}${told}" class="${look}" ${paint}${DOT_SHAPES[kind]}]`;
 }
 
-/** Draws the legend as a separate column. */
 function dotLegend(legend: Drawing["legend"]): string[] {
   if (legend.length === 0) return [];
   const ids = legend.map((_, index) => `l${index}`);

@@ -59,14 +59,12 @@ const LONGEST_LABEL = 90;
 /** Maximum number of nodes to draw of an inner workflow, so that the outer one stays visible. */
 const MOST_INNER = 40;
 
-/** Optional data about a workflow. */
 interface Known {
   readonly inner?: InnerWorkflows;
   readonly taint?: Taint | undefined;
   readonly result?: RunResult | undefined;
 }
 
-/** Draws a workflow, with its inner workflows and its taint if given. */
 export function draw(workflow: Workflow, known: Known = {}): Drawing {
   const part = drawPart(workflow, known, "", "n");
   const { nodes, edges } = everything(part);
@@ -162,7 +160,6 @@ function kindLines({ map, call, approval, steps = [] }: WorkflowNode): string[] 
   return [...tools.slice(0, MOST_TOOLS), ...(left > 0 ? [`and ${left} more`] : [])];
 }
 
-/** Outcomes, visits and followed edges of a run in one workflow. */
 interface Way {
   readonly outcomes: ReadonlyMap<string, Outcome>;
   readonly visits: ReadonlyMap<string, number>;

@@ -7,8 +7,6 @@ import { eventText } from "../record/event-text.ts";
 import { type Content, html, type Markup, rowsHtml, tableHtml } from "./markup/markup.ts";
 import { valueHtml } from "./markup/value.ts";
 
-/** Shows the model calls, tokens, time and cost of each node. */
-
 export function costHtml({ every, result, answeredBy }: Account): Markup {
   const costs = costsOf(every);
   const most = Math.max(...costs.map(({ ms }) => ms), 1);

@@ -15,8 +15,6 @@ import { facts, list, type Section, span, words } from "../model/tree/tree.ts";
 import { html, type Markup } from "./markup/markup.ts";
 import { blocksHtml } from "./markup/tree.ts";
 
-/** Head of the page: the run's outcome, its finding and its actions. */
-
 export const STATE_MARKS: Readonly<Record<RunState, string>> = {
   succeeded: "✔",
   degraded: "▲",
@@ -78,7 +76,6 @@ function threeHtml({ state, standing, finding, deeds, record }: Account): Markup
 </dl>`;
 }
 
-/** Shows the failure, or why no edge applied, and what waits for a person. */
 function calloutsHtml(account: Account): Markup {
   const { failure } = account;
   return blocksHtml([
@@ -99,7 +96,6 @@ function failureCallout(failure: Failure, headline: string): Section {
   return { ...callout, title: [...title, ...at], parts: [...parts, ...steps] };
 }
 
-/** Shows the finding, what the run did, and what it cost. */
 export function findingHtml(account: Account): Markup {
   const { finding, deeds } = account;
   const { first_step: action } = finding;

@@ -24,7 +24,6 @@ export function costsOf(visits: readonly Visit[]) {
   });
 }
 
-/** Sums the usage of all replies in visits. */
 export function usageOf(visits: readonly Visit[]): UsageTotals {
   const usage = new UsageTotals();
   for (const turn of visits.flatMap(({ turns }) => turns)) {

@@ -16,7 +16,6 @@ export interface Evidence {
   readonly kept: number;
   /** Nodes that had to make claims but made none, with the reason. */
   readonly missing: readonly { readonly visit: Visit; readonly why: string }[];
-  /** Describes a quote that was found. */
   readonly quoteOf: (cite: Cite) => FoundQuote | undefined;
 }
 

@@ -1,8 +1,6 @@
 import { plural, previewJson } from "../../core/base/preview.ts";
 import type { InnerRun, VisitStatus } from "./visit.ts";
 
-/** Status of a map's items, in words. */
-
 const WORDS = { success: "succeeded", failed: "failed", skipped: "skipped", stopped: "stopped" } as const;
 
 export function itemWord({ status, visits }: InnerRun): string {

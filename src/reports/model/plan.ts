@@ -6,7 +6,6 @@ import { describeReferences } from "../../core/engine/plan/reference.ts";
 import { type Application, applicationsOf, type Standing, UNTOUCHED } from "../../core/engine/plan/standing.ts";
 import type { Report } from "./report.ts";
 
-/** Plan for review, with the status of each operation. */
 export interface PlanView {
   readonly run: string;
   readonly kind: Report["record"]["kind"];

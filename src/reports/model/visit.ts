@@ -5,7 +5,6 @@ import type { EventOf, RunEvent } from "../../core/engine/event/event.ts";
 import type { FailureCause, NodeResult } from "../../core/engine/event/node-result.ts";
 import type { Purpose } from "../../core/engine/event/reply.ts";
 
-/** Visit of a node, built from its events. */
 export interface Visit {
   /** Number of the visit in its run, from 1. */
   readonly number: number;
@@ -134,7 +133,6 @@ export function statusOf(visit: Visit): VisitStatus {
 
 const STATUS_WORDS = { success: "succeeded", active: "running" } as const;
 
-/** Words for a status, the same as for a run. */
 type StatusWord = "succeeded" | "degraded" | "failed" | "skipped" | "running" | "stopped" | "waiting";
 
 /** Returns the status in words, or `waiting` for a pending approval. */

@@ -4,7 +4,6 @@ import { nodeAt } from "../../core/engine/event/record.ts";
 import { type Answers, signalCommands } from "../../core/engine/result/commands.ts";
 import type { Report } from "./report.ts";
 
-/** Approval that a run waits for, with the commands that answer it. */
 export interface Awaited extends Waiting, Answers {
   readonly name: string;
 }

@@ -38,7 +38,6 @@ export function diffRuns(a: Report, b: Report) {
     runs,
     /** Nodes in the order of their visits, and the first one that differs. */
     path: { first, a: pathA, b: pathB },
-    /** Nodes that differ. */
     nodes: Object.fromEntries(nodes),
   } as const;
 }

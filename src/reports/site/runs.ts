@@ -25,7 +25,6 @@ export interface RunsView extends RunList {
   readonly view: { readonly state: string; readonly text: string };
 }
 
-/** Creates the list of runs, which refreshes itself. */
 export function runsPage(view: RunsView, nonce: string): string {
   const { runs, problems, total, underWay, place } = view;
   const isFiltered = view.view.state !== "" || view.view.text !== "";

@@ -8,7 +8,6 @@ interface StatsView extends Stats {
   readonly days: number;
 }
 
-/** Periods that the page offers, in days. */
 const PERIODS = [7, 30, 90, 365] as const;
 
 /** Creates the page of counts per workflow and model. It has no script, and every plot has its numbers as text. */

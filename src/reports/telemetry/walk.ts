@@ -78,7 +78,6 @@ export function outerOf(at: string): string | undefined {
   return end === -1 ? undefined : at.slice(0, end);
 }
 
-/** Attributes of every span at a node. */
 export function placeAttributes(walk: Walk, { at, node }: Pick<Place, "at" | "node">): Attributes {
   const { record } = walk;
   return {
@@ -135,7 +134,6 @@ export function errorOf({ content }: Walk, type: string, message: string): Span[
 
 type CallEnd = Pick<RunEvent, "time"> & Pick<EventOf<"tool:result">, "error" | "code">;
 
-/** Ends the span of a call or of an operation. */
 export function endCall(walk: Walk, span: Span, { time, error, code = "tool.failed" }: CallEnd): void {
   span.endedAt = later(span.startedAt, time);
   if (error !== undefined) span.error = errorOf(walk, code, error);

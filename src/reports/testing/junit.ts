@@ -13,7 +13,6 @@ export interface TestedCase {
 
 const LONGEST = 4000;
 
-/** Parts of a workflow that the cases reach. */
 export interface Coverage {
   readonly workflow: string;
   readonly parts: Readonly<Record<string, { readonly reached: number; readonly total: number }>>;

@@ -78,7 +78,6 @@ export const doctor: Action = async (io, [file], flags) => {
   return ok ? 0 : 3;
 };
 
-/** Returns the state of each provider, with the nodes that ask one of its models. */
 function modelStates(
   workspace: Workspace,
   workflow: Workflow | undefined,

@@ -6,7 +6,6 @@ import type { Flags, Io } from "../../io.ts";
 import { type Paint, painter, printJson, programName } from "../../terminal/terminal.ts";
 import { wrapLines } from "../../terminal/wrap.ts";
 
-/** Explains a code for `validate --explain CODE`, or lists all codes if none is given. */
 export async function explain(io: Io, others: readonly string[], flags: Flags): Promise<number> {
   if (others.length > 0) {
     const message = `--explain takes one code and no workflow: leave out ${others.join(", ")}`;

@@ -51,7 +51,6 @@ import { amount, duration, isLive, jsonText, type Paint, painter, programName } 
 import { personAt as browserAt, openTrusted } from "../../terminal/trust.ts";
 import { skillLogger } from "./run.ts";
 
-/** Runs `skillflow apply`: shows a run's plan, asks, and carries out the approved operations. */
 export const apply = tellingRefusal(async (io, [given = ""], flags) => {
   const isWhole = isCi(io.host.env);
   const said = approvalOf(flags, isWhole);
@@ -100,7 +99,6 @@ interface Agreed {
   readonly choice: Pick<ApplyRequest, "approved" | "planDigest" | "resolved">;
 }
 
-/** Carries out the approved operations, and reports each outcome as it happens. */
 async function carryOut(io: Starting, flags: Flags, { workspace, reviewed, given, reports, choice }: Agreed) {
   const { stored, operations } = reviewed;
   const { run } = stored.record;

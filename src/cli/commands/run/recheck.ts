@@ -16,7 +16,6 @@ import { jsonText, type Paint, painter } from "../../terminal/terminal.ts";
 import { openRecorded, personAt } from "../../terminal/trust.ts";
 import { watchStart } from "./run.ts";
 
-/** Runs `skillflow recheck`: repeats the calls that the kept claims of a run cite, and compares. */
 export const recheck = tellingRefusal(async (io, _, flags) => {
   const outputs = chooseOutputs(flags);
   const given = text(flags, "window");

@@ -209,7 +209,6 @@ interface Watched {
   readonly allowsChanges?: boolean;
 }
 
-/** Drives a run, shows its progress, then prints and writes the requested results. */
 async function watchRun(io: Starting, flags: Flags, watched: Watched): Promise<number> {
   try {
     return await watchPrepared(io, flags, watched);
@@ -269,7 +268,6 @@ async function watchPrepared(io: Starting, flags: Flags, watched: Watched): Prom
   return finished.result.exitCode;
 }
 
-/** Watches the beginning of a run. Prints the warnings of its preparation. */
 export async function watchStart(
   io: Starting,
   flags: Flags,

@@ -9,7 +9,6 @@ import { jsonText, type Paint, painter } from "../../terminal/terminal.ts";
 import { openRecorded, personAt } from "../../terminal/trust.ts";
 import { watchStart } from "../run/run.ts";
 
-/** Runs `skillflow ask`: a model answers a question about an earlier run from its record. */
 export const ask = tellingRefusal(async (io, [, question = ""], flags) => {
   const { run } = continuedRun(io).record;
   const workspace = await openRecorded(io, flags);

@@ -29,7 +29,6 @@ export interface Begun {
   readonly format: Format;
   /** Returns the files, with paths relative to the skill's folder. Takes the folder's name. */
   readonly files: (folder: string) => readonly (readonly [path: string, text: string])[];
-  /** Advice on what to change first. */
   readonly advice: string;
   /** Variables that the skill reads. */
   readonly sets?: readonly string[];
@@ -87,7 +86,6 @@ export function newSkillFiles(format: Format, names: { readonly id: string; read
   return fillTemplates(`skills/${format}`, { ...names, title: titleOf(names.folder) });
 }
 
-/** Handles `skills new [ID] --from openapi FILE`. */
 async function fromDescription(io: Io, args: readonly string[], flags: Flags): Promise<Begun> {
   const file = args.at(-1);
   if (file === undefined) throw usageError("no API description was given: skills new ID --from openapi FILE");

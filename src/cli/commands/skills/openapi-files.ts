@@ -8,7 +8,6 @@ export interface ApiSkill {
   readonly id: string;
   readonly prefix: string;
   readonly api: ApiDescription;
-  /** Operations that become tools. */
   readonly operations: readonly ApiOperation[];
 }
 

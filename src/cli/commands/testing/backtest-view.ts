@@ -2,8 +2,6 @@ import { plural } from "../../../core/base/preview.ts";
 import type { BacktestResult } from "../../../core/outward/testing/backtest-result.ts";
 import { oneLine, padTable } from "../../terminal/terminal.ts";
 
-/** Result of a backtest for people. */
-
 const HEAD = [
   ...["Case", "Score", "Right", "Partly", "Wrong", "Abstained"],
   ...["Decoys", "Agreement", "Calls", "Tokens", "Cost", "Time"],

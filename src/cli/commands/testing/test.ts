@@ -59,7 +59,6 @@ interface Round {
   readonly onTested?: (tested: readonly TestedCase[]) => void;
 }
 
-/** Runs the tests, prints the results and returns the exit code. */
 export async function runOnce(io: Io, flags: Flags, { workspace, places, signal, onTested }: Round): Promise<number> {
   const paint = painter(io, flags);
   const models = list(flags, "model");
@@ -89,7 +88,6 @@ export async function runOnce(io: Io, flags: Flags, { workspace, places, signal,
   return left.length > 0 ? 1 : 0;
 }
 
-/** With `--coverage`, shows the parts of the workflows that no case reaches. */
 async function showCoverage(io: Io, flags: Flags, tested: readonly TestedCase[]): Promise<Coverage[] | undefined> {
   if (flags.coverage !== true) return undefined;
   const { coverageOf } = await import("../../../app/testing/coverage.ts");

@@ -7,11 +7,8 @@ import type { Json } from "../../../core/base/values.ts";
 import type { Update } from "../../../core/outward/testing/update.ts";
 import { amount, colourDiff, duration, oneLine, type Paint, padTable } from "../../terminal/terminal.ts";
 
-/** Test results for people and programs. */
-
 interface View {
   readonly paint: Paint;
-  /** Whether several models were tested. */
   readonly isCompared: boolean;
 }
 
@@ -63,7 +60,6 @@ export function describeUpdates({ ready, name }: TestedCase, updates: readonly U
   return `${plainLine(ready.loaded.file)} > ${plainLine(name)}\n${rows.join("\n")}\n`;
 }
 
-/** Shows the first changed prompt as a diff. */
 function prompts(run: TestedCase["runs"][number] | undefined, paint: Paint, structuredPatch: Patch): string[] {
   const isTold = run?.failures.some(({ path }) => path === "prompts");
   const [change] = run?.changed ?? [];

@@ -55,7 +55,6 @@ export function tableHtml(names: readonly Content[], rows: readonly Markup[], lo
   return html`<table class="records ${look}"><thead><tr>${head}</tr></thead><tbody>${rows}</tbody></table>`;
 }
 
-/** Attribute of a fold that is open, for templates. */
 export const OPEN = trustedMarkup(" open");
 
 interface Folding {

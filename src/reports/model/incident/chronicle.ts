@@ -9,7 +9,6 @@ export interface Moment {
   readonly kind: "alert" | "change" | "claim" | "told";
   /** Milliseconds since 1970. Undefined if the text contains no time. */
   readonly time: number | undefined;
-  /** Time as shown. */
   readonly at: string;
   readonly what: string;
   /** Result that contains the moment. */

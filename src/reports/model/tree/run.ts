@@ -28,8 +28,6 @@ import {
   words,
 } from "./tree.ts";
 
-/** Sections of a run's reports, in the words that all of them share. */
-
 /** Describes the first failure, then the error that ended the run, which may only follow from it. */
 export function failureSection({ headline, hint, end, place }: Failure): Section {
   const line = place?.line === undefined ? [] : words`, line ${place.line} of the workflow`;
@@ -56,7 +54,6 @@ export function unroutedSection({ result: { unrouted }, nameOf }: Pick<Account, 
   return [section(title, list(rows), { tone: "degraded" })];
 }
 
-/** Lists pending approvals with the commands that answer them. */
 export function awaitedSection({ awaited }: Pick<Account, "awaited">): Section[] {
   if (awaited.length === 0) return [];
   const items = awaited.map(({ name, node, ask, since, until, digest, ...answers }): Item => {
@@ -91,7 +88,6 @@ export function findingFacts({ finding }: Pick<Account, "finding">): Fact[] {
   });
 }
 
-/** Adds a remark to a text as a badge. */
 export function marked(said: Words | string, mark: string | undefined): Words {
   return mark === undefined ? words`${said}` : words`${said} ${badge(mark, "degraded")}`;
 }
@@ -101,7 +97,6 @@ function placeWords(places: readonly Place[]): Words {
   return joinWords(places.map(({ before, code: place }) => words`${span("own", before)}${code(place)}`));
 }
 
-/** Lists the writes and nodes that were done, that wait for a person, and that were not done. */
 export function deedLists({ done, waiting, undone }: Account["deeds"]): Block[] {
   return [
     ...list(done.map(deedItem), { title: "Done", look: "done" }),
