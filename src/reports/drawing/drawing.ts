@@ -36,12 +36,15 @@ export interface Inner extends Part {
   readonly to: string;
 }
 
-export interface DrawnNode extends NodeMarks {
+export interface DrawnNode {
   readonly id: string;
   readonly label: string;
+  readonly lines: readonly string[];
   readonly entry: boolean;
   readonly kind: Kind;
   readonly look: Outcome | Mark;
+  /** True if `validate` reports a finding. */
+  readonly flagged: boolean;
 }
 
 export type Kind = "instruction" | "map" | "call" | "approval" | "steps";
@@ -69,13 +72,8 @@ export function draw(workflow: Workflow, known: Known = {}): Drawing {
   const part = drawPart(workflow, known, "", "n");
   const { nodes, edges } = everything(part);
   const isFound = [...nodes, ...edges].some(({ flagged }) => flagged);
-  return {
-    ...part,
-    legend: legendOf(
-      nodes.map(({ look }) => look),
-      isFound,
-    ),
-  };
+  const looks = new Set<string>([...nodes.map(({ look }) => look), ...(isFound ? ["flagged"] : [])]);
+  return { ...part, legend: MEANINGS.filter(({ look }) => looks.has(look)) };
 }
 
 /** Returns all nodes and edges, including those of inner workflows. */
@@ -160,13 +158,7 @@ function kindLines({ map, call, approval, steps = [] }: WorkflowNode): string[] 
   return [...tools.slice(0, MOST_TOOLS), ...(left > 0 ? [`and ${left} more`] : [])];
 }
 
-interface Way {
-  readonly outcomes: ReadonlyMap<string, Outcome>;
-  readonly visits: ReadonlyMap<string, number>;
-  readonly follows: ReadonlyMap<string, number>;
-}
-
-function ownWay(result: RunResult | undefined): Way {
+function ownWay(result: RunResult | undefined) {
   const degraded = new Set(result?.degraded.map(({ node }) => node));
   const outcomes = new Map<string, Outcome>();
   const visits = new Map<string, number>();
@@ -178,7 +170,7 @@ function ownWay(result: RunResult | undefined): Way {
 }
 
 /** Combines all runs of an inner workflow. A node that only sometimes failed counts as degraded. */
-function innerWay(result: RunResult | undefined, path: string): Way {
+function innerWay(result: RunResult | undefined, path: string) {
   const traces = Object.entries(result?.trace.inner ?? {}).flatMap(([place, trace]) =>
     documentOf(place) === path ? [trace] : [],
   );
@@ -235,12 +227,6 @@ export function linksIn({ inner }: Part): Inner[] {
 /** Taint of a node, always shown by color and text. */
 type Mark = "tainted" | "private" | "tainted_private";
 
-interface NodeMarks {
-  readonly lines: readonly string[];
-  /** True if `validate` reports a finding. */
-  readonly flagged: boolean;
-}
-
 interface LegendRow {
   readonly look: Mark | "flagged";
   readonly text: string;
@@ -260,7 +246,7 @@ const WORDS: Readonly<Record<Exclude<TaintCode, "taint.free_text_route">, string
   "taint.state": "into a state",
 };
 
-function marksOf(taint: NodeTaint | undefined): NodeMarks {
+function marksOf(taint: NodeTaint | undefined): Pick<DrawnNode, "lines" | "flagged"> {
   const found = (taint?.found ?? []).flatMap((code) => (code === "taint.free_text_route" ? [] : [WORDS[code]]));
   const marks = [...(taint?.tainted ? ["tainted"] : []), ...(taint?.private ? ["private"] : [])];
   const lines = [marks, found].filter((words) => words.length > 0);
@@ -278,6 +264,3 @@ const MEANINGS: readonly LegendRow[] = [
   { look: "tainted_private", text: "tainted, private: both reach it" },
   { look: "flagged", text: "red: validate has a finding" },
 ];
-function legendOf(looks: readonly string[], isFound: boolean): readonly LegendRow[] {
-  return MEANINGS.filter(({ look }) => (look === "flagged" ? isFound : looks.includes(look)));
-}

@@ -12,20 +12,7 @@ import type { Report } from "./report.ts";
 /** Summary of the items that a run's maps processed. Code builds it from the recorded run alone, without a model. */
 export type Digest = ReturnType<typeof digestOf>;
 
-export interface DigestItem {
-  readonly key: string;
-  readonly title: string;
-  readonly class: string;
-  readonly link?: string;
-  readonly why?: string;
-  readonly cause?: string;
-  readonly confidence?: string;
-  readonly commit?: string;
-  readonly next_step?: string;
-  readonly duplicate?: string;
-  readonly evidence: readonly { readonly claim: string; readonly cites: readonly { ref: string; quote: string }[] }[];
-  readonly writes: readonly { readonly id: string; readonly standing: string; readonly text: string; link?: string }[];
-}
+export type DigestItem = ReturnType<typeof itemOf>;
 
 /** Verdicts that send no digest. People who get empty digests stop reading them. */
 const QUIET = ["nothing_new", "inconclusive"];
@@ -79,14 +66,7 @@ function quietRule(
   return { send: true, why: `${judged} judged in this run` };
 }
 
-interface List {
-  readonly node: string;
-  readonly map: MapSettings;
-  readonly data: JsonObject;
-}
-
-function readList(report: Report, list: List) {
-  const { node, map, data } = list;
+function readList(report: Report, { node, map, data }: { node: string; map: MapSettings; data: JsonObject }) {
   const entries = Array.isArray(data["items"]) ? data["items"].filter(isEntry) : [];
   const chosen = report.events.findLast((event) => event.type === "map:start" && event.node === node && !event.at);
   const places = chosen as (EventOf<"map:start"> & RunEvent) | undefined;
@@ -134,8 +114,7 @@ function sourceOf({ record, result }: Report, { over }: MapSettings) {
   return { list: listAt(over, root) ?? [], beside: isObject(beside) ? (beside as JsonObject) : {} };
 }
 
-function itemOf(entry: Entry, item: Json, writes: DigestItem["writes"]): DigestItem {
-  const { key, data } = entry;
+function itemOf({ key, data }: Entry, item: Json, writes: ReturnType<ReturnType<typeof writesOf>>) {
   const results = isObject(data["results"]) ? Object.values(data["results"] as JsonObject).filter(isObject) : [];
   const told = (...names: string[]) => {
     const found = results.flatMap((result) => names.flatMap((name) => textIn((result as JsonObject)[name])));
@@ -160,7 +139,7 @@ function itemOf(entry: Entry, item: Json, writes: DigestItem["writes"]): DigestI
 }
 
 /** Returns the claims of a result, without those that the evidence check marked as unsupported. */
-function claimsIn({ claims }: JsonObject): DigestItem["evidence"] {
+function claimsIn({ claims }: JsonObject) {
   if (!Array.isArray(claims)) return [];
   return claims.slice(0, MOST_CLAIMS).flatMap((claim: Json) => {
     if (!isObject(claim) || typeof claim.claim !== "string" || claim.supported === false) return [];
@@ -175,19 +154,20 @@ function citeIn(cite: Json): { ref: string; quote: string }[] {
 }
 
 /** Returns a function that lists the operations planned at a place, with their status. */
-function writesOf(report: Report): (place: string) => DigestItem["writes"] {
+function writesOf(report: Report) {
   const places = new Map(
     report.events.flatMap((event) =>
       event.type === "operation:planned" ? [[event.operation.id, event.at ?? ""]] : [],
     ),
   );
   const shown = viewReport(report).operations;
-  return (place) =>
+  return (place: string) =>
     shown.flatMap(({ operation: { id, summary }, now }) => {
       const at = places.get(id) ?? "";
       if (at !== place && !at.startsWith(`${place}/`)) return [];
       const link = linkOf(now.output);
-      return [{ id, standing: STANDING_WORDS[now.standing], text: cut(summary), ...(isAddress(link) ? { link } : {}) }];
+      const written = defined("link", isAddress(link) ? link : undefined);
+      return [{ id, standing: STANDING_WORDS[now.standing], text: cut(summary), ...written }];
     });
 }
 

@@ -1,23 +1,15 @@
 import type { RunRecord } from "../../core/engine/event/record.ts";
 import type { Cite } from "../../core/engine/evidence/claims.ts";
-import { holds, type JudgedClaim, judgedAt, mergeClaims } from "../../core/engine/finding/claims.ts";
+import { holds, judgedAt, mergeClaims } from "../../core/engine/finding/claims.ts";
 import type { FoundClaim } from "../../core/engine/finding/finding.ts";
-import { describeQuotes, type FoundQuote } from "../../core/engine/finding/quotes.ts";
+import { describeQuotes } from "../../core/engine/finding/quotes.ts";
 import { lastVisitsOf } from "../../core/engine/fold/last-visits.ts";
 import type { State } from "../../core/engine/fold/state.ts";
 import type { Visit } from "./visit.ts";
 import { lastVisits } from "./visits.ts";
 
 /** Result of the evidence check, for the claims of each node's last visit. */
-export interface Evidence {
-  /** Claims that hold come first. */
-  readonly claims: readonly JudgedClaim[];
-  /** Number of claims that hold. */
-  readonly kept: number;
-  /** Nodes that had to make claims but made none, with the reason. */
-  readonly missing: readonly { readonly visit: Visit; readonly why: string }[];
-  readonly quoteOf: (cite: Cite) => FoundQuote | undefined;
-}
+export type Evidence = ReturnType<typeof evidenceOf>;
 
 interface Known {
   readonly state: State;
@@ -25,7 +17,7 @@ interface Known {
   readonly found: readonly FoundClaim[];
 }
 
-export function evidenceOf(record: RunRecord, visits: readonly Visit[], { state, found }: Known): Evidence {
+export function evidenceOf(record: RunRecord, visits: readonly Visit[], { state, found }: Known) {
   const claims = mergeClaims(lastVisitsOf(state).flatMap((visit) => judgedAt(record, visit)));
   const kept = claims.filter(holds);
   const cites = claims.flatMap(({ cites }) => cites.filter(({ problem }) => problem === undefined));
@@ -36,9 +28,12 @@ export function evidenceOf(record: RunRecord, visits: readonly Visit[], { state,
   );
   const quotes = new Map([...known, ...[...others.values()].map((quote) => [keyOf(quote), quote] as const)]);
   return {
-    quoteOf: (cite) => quotes.get(keyOf(cite)),
+    quoteOf: (cite: Cite) => quotes.get(keyOf(cite)),
+    /** Claims that hold come first. */
     claims: [...kept, ...claims.filter((claim) => !holds(claim))],
+    /** Number of claims that hold. */
     kept: kept.length,
+    /** Nodes that had to make claims but made none, with the reason. */
     missing: lastVisits(visits).flatMap((visit) => {
       return visit.evidence.flatMap(({ missing: why }) => (why === undefined ? [] : [{ visit, why }]));
     }),
@@ -47,10 +42,8 @@ export function evidenceOf(record: RunRecord, visits: readonly Visit[], { state,
 
 const keyOf = ({ ref, quote }: Cite) => `${ref} ${quote}`;
 
-/** Verified quotes by the reference of the result that contains them. */
-export type Quotes = ReadonlyMap<string, ReadonlySet<string>>;
-
-export function quotesOf(visits: readonly Visit[]): Quotes {
+/** Returns the verified quotes by the reference of the result that contains them. */
+export function quotesOf(visits: readonly Visit[]): ReadonlyMap<string, ReadonlySet<string>> {
   const quotes = new Map<string, Set<string>>();
   for (const { cites } of visits.flatMap(({ evidence }) => evidence.flatMap(({ claims }) => claims))) {
     for (const { ref, quote, problem } of cites) {

@@ -30,13 +30,7 @@ interface Planned {
   readonly operations: readonly Operation[];
   readonly events: readonly RunEvent[];
   /** Outcomes of an `apply` that just ended. Skipped and refused operations have no events. */
-  readonly outcomes?: readonly Outcome[];
-}
-
-interface Outcome {
-  readonly id: string;
-  readonly status: string;
-  readonly error?: string;
+  readonly outcomes?: readonly { readonly id: string; readonly status: string; readonly error?: string }[];
 }
 
 export function viewPlan({ record, operations, events, outcomes = [] }: Planned): PlanView {
@@ -90,9 +84,8 @@ export function countStandings({ operations }: PlanView): string {
 
 /** Returns the number of operations that can still be applied. Replays and dry runs have none. */
 export function openCount({ kind, operations }: PlanView): number {
-  return kind !== "run"
-    ? 0
-    : operations.filter(({ now }) => now.standing !== "applied" && now.standing !== "denied").length;
+  if (kind !== "run") return 0;
+  return operations.filter(({ now }) => now.standing !== "applied" && now.standing !== "denied").length;
 }
 
 /** Checks whether a secret was redacted from the input, which is sent with the mark instead of the secret. */
@@ -114,14 +107,8 @@ export function linkOf(output: Json | undefined): string | undefined {
 
 const LINKS = ["url", "html_url", "permalink", "link"];
 
-interface ReviewedInput {
-  /** All members except multi-line strings, as JSON. */
-  readonly json: string | undefined;
-  readonly texts: readonly { readonly name: string; readonly text: string }[];
-}
-
 /** Formats a complete input for review: multi-line strings as text, everything else as JSON. Reveals invisible characters. */
-export function reviewInput(input: Json): ReviewedInput {
+export function reviewInput(input: Json) {
   const members = isObject(input) ? Object.entries(input as JsonObject) : [];
   const texts = members.flatMap(([name, value]) => {
     return typeof value === "string" && value.includes("\n") ? [{ name, text: revealText(value) }] : [];

@@ -1,16 +1,6 @@
 import type { RunEvent } from "../../core/engine/event/event.ts";
 import type { Visit } from "./visit.ts";
 
-/** Timeline of a run, on a clock that stops while no process drives the run. */
-export interface Timeline {
-  readonly ms: number;
-  readonly rows: ReadonlyMap<Visit, TimelineRow>;
-  /** Returns the milliseconds of work from the run's start to the time of an event. */
-  readonly clock: (time: string) => number;
-  /** Pauses during which no process drove the run: when it resumed, and how long the pause was. */
-  readonly breaks: readonly { readonly at: number; readonly ms: number }[];
-}
-
 export interface TimelineRow {
   readonly visit: Visit;
   readonly from: number;
@@ -29,7 +19,8 @@ export interface Bar {
   readonly lane: number;
 }
 
-export function timelineOf(events: readonly RunEvent[], visits: readonly Visit[]): Timeline {
+/** Creates the timeline of a run, on a clock that stops while no process drives the run. */
+export function timelineOf(events: readonly RunEvent[], visits: readonly Visit[]) {
   const { clock, breaks, ms } = readClock(events);
   const rows = visits.map((visit): readonly [Visit, TimelineRow] => {
     const asked = visit.turns.flatMap((turn) => (turn.kind === "asked" ? [turn] : []));
@@ -53,7 +44,10 @@ export function timelineOf(events: readonly RunEvent[], visits: readonly Visit[]
   return { ms, rows: new Map(rows), clock, breaks };
 }
 
-/** Computes the clock. Only time between events of the same process, before the run's end, counts as work. */
+/**
+ * Computes a clock, which returns the milliseconds of work up to the time of an event. Only time between events of the
+ * same process, before the run's end, counts as work. `breaks` are the pauses: when the run resumed, and their length.
+ */
 function readClock(events: readonly RunEvent[]) {
   const known = new Map<string, number>();
   const breaks: { at: number; ms: number }[] = [];

@@ -1,5 +1,5 @@
 import { diffArrays } from "diff";
-import { deepEqual, defined, groupBy, isObject, type Json } from "../../core/base/values.ts";
+import { deepEqual, defined, groupBy, isObject, type Json, memberAt } from "../../core/base/values.ts";
 import { nodePath } from "../../core/document/inner/place.ts";
 import { modelText } from "../../core/document/model-list.ts";
 import type { NodeResult } from "../../core/engine/event/node-result.ts";
@@ -12,13 +12,6 @@ import { diffPrompts } from "./prompt-diff.ts";
 
 /** Differences between two runs (`skillflow.diff/1`). Costs are listed, but do not count as a difference. */
 export type RunDiff = ReturnType<typeof diffRuns>;
-
-/** Difference of a result, by path. A side without a value is left out. */
-interface DataDiff {
-  readonly path: string;
-  readonly a?: Json;
-  readonly b?: Json;
-}
 
 export function diffRuns(a: Report, b: Report) {
   const [pathA, pathB] = [pathOf(a), pathOf(b)];
@@ -104,8 +97,8 @@ function statusOf(past: NodePast | undefined): string | null {
   return past ? (past.result?.status ?? "active") : null;
 }
 
-/** Compares values recursively, down to paths such as `claims[2].quote`. */
-function diffData(a: Json | undefined, b: Json | undefined, path: string): DataDiff[] {
+/** Compares values recursively, down to paths such as `claims[2].quote`. A side without a value is left out. */
+function diffData(a: Json | undefined, b: Json | undefined, path: string): { path: string; a?: Json; b?: Json }[] {
   if (deepEqual(a, b)) return [];
   if (Array.isArray(a) && Array.isArray(b)) {
     const length = Math.max(a.length, b.length);
@@ -113,8 +106,7 @@ function diffData(a: Json | undefined, b: Json | undefined, path: string): DataD
   }
   if (isObject(a) && isObject(b)) {
     const keys = [...new Set([...Object.keys(a), ...Object.keys(b)])];
-    const member = (of: object, key: string) =>
-      Object.hasOwn(of, key) ? (of as { [key: string]: Json })[key] : undefined;
+    const member = (of: object, key: string) => memberAt(of, key) as Json | undefined;
     return keys.flatMap((key) => diffData(member(a, key), member(b, key), path === "" ? key : `${path}.${key}`));
   }
   return [{ path, ...defined("a", a), ...defined("b", b) }];

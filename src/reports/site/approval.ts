@@ -7,18 +7,11 @@ import type { StoredRun } from "../../core/engine/ports.ts";
 import { html } from "../html/markup/markup.ts";
 import { sitePage } from "./page.ts";
 
-interface Question {
-  readonly waiting: Waiting;
-  /** Name of the approver. */
-  readonly by: string;
-  readonly stored: StoredRun;
-}
-
 /**
- * Creates the page of a one-time link with the question, its run and two buttons, without scripts.
+ * Creates the page of a one-time link with the question, its run and two buttons, without scripts. `by` is the approver.
  * The hidden button is the form's default, so that Enter in the text field does not approve.
  */
-export function approvalPage({ waiting, by, stored }: Question): string {
+export function approvalPage({ waiting, by, stored }: { waiting: Waiting; by: string; stored: StoredRun }): string {
   const { record, events } = stored;
   const { ask, node, until, digest } = waiting;
   const operations = digest === undefined ? [] : planOf(events.reduce(fold, begin(record)));

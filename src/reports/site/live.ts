@@ -25,10 +25,7 @@ export function runPage(report: Report, drawn: string, { isUnderWay, questions }
   const namesIn = ({ nodes }: Pick<typeof workflow, "nodes">) => {
     return Object.fromEntries(Object.entries(nodes).map(([id, { name }]) => [id, name]));
   };
-  const inner = Object.entries(report.record.inner ?? {}).map(([path, { workflow: called }]) => [
-    path,
-    namesIn(called),
-  ]);
+  const inner = Object.entries(report.record.inner ?? {}).map(([path, called]) => [path, namesIn(called.workflow)]);
   const names = { "": namesIn(workflow), ...Object.fromEntries(inner) };
   const bar =
     isUnderWay &&

@@ -3,15 +3,10 @@ import type { Stats, StatsRow } from "../../core/engine/record/stats.ts";
 import { html, type Markup } from "../html/markup/markup.ts";
 import { sitePage } from "./page.ts";
 
-interface StatsView extends Stats {
-  /** Period in days that the counts cover. */
-  readonly days: number;
-}
-
 const PERIODS = [7, 30, 90, 365] as const;
 
 /** Creates the page of counts per workflow and model. It has no script, and every plot has its numbers as text. */
-export function statsPage({ rows, skipped, days }: StatsView): string {
+export function statsPage({ rows, skipped, days }: Stats & { readonly days: number }): string {
   const links = PERIODS.map((each) =>
     each === days ? html` <a href="/stats?days=${each}" aria-current="page">${each} days</a>` : link(each),
   );
@@ -31,17 +26,11 @@ export function statsPage({ rows, skipped, days }: StatsView): string {
 
 const link = (days: number) => html` <a href="/stats?days=${days}">${days} days</a>`;
 
-interface Most {
-  readonly cost: number;
-  readonly time: number;
-  readonly tokens: number;
-}
-
 function tokensOf({ tokens }: StatsRow): number {
   return tokens.input + tokens.output;
 }
 
-function cardOf(row: StatsRow, most: Most): Markup {
+function cardOf(row: StatsRow, most: Readonly<Record<"cost" | "time" | "tokens", number>>): Markup {
   const { rechecks, costUsd, medianMs } = row;
   const waiting = Math.max(0, row.planned - row.applied - row.rejected);
   const tokens = `${formatCount(row.tokens.input)} in, ${formatCount(row.tokens.output)} out`;
@@ -125,13 +114,8 @@ function bar(label: string, segments: readonly Markup[]): Markup {
   return html`<svg class="bar" role="img" aria-label="${label}" viewBox="0 0 ${WIDTH} 8" preserveAspectRatio="none">${segments}</svg>`;
 }
 
-function part(value: number | null, most: number): number {
-  return value === null || most === 0 ? 0 : value / most;
-}
-
-function round(value: number): string {
-  return value.toFixed(2);
-}
+const part = (value: number | null, most: number) => (value === null || most === 0 ? 0 : value / most);
+const round = (value: number) => value.toFixed(2);
 
 const MOST_SKIPPED = 20;
 

@@ -10,10 +10,7 @@ import { openCall, takeApplied, takeResult } from "./calls.ts";
 import { takeAnswer } from "./chat.ts";
 import { errorOf, later, openSpan, openVisit, outerOf, type Span, visitAt, type Walk } from "./walk.ts";
 
-interface Telling extends StoredRun {
-  /** Includes prompts, replies, tool arguments and results. */
-  readonly content: boolean;
-}
+type Telling = StoredRun & Pick<Walk, "content">;
 
 /** Returns the spans of a run, parents first. */
 export function spansOf(telling: Telling): Span[] {

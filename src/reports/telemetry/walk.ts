@@ -35,6 +35,7 @@ export interface Whole {
 
 export interface Walk {
   readonly record: RunRecord;
+  /** Includes prompts, replies, tool arguments and results. */
   readonly content: boolean;
   readonly promptOf: ReturnType<typeof recordedPrompts>;
   readonly spans: Span[];
