@@ -43,6 +43,11 @@ export function programName({ host }: Pick<Io, "host">): string {
   return host.env.npm_command === undefined ? "skillflow" : "npx --no-install skillflow";
 }
 
+/** Returns how to print a longer description. Lines longer than the width are hard to read. */
+export function screenOf(io: Pick<Io, "host" | "columns">, paint: Paint) {
+  return { paint, width: Math.min(io.columns, 110), program: programName(io) };
+}
+
 export function oneLine(text: string, most: number): string {
   const line = plainLine(text);
   return line.length > most ? `${line.slice(0, Math.max(0, most - 1))}…` : line;

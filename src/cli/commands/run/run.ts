@@ -32,7 +32,7 @@ import { type Starting, tellingRefusal } from "../../refused.ts";
 import { liveProgress } from "../../terminal/progress/live.ts";
 import { plainProgress } from "../../terminal/progress/plain.ts";
 import type { Resumed } from "../../terminal/progress/tree.ts";
-import { isLive, jsonLine, jsonText, painter, programName } from "../../terminal/terminal.ts";
+import { isLive, jsonLine, jsonText, painter, programName, screenOf } from "../../terminal/terminal.ts";
 import { openRecorded, openTrusted, personAt } from "../../terminal/trust.ts";
 import { describeShortfall, describeVerdict } from "../../terminal/verdict.ts";
 
@@ -52,22 +52,12 @@ export const run = tellingRefusal(async (io, [file = ""], flags) => {
       io.beginning.workflow = workflow.id;
       return earlier ? withEarlier(read(workflow), earlier) : read(workflow);
     };
-    return prepareRun(workspace, {
-      document: file,
-      input,
-      runId: text(flags, "runId"),
-      choices: flags,
-      connect: isDetached ? undefined : connect,
-    });
+    const how = { runId: text(flags, "runId"), choices: flags, connect: isDetached ? undefined : connect };
+    return prepareRun(workspace, { document: file, input, ...how });
   });
   if (queue) return recordOnly(io, flags, { queue, prepared });
-  return watchRun(io, flags, {
-    outputs,
-    prepared,
-    workspace,
-    ...connect,
-    start: (watch) => startRun(workspace, prepared, watch),
-  });
+  const start = (watch: Watch) => startRun(workspace, prepared, watch);
+  return watchRun(io, flags, { outputs, prepared, workspace, ...connect, start });
 });
 
 function queueOf({ queue }: Workspace, flags: Flags): RunQueue {
@@ -83,7 +73,11 @@ async function recordOnly(io: Io, flags: Flags, { queue, prepared }: { queue: Ru
   io.protect(redactor);
   for (const warning of record.warnings) await io.err(`${plainLine(warning)}\n`);
   await queue.enqueue(record);
-  await io.out(flags.json === true ? jsonText({ run: record.run }) : `${record.run}\n`);
+  return tellQueued(io, flags, record.run);
+}
+
+async function tellQueued(io: Io, flags: Flags, run: string): Promise<0> {
+  await io.out(flags.json === true ? jsonText({ run }) : `${run}\n`);
   return 0;
 }
 
@@ -100,12 +94,7 @@ export const resume = tellingRefusal(async (io, _, flags) => {
   return continueRun(io, flags, { outputs, at, how: { from } });
 });
 
-interface Continuing {
-  readonly outputs: Outputs;
-  /** Node at which the run continues. */
-  readonly at: string;
-  readonly how: Parameters<typeof resumeRun>[3];
-}
+type Continuing = Pick<Watched, "outputs"> & Pick<Resumed, "at"> & { readonly how: Parameters<typeof resumeRun>[3] };
 
 /** Drives the stored run on, from a node or with a decision. */
 async function continueRun(io: Starting, flags: Flags, { outputs, at, how }: Continuing): Promise<number> {
@@ -114,14 +103,8 @@ async function continueRun(io: Starting, flags: Flags, { outputs, at, how }: Con
   const connect = { signal: interruptSignal(io), person: personAt(io) };
   const prepared = await discreetly(io, workspace, () => prepareResume(workspace, stored, { choices: flags, connect }));
   const start = (watch: Watch) => resumeRun(workspace, prepared, watch, how);
-  return watchRun(io, flags, {
-    outputs,
-    prepared,
-    workspace,
-    ...connect,
-    resumed: { at, events: stored.events },
-    start,
-  });
+  const resumed = { at, events: stored.events };
+  return watchRun(io, flags, { outputs, prepared, workspace, ...connect, resumed, start });
 }
 
 async function leaveToWorker(io: Io, flags: Flags, { run, from }: { run: string; from: string | undefined }) {
@@ -129,8 +112,7 @@ async function leaveToWorker(io: Io, flags: Flags, { run, from }: { run: string;
   const queue = queueOf(workspace, flags);
   await recordResume(workspace, run, { from, choices: flags });
   await queue.requeue(run);
-  await io.out(flags.json === true ? jsonText({ run }) : `${run}\n`);
-  return 0;
+  return tellQueued(io, flags, run);
 }
 
 export const signal = tellingRefusal(async (io, [, node = ""], flags) => {
@@ -178,14 +160,8 @@ export const replay = tellingRefusal(async (io, [given = ""], flags) => {
   };
   const prepared = await discreetly(io, workspace, () => prepareReplay(workspace, recording, request));
   const allowsChanges = flags.allowChanges === true;
-  return watchRun(io, flags, {
-    outputs,
-    prepared,
-    workspace,
-    signal,
-    allowsChanges,
-    start: (watch) => startRun(workspace, prepared, watch),
-  });
+  const start = (watch: Watch) => startRun(workspace, prepared, watch);
+  return watchRun(io, flags, { outputs, prepared, workspace, signal, allowsChanges, start });
 });
 
 /** Hides the environment's secrets in errors that occur before the run's own secrets are known. */
@@ -209,12 +185,8 @@ interface Watched {
   readonly allowsChanges?: boolean;
 }
 
-async function watchRun(io: Starting, flags: Flags, watched: Watched): Promise<number> {
-  try {
-    return await watchPrepared(io, flags, watched);
-  } finally {
-    await watched.prepared.close();
-  }
+function watchRun(io: Starting, flags: Flags, watched: Watched): Promise<number> {
+  return watchPrepared(io, flags, watched).finally(() => watched.prepared.close());
 }
 
 async function watchPrepared(io: Starting, flags: Flags, watched: Watched): Promise<number> {
@@ -233,15 +205,14 @@ async function watchPrepared(io: Starting, flags: Flags, watched: Watched): Prom
   };
   const stream: Observer = { onEvent: (event) => io.out(jsonLine(event)).catch(lose) };
   const changed: ChangedPrompt[] = [];
-  const driven = await watched
-    .start({
-      ...watch,
-      observers: [progress, warner, ...(flags.stream === true ? [stream] : [])],
-      tellsContent: flags.otlpContent === true,
-      onPromptChanged: (change) => changed.push(change),
-      refusesChanges: !allowsChanges,
-    })
-    .finally(progress.close);
+  const driving = watched.start({
+    ...watch,
+    observers: [progress, warner, ...(flags.stream === true ? [stream] : [])],
+    tellsContent: flags.otlpContent === true,
+    onPromptChanged: (change) => changed.push(change),
+    refusesChanges: !allowsChanges,
+  });
+  const driven = await driving.finally(progress.close);
   io.beginning.isTold = true;
   const result = flags.detailedExitCode === true ? detailExitCode(driven.result, driven.state) : driven.result;
   const finished = { ...driven, result, trusted: list(flags, "trustSkill") };
@@ -256,12 +227,7 @@ async function watchPrepared(io: Starting, flags: Flags, watched: Watched): Prom
   await writeOutputs(io, outputs, { report, planned: plan && { plan, place }, written }).catch(lose);
   await github?.report(report, written, plan).catch(lose);
   if (flags.json === true) await io.out(jsonText(finished.result)).catch(lose);
-  const verdict = {
-    paint,
-    width: Math.min(io.columns, 110),
-    program: programName(io),
-    written: written.map((file) => file.path),
-  };
+  const verdict = { ...screenOf(io, paint), written: written.map((file) => file.path) };
   await io.err(flags.quiet === true ? describeShortfall(finished, verdict) : describeVerdict(finished, verdict));
   // The verdict is printed first. A result that could not be written is a separate error.
   if (lost.length > 0) throw lost[0];

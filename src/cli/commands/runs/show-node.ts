@@ -5,15 +5,11 @@ import type { Json } from "../../../core/base/values.ts";
 import { answerText, type Part, type Turn } from "../../../core/engine/event/prompt.ts";
 import { failedFirst } from "../../../reports/model/items.ts";
 import type { Flags, Io } from "../../io.ts";
-import { describeData, type Paint, painter, printJson } from "../../terminal/terminal.ts";
+import { describeData, painter, printJson, screenOf } from "../../terminal/terminal.ts";
 
 export async function showNode(io: Io, found: NodeVisits, flags: Flags): Promise<number> {
   if (flags.json === true) return printJson(io, found);
-  const view: View = {
-    paint: painter(io, flags),
-    width: Math.min(io.columns, 110),
-    most: flags.verbose === true ? Number.POSITIVE_INFINITY : MOST_TEXT,
-  };
+  const view = viewOf(io, flags);
   for (const visit of found.visits) await io.outText(`${describeVisit(found, visit, view).join("\n")}\n`);
   return 0;
 }
@@ -21,10 +17,10 @@ export async function showNode(io: Io, found: NodeVisits, flags: Flags): Promise
 /** Longest prompt, reply or result shown without --verbose. */
 const MOST_TEXT = 4000;
 
-interface View {
-  readonly paint: Paint;
-  readonly width: number;
-  readonly most: number;
+type View = ReturnType<typeof viewOf>;
+
+function viewOf(io: Io, flags: Flags) {
+  return { ...screenOf(io, painter(io, flags)), most: flags.verbose === true ? Number.POSITIVE_INFINITY : MOST_TEXT };
 }
 
 type Visit = NodeVisits["visits"][number];

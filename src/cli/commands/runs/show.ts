@@ -8,7 +8,7 @@ import { showCommand } from "../../../core/engine/result/commands.ts";
 import { describeResult } from "../../../core/engine/result/result.ts";
 import { openProject } from "../../flags.ts";
 import type { Action } from "../../io.ts";
-import { amount, jsonLine, oneLine, painter, printJson, programName } from "../../terminal/terminal.ts";
+import { amount, jsonLine, oneLine, painter, printJson, screenOf } from "../../terminal/terminal.ts";
 import { describeVerdict, statusMark } from "../../terminal/verdict.ts";
 
 export const showRun: Action = async (io, [given = "", node], flags) => {
@@ -32,23 +32,16 @@ export const showRun: Action = async (io, [given = "", node], flags) => {
     await io.outText(`${statusMark("queued", paint)}: the first worker with a free slot takes it\n`);
     return 0;
   }
-  await io.outText(
-    describeVerdict(finished, {
-      paint,
-      width: Math.min(io.columns, 110),
-      program: programName(io),
-      isWhole: true,
-      typed: showCommand(stored.record),
-    }),
-  );
+  const typed = showCommand(stored.record);
+  await io.outText(describeVerdict(finished, { ...screenOf(io, paint), isWhole: true, typed }));
   return 0;
 };
 
 function pathLine(event: RunEvent): string[] {
-  if (event.type === "node:exit")
-    return [
-      `  ${plainLine(event.node)}: ${event.stopped ? "stopped" : event.result.status}, ${amount(event.result.toolCalls.length, "call")}`,
-    ];
+  if (event.type === "node:exit") {
+    const { node, stopped, result } = event;
+    return [`  ${plainLine(node)}: ${stopped ? "stopped" : result.status}, ${amount(result.toolCalls.length, "call")}`];
+  }
   if (event.type === "model:reply" && event.purpose === "route") {
     const why = reasonIn(event.parts);
     return why === undefined ? [] : [`    because ${oneLine(why, 300)}`];
