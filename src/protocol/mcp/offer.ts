@@ -3,7 +3,6 @@ import { invokeSkill, type OfferedSkill, offeredSkills, readOn } from "../../app
 import { environmentRedactor } from "../../app/secrets.ts";
 import type { SkillEntry } from "../../app/workspace.ts";
 import { SkillflowError } from "../../core/base/errors.ts";
-import type { Redactor } from "../../core/base/redact/redact.ts";
 import { schemaProblems } from "../../core/base/schema/schema.ts";
 import type { Json, JsonObject } from "../../core/base/values.ts";
 import type { Observer } from "../../core/engine/ports.ts";
@@ -12,7 +11,7 @@ import { BLOB_TOOLS } from "../../core/engine/tools/own-tools.ts";
 import { describeMisfit } from "../../core/skill/formats/contract.ts";
 import { describeTools, type Outcome, refusedCall, type ToolDescriptor } from "../../core/skill/skill.ts";
 import { numberNames } from "../../core/skill/tool-names.ts";
-import { type Publication, publishSkills } from "../publishing/published.ts";
+import { publishSkills } from "../publishing/published.ts";
 import { describedInput } from "./parameter-texts.ts";
 import { linkTo } from "./resources.ts";
 import {
@@ -26,18 +25,7 @@ import {
 
 /** Tools and skills offered to MCP clients, collected once. */
 
-export interface Offer {
-  readonly tools: ReadonlyMap<string, OfferedTool>;
-  readonly skills: ReadonlyMap<string, SkillEntry>;
-  readonly published: Publication;
-  readonly redactor: Redactor;
-  readonly warnings: readonly string[];
-}
-
-export interface OfferedTool {
-  readonly definition: Tool;
-  call(input: JsonObject, call: Calling): Promise<CallToolResult>;
-}
+export type Offer = Awaited<ReturnType<typeof openOffer>>;
 
 export function isBusy(error: unknown): error is SkillflowError {
   return error instanceof SkillflowError && error.code === "calls.full";
@@ -54,7 +42,7 @@ interface OfferWorld extends RunWorld {
 }
 
 /** Collects the offer: finds skills, imports the modules of trusted ones and lists their servers' tools. */
-export async function openOffer(world: OfferWorld): Promise<Offer> {
+export async function openOffer(world: OfferWorld) {
   const { workspace, choices, signal } = world;
   const { offered, warnings } = await offeredSkills(workspace, {
     offline: choices.offline,
@@ -92,9 +80,11 @@ function withToolNames(entry: SkillEntry): SkillEntry {
 }
 
 /** Tool with its preferred name, before conflicts are resolved. */
-interface WantedTool extends OfferedTool {
+interface WantedTool {
   readonly name: string;
   readonly from: string;
+  readonly definition: Tool;
+  call(input: JsonObject, call: Calling): Promise<CallToolResult>;
 }
 
 function toolsOf({ entry, tools }: OfferedSkill, world: OfferWorld): WantedTool[] {

@@ -95,7 +95,11 @@ export class ReadRefused extends Error {}
 
 /** Decodes text. Returns undefined for other kinds, and for bytes that start or end inside a character. */
 function textOf(kind: string, bytes: Uint8Array): string | undefined {
-  if (!/^text\/|json|xml|yaml/.test(kind)) return undefined;
+  return /^text\/|json|xml|yaml/.test(kind) ? decodedText(bytes) : undefined;
+}
+
+/** Decodes text without loss: a byte order mark stays. Returns undefined for other bytes. */
+export function decodedText(bytes: Uint8Array): string | undefined {
   return attempt(() => new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes));
 }
 

@@ -2,6 +2,7 @@ import type { Resource } from "@modelcontextprotocol/server";
 import type { Skill, SkillSource } from "@modelcontextprotocol/server/ext/skills";
 import { attempt } from "../../core/base/errors.ts";
 import type { Publication, PublishedSkill } from "../publishing/published.ts";
+import { decodedText } from "./resources.ts";
 
 /** Skills as the skills extension of MCP serves them (SEP-2640): `skill://<id>/SKILL.md` and the other files. */
 
@@ -15,18 +16,17 @@ export function skillSource(
     const { skills } = await publication();
     return (await Promise.all([...skills.values()].map(entryOf))).filter((entry) => entry !== undefined);
   };
-  const get = async (uri: string) => (await find(publication, uri))?.entry;
   return {
     list: async () => ({ skills: await entries() }),
     async get(uri) {
-      const entry = await get(uri);
+      const { entry } = (await find(publication, uri)) ?? {};
       return entry?.uri === uri ? entry : undefined;
     },
     async read(uri) {
       const found = await find(publication, uri);
       if (!found?.path) return undefined;
       const bytes = await found.skill.read(found.path);
-      const text = textOf(bytes);
+      const text = decodedText(bytes);
       return text === undefined
         ? { bytes }
         : { text, mimeType: found.path.endsWith(".md") ? "text/markdown" : "text/plain" };
@@ -59,9 +59,4 @@ async function find(publication: () => Promise<Publication>, address: string) {
 
 function canonicalOf(uri: string): string | undefined {
   return attempt(() => new URL(uri).href);
-}
-
-/** Decodes text without loss: a byte order mark stays. Returns undefined for other bytes. */
-function textOf(bytes: Buffer): string | undefined {
-  return attempt(() => new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes));
 }

@@ -10,28 +10,18 @@ interface Streams {
   readonly onProblem: (message: string) => void;
 }
 
-export interface Connection {
-  /** Resolves when the client has disconnected and its requests are answered or abandoned. */
-  readonly ended: Promise<void>;
-  close(): Promise<void>;
-}
-
 /** Time for finishing pending requests after the input ends and the offer is ready. */
 const GRACE_MS = 5000;
 /** Maximum number of open requests. Reading pauses beyond it. */
 const MOST_OPEN = 512;
 
-export async function connectStreams(service: McpService, streams: Streams): Promise<Connection> {
+/** Serves one client. `ended` resolves when it has disconnected and its requests are answered or abandoned. */
+export async function connectStreams(service: McpService, streams: Streams) {
   const [{ serveStdio }, sdk] = await Promise.all([
     import("@modelcontextprotocol/server/stdio"),
     import("@modelcontextprotocol/server"),
   ]);
-  const buffer = new sdk.ReadBuffer();
-  const isReady = service.offer.then(
-    () => undefined,
-    () => undefined,
-  );
-  const transport = createTransport({ ...streams, isReady }, buffer, sdk.serializeMessage);
+  const transport = createTransport(streams, sdk, Promise.allSettled([service.offer]));
   const handle = serveStdio(() => service.createServer(), {
     transport,
     onerror: (error) => streams.onProblem(messageOf(error)),
@@ -39,17 +29,13 @@ export async function connectStreams(service: McpService, streams: Streams): Pro
   return { ended: transport.ended, close: () => handle.close() };
 }
 
-interface Reading {
-  append(chunk: Buffer): void;
-  readMessage(): JSONRPCMessage | null;
-}
-
 /** Creates a transport. After the input ends, it closes when every request is answered or the grace period ends. */
 function createTransport(
-  { input, write, onProblem, isReady }: Streams & { readonly isReady: Promise<void> },
-  buffer: Reading,
-  serialize: (message: JSONRPCMessage) => string,
+  { input, write, onProblem }: Streams,
+  { ReadBuffer, serializeMessage }: typeof import("@modelcontextprotocol/server"),
+  isReady: Promise<unknown>,
 ): Transport & { readonly ended: Promise<void> } {
+  const buffer = new ReadBuffer();
   const requests = createRequests();
   let isOver = false;
   let finish: () => void = () => undefined;
@@ -65,7 +51,7 @@ function createTransport(
     },
     async send(message) {
       if (isOver) throw new Error("the connection is closed");
-      await write(serialize(message));
+      await write(serializeMessage(message));
       requests.answered(message);
     },
     async close() {

@@ -20,20 +20,21 @@ export interface Service {
 const GUIDE = "skills.protocol.guide";
 
 export function skillsProtocol(service: Service): ReadonlyMap<string, Method> {
-  const bind = (method: (service: Service, params: JsonObject, signal: AbortSignal) => Promise<Json>): Method => {
-    return (params, signal) => method(service, params, signal);
-  };
-  return new Map([
-    ["list_skills", bind(listSkills)],
-    ["describe_skill", bind(describeSkill)],
-    ["read_skill_file", bind(readFile)],
-    ["execute_skill", bind(executeSkill)],
-    ["run_code", bind(runCode)],
-    ["create_blob", bind(createBlob)],
-    ["read_blob", bind(readBlob)],
-    ["load_skills_protocol_guide", bind(loadGuide)],
-  ]);
+  return new Map(
+    Object.entries(METHODS).map(([name, method]) => [name, (params, signal) => method(service, params, signal)]),
+  );
 }
+
+const METHODS: Readonly<Record<string, (service: Service, ...call: Parameters<Method>) => ReturnType<Method>>> = {
+  list_skills: listSkills,
+  describe_skill: describeSkill,
+  read_skill_file: readFile,
+  execute_skill: executeSkill,
+  run_code: runCode,
+  create_blob: createBlob,
+  read_blob: readBlob,
+  load_skills_protocol_guide: loadGuide,
+};
 
 const MOST_LISTED = 1000;
 
@@ -143,7 +144,7 @@ async function executeSkill(
   const input = readInput(given);
   const { skill, tool } = await findExecutable(catalog, ...wanted);
   refuseUnlessExecutable(skill, tool);
-  await findBlobs(blobs, input.blobs);
+  for (const id of input.blobs) await findBlob(blobs, id);
   return execution.execute({ entry: skill.entry, tool, ...input, signal }).catch(refuseUnstarted);
 }
 
@@ -156,11 +157,8 @@ function refuseUnstarted(error: unknown): never {
 function fromEnvelope(params: JsonObject): JsonObject {
   const { skill, arguments: args, ...rest } = params;
   if (skill === undefined) return params;
-  const twice = [
-    ["name", rest.name],
-    ["args", rest.args],
-  ].find(([, value]) => value !== undefined);
-  if (twice) throw invalidParams(`${twice[0]} is given twice: write name and args, or skill and arguments`);
+  const twice = ["name", "args"].find((name) => rest[name] !== undefined);
+  if (twice) throw invalidParams(`${twice} is given twice: write name and args, or skill and arguments`);
   return { ...rest, name: skill, ...(args === undefined ? {} : { args }) };
 }
 
@@ -180,10 +178,6 @@ function readInput(params: JsonObject, limits = params) {
     blobs: [...new Set(texts(params, "input_blobs"))],
     timeoutMs: positiveInteger(limits, "timeout_ms"),
   };
-}
-
-async function findBlobs(blobs: Blobs, ids: readonly string[]): Promise<void> {
-  for (const id of ids) await findBlob(blobs, id);
 }
 
 async function findBlob(blobs: Blobs, id: string): Promise<BlobInfo> {
@@ -219,7 +213,7 @@ async function runCode(service: Service, params: JsonObject, signal: AbortSignal
   const names = [...new Set(texts(params, "mount_skills"))];
   const input = readInput(params, optionalObject(params, "limits") ?? {});
   const packages = (await Promise.all(names.map((name) => findMounts(service, name)))).flat();
-  await findBlobs(service.blobs, input.blobs);
+  for (const id of input.blobs) await findBlob(service.blobs, id);
   return service.execution.runCode({ code, entrypoint, packages, ...input, signal }).catch(refuseUnstarted);
 }
 
