@@ -18,16 +18,13 @@ export interface Terminal extends Omit<Io, "protect" | "clean" | "outText" | "co
   /** Registers a handler for when nothing is left to wait for although the command has not ended. */
   onIdle(tell: () => void): void;
 }
-interface Begun {
-  readonly command: string;
-  readonly env: Environment;
-}
-
 export async function main(argv: readonly string[], terminal: Terminal): Promise<number> {
   const guarded = await guard(terminal);
-  const course: Course = { begun: { command: "none", env: terminal.host.env }, code: 0, given: undefined };
+  const { io } = guarded;
+  const showsAll = argv.includes("--help-all");
+  const course: Course = { io, showsAll, command: "none", env: terminal.host.env, code: 0, given: undefined };
   const words = argv.map((word) => (word === "--help-all" ? "--help" : word));
-  const program = buildProgram(guarded.io, course, argv);
+  const program = buildProgram(course, argv);
   const fault = new Promise<never>((_, reject) => {
     terminal.onFault((error) => {
       if (!guarded.takeStray(error)) reject(error);
@@ -48,11 +45,11 @@ export async function main(argv: readonly string[], terminal: Terminal): Promise
       await tellEarly(guarded, usageError(error.message.replace(/^error: /, "")), argv);
       return 2;
     }
-    if (course.begun.command === "none") await tellEarly(guarded, error, argv, course.given);
+    if (course.command === "none") await tellEarly(guarded, error, argv, course.given);
     else if (error instanceof SkillflowError) await tellUntold(guarded, error, argv);
-    await tellFailure(guarded.io, error, argv);
+    await tellFailure(io, error, argv);
     if (error instanceof SkillflowError) return exitCodeOf(error.code);
-    await reportToSentry(guarded, error, { ...course.begun, ...terminal.runtime, argv });
+    await reportToSentry(guarded, error, { ...terminal.runtime, command: course.command, env: course.env, argv });
     return exitCodeOf("internal.fault");
   }
 }
@@ -149,14 +146,19 @@ async function guard(terminal: Terminal) {
 const leaveUnsaid = () => undefined;
 
 interface Course {
-  begun: Begun;
+  readonly io: Io;
+  readonly showsAll: boolean;
+  /** Command that has begun, and its environment. */
+  command: string;
+  env: Environment;
   code: number;
   /** First argument of the command. */
   given: string | undefined;
 }
 
 /** Builds the commands: only the one that the first word names, if it names one. */
-function buildProgram(io: Io, course: Course, argv: readonly string[]): Command {
+function buildProgram(course: Course, argv: readonly string[]): Command {
+  const { io } = course;
   const program = new Command("skillflow")
     .description("Run workflows in which a model with skills executes the nodes.")
     .version(VERSION, "-V, --version", "Print the version")
@@ -171,29 +173,21 @@ function buildProgram(io: Io, course: Course, argv: readonly string[]): Command 
     })
     .configureHelp({ showGlobalOptions: false, helpWidth: Math.min(io.columns, 110) });
   const named = COMMANDS.filter(({ usage }) => usage.split(" ")[0] === argv[0]);
-  const showsAll = argv.includes("--help-all");
-  for (const spec of named.length > 0 ? named : COMMANDS) addCommand(program, spec, { io, course, showsAll });
+  for (const spec of named.length > 0 ? named : COMMANDS) addCommand(program, spec, course);
   return program;
 }
 
 /** Number of options above which the help hides rare ones, unless --help-all is given. */
 const MOST_SHOWN = 20;
 
-interface Surroundings {
-  readonly io: Io;
-  readonly course: Course;
-  readonly showsAll: boolean;
-}
-
-function addCommand(parent: Command, spec: CommandSpec, surroundings: Surroundings): void {
-  const { io, course } = surroundings;
+function addCommand(parent: Command, spec: CommandSpec, course: Course): void {
   const command = parent.command(spec.usage).description(spec.summary);
   command.copyInheritedSettings(parent);
   if (spec.commands) {
-    for (const inner of spec.commands) addCommand(command, inner, surroundings);
+    for (const inner of spec.commands) addCommand(command, inner, course);
     return;
   }
-  addOptions(command, spec, surroundings.showsAll);
+  addOptions(command, spec, course.showsAll);
   command.action(async (...given: unknown[]) => {
     const flags = command.opts<Flags>();
     const args = given
@@ -202,10 +196,10 @@ function addCommand(parent: Command, spec: CommandSpec, surroundings: Surroundin
       .filter((value) => value !== undefined) as string[];
     course.given = args[0];
     const { withEnvFrom } = await import("./env-from.ts");
-    const seen = withEnvFrom(io, flags);
+    const seen = withEnvFrom(course.io, flags);
     // An error before `begin` is also reported as a document.
     const { documents, continued } = await groundOf(seen, flags, spec, args[0]);
-    course.begun = { command: nameOf(command), env: seen.host.env };
+    Object.assign(course, { command: nameOf(command), env: seen.host.env });
     try {
       const action = await spec.load?.();
       const host = documents ? { ...seen.host, documents } : seen.host;
@@ -283,7 +277,7 @@ async function tellFailure(io: Io, error: unknown, argv: readonly string[]): Pro
 async function reportToSentry(
   { io: { clean }, halt, say }: Guarded,
   error: unknown,
-  { env, argv, ...begun }: Begun & Terminal["runtime"] & { readonly argv: readonly string[] },
+  { env, argv, ...begun }: Pick<Course, "command" | "env"> & Terminal["runtime"] & { readonly argv: readonly string[] },
 ): Promise<void> {
   const dsn = env.SENTRY_DSN;
   if (!dsn || argv.includes("--offline")) return;
