@@ -39,10 +39,8 @@ export function chooseReports<Kind extends string>(flags: Flags, kinds: readonly
     const path = rest.join("=");
     if (kind !== undefined && path !== "") return { kind, path };
     const near = nearest(said, kinds);
-    throw usageError(
-      `--report takes KIND=PATH, not "${pair}"`,
-      near && near !== said ? `did you mean ${near}=PATH?` : `KIND is one of ${kinds.join(", ")}`,
-    );
+    const hint = near && near !== said ? `did you mean ${near}=PATH?` : `KIND is one of ${kinds.join(", ")}`;
+    throw usageError(`--report takes KIND=PATH, not "${pair}"`, hint);
   });
 }
 
@@ -62,10 +60,8 @@ export function checkPlaces(
   for (const [index, { kind }] of reports.entries()) {
     const path = paths[index] ?? "";
     if (isOurs(path) && (kinds.get(path) ?? kind) !== kind) {
-      throw usageError(
-        `${path} would be written as ${kinds.get(path)} and as ${kind}`,
-        "name another file for one of them",
-      );
+      const message = `${path} would be written as ${kinds.get(path)} and as ${kind}`;
+      throw usageError(message, "name another file for one of them");
     }
     kinds.set(path, kind);
   }
@@ -89,15 +85,10 @@ export interface WrittenFile {
   readonly path: string;
 }
 
-/** Plan of a run, and its path without `--out`. */
-interface PlanFile {
-  readonly plan: Plan;
-  readonly place: string | undefined;
-}
-
 interface Output {
   readonly report: Report;
-  readonly planned: PlanFile | undefined;
+  /** Plan of the run, and its path without `--out`. */
+  readonly planned: { readonly plan: Plan; readonly place: string | undefined } | undefined;
   readonly written: WrittenFile[];
 }
 

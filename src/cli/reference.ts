@@ -1,5 +1,4 @@
 import { findRun, openStore } from "../app/adapters/stores.ts";
-import type { DocumentsAt } from "../app/host.ts";
 import { openReference } from "../app/reference.ts";
 import type { StoredRun } from "../core/engine/ports.ts";
 import { planAt } from "./commands/run/apply.ts";
@@ -7,20 +6,15 @@ import { projectOptions, text } from "./flags.ts";
 import type { Flags, Io } from "./io.ts";
 import { painter } from "./terminal/terminal.ts";
 
-interface Continued {
-  readonly by: "run" | "plan";
-  readonly given: string;
-}
+type Continued = { readonly by: "run" | "plan"; readonly given: string };
 
-export interface Ground {
-  /** Documents at the deciding commit. Undefined if the checkout decides. */
-  readonly documents: DocumentsAt | undefined;
-  /** Run that the command continues, which keeps its original commit. */
-  readonly continued: StoredRun | undefined;
-}
+export type Ground = Awaited<ReturnType<typeof openGround>>;
 
-/** Opens the documents that count. Prints a note if they are not those of the checkout. */
-export async function openGround(io: Io, flags: Flags, named: Continued | undefined): Promise<Ground> {
+/**
+ * Opens the documents at the deciding commit, undefined if the checkout decides, and prints a note about it. Reads the run
+ * that the command continues, which keeps its original commit.
+ */
+export async function openGround(io: Io, flags: Flags, named: Continued | undefined) {
   const continued = named && (await readContinued(io, flags, named));
   const recorded = continued?.record.commit;
   const documents = openReference(io.host, text(flags, "fromRef"), recorded);

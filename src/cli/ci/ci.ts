@@ -1,9 +1,10 @@
 import { randomUUID } from "node:crypto";
 import { appendFileSync } from "node:fs";
 import type { Workspace } from "../../app/host.ts";
+import type { PreparedRun } from "../../app/runs/prepare.ts";
 import { secretsOf } from "../../app/secrets.ts";
 import { unwritten } from "../../core/base/errors.ts";
-import { createRedactor, type Redactor, type Secret } from "../../core/base/redact/redact.ts";
+import { createRedactor } from "../../core/base/redact/redact.ts";
 import type { Plan } from "../../core/engine/event/operation.ts";
 import type { Report } from "../../reports/model/report.ts";
 import type { Io } from "../io.ts";
@@ -77,17 +78,13 @@ export function githubActions({
 
 /** Redacts the secrets of the project's environment from all further text, and masks them in GitHub Actions. */
 export async function hideSecrets(io: Io, workspace: Workspace): Promise<void> {
-  await maskSecrets(io, { secrets: secretsOf(workspace) });
+  const secrets = secretsOf(workspace);
+  await maskSecrets(io, { secrets, redactor: createRedactor(secrets) });
 }
 
 /** Redacts secrets from all further text and masks them. A value that is too short to redact is not masked either. */
-export async function maskSecrets(
-  io: Io,
-  {
-    secrets,
-    redactor = createRedactor(secrets),
-  }: { readonly secrets: readonly Secret[]; readonly redactor?: Redactor },
-): Promise<void> {
+export async function maskSecrets(io: Io, hidden: Pick<PreparedRun, "secrets" | "redactor">): Promise<void> {
+  const { secrets, redactor } = hidden;
   await githubActions(io)?.mask(secrets.flatMap(({ value }) => (redactor.text(value) === value ? [] : [value])));
   io.protect(redactor);
 }

@@ -13,8 +13,7 @@ export function maskCommands(secrets: Iterable<string>): string[] {
 
 export function annotationOf({ severity, code, message, hint, file, line, column }: Shown<Finding>): string {
   const place = { file, line: file && line, col: file && line && column };
-  const text = [message, hint].filter((part) => part !== undefined).join("\n");
-  return command(severity === "note" ? "notice" : severity, { ...place, title: code }, text);
+  return command(severity === "note" ? "notice" : severity, { ...place, title: code }, withHint(message, hint));
 }
 
 /** Describes the end of a run and its degraded nodes as annotations, errors first, within GitHub's limit. */
@@ -28,13 +27,14 @@ export function annotationsOfRun({ record, result, events, placeOf }: Report): s
     file,
     line: node === undefined ? undefined : file && placeOf?.(outer(node))?.line,
   });
-  const ending = result.waiting
-    ? result.waiting.map(({ node, ask }) =>
-        command("notice", { ...at(node), title: `${workflow.name} is waiting for approval: ${node}` }, ask),
-      )
-    : error
-      ? [command("error", { ...at(error.node), title: `${workflow.name}: ${result.status}` }, textOf(error, nameOf))]
-      : [];
+  const ending = (result.waiting ?? []).map(({ node, ask }) =>
+    command("notice", { ...at(node), title: `${workflow.name} is waiting for approval: ${node}` }, ask),
+  );
+  if (error && !result.waiting) {
+    const message = error.node === undefined ? error.message : `${nameOf(error.node)}: ${error.message}`;
+    const title = `${workflow.name}: ${result.status}`;
+    ending.push(command("error", { ...at(error.node), title }, withHint(message, error.hint)));
+  }
   const short = [...result.degraded].sort((a, b) => Number(a.skill !== undefined) - Number(b.skill !== undefined));
   const degraded = short.map(({ skill, node, reason }) => {
     if (skill === undefined) return command("warning", { ...at(node), title: `${nameOf(node)} is degraded` }, reason);
@@ -54,7 +54,7 @@ export function annotationsOfRefusal(error: unknown): string[] {
   const { code, message, hint, diagnostics } = asOurs(error);
   const found = diagnostics.filter(({ severity }) => severity === "error").slice(0, MOST_ANNOTATIONS);
   if (found.length > 0) return found.map(annotationOf);
-  return [command("error", { title: code }, [message, hint].filter((part) => part !== undefined).join("\n"))];
+  return [command("error", { title: code }, withHint(message, hint))];
 }
 
 export function refusalSummary(error: unknown): string {
@@ -118,10 +118,7 @@ function command(name: "error" | "warning" | "notice", properties: Properties, t
   return `::${name} ${written.join(",")}::${commandData(cutText(text, 4000))}`;
 }
 
-function textOf(error: NonNullable<Report["result"]["error"]>, nameOf: (node: string) => string): string {
-  const message = error.node === undefined ? error.message : `${nameOf(error.node)}: ${error.message}`;
-  return error.hint ? `${message}\n${error.hint}` : message;
-}
+const withHint = (message: string, hint: string | undefined) => (hint ? `${message}\n${hint}` : message);
 
 function encode(mark: string): string {
   return `%${mark.charCodeAt(0).toString(16).toUpperCase().padStart(2, "0")}`;

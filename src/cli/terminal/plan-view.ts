@@ -27,13 +27,12 @@ const SIGNS: Readonly<Record<Shown, readonly [sign: string, format: Format]>> = 
   refused: ["✘", "red"],
 };
 
-interface Room {
-  readonly most?: number;
-  /** Columns for one line. Undefined to show whole summaries. */
-  readonly width?: number;
-}
-
-export function describeStandings(plan: PlanView, paint: Paint, room: Room = {}): string[] {
+/** Counts the operations and shows the first `most`, with their summaries cut to the `width` of a line. */
+export function describeStandings(
+  plan: PlanView,
+  paint: Paint,
+  room: { most?: number; width?: number } = {},
+): string[] {
   const { most = Number.POSITIVE_INFINITY, width = Number.POSITIVE_INFINITY } = room;
   const { operations } = plan;
   if (operations.length === 0) return [];

@@ -19,6 +19,7 @@ import { flatWorkflow } from "../../../core/document/inner/flat.ts";
 import { type ModelChoice, modelsOf } from "../../../core/document/model-list.ts";
 import { checkModels, modelAvailability, parseModels, providersOf } from "../../../core/document/model-name.ts";
 import type { LoadedPolicy } from "../../../core/document/policy.ts";
+import type { WorkflowNode } from "../../../core/document/workflow/node.ts";
 import type { Workflow } from "../../../core/document/workflow/workflow.ts";
 import type { QueueState } from "../../../core/engine/ports.ts";
 import { namedModel } from "../../../core/engine/settings/settings.ts";
@@ -33,8 +34,7 @@ export const doctor: Action = async (io, [file], flags) => {
     ? await skillsOfRun(workspace, workflow, documents)
     : new Map((await allSkills(workspace)).map((entry) => [entry.skill.id, entry]));
   const examined = [...entries].map(([skill, entry]) => {
-    const listing = Object.entries(workflow?.nodes ?? {}).filter(([, node]) => node.skills?.includes(skill));
-    const nodes = listing.map(([id]) => id);
+    const nodes = nodesWith(workflow, (node) => node.skills?.includes(skill) === true);
     return examineSkill(skill, entry, io.host, nodes);
   });
   const skills = flags.live === true ? await probeAll(workspace, entries, examined) : examined;
@@ -45,7 +45,7 @@ export const doctor: Action = async (io, [file], flags) => {
   const bare = workflow ? nodesWithout(workflow, skills) : [];
   const lacking = named === undefined ? [] : modelFindings(workspace, named, workflow);
   const ok = bare.length + lacking.length === 0;
-  const sandbox = flags.live === true ? { sandbox: await sandboxName(workspace) } : {};
+  const sandbox = flags.live === true ? await sandboxName(workspace) : undefined;
   const database = await databaseState(workspace, flags);
   const paint = painter(io, flags);
   const secrets = secretsOf(workspace, entries.values());
@@ -62,14 +62,15 @@ export const doctor: Action = async (io, [file], flags) => {
   if (flags.json === true) {
     const policies = (workspace.host.policies ?? []).map(({ path, policy }) => ({ path, ...policy }));
     const policy = policies.length === 0 ? {} : { policies };
-    await io.out(jsonText({ skills, models, ok, ...policy, ...sandbox, ...defined("database", database) }));
+    const about = { ...defined("sandbox", sandbox), ...defined("database", database) };
+    await io.out(jsonText({ skills, models, ok, ...policy, ...about }));
   } else {
     const listed = (title: string, found: readonly SkillState[]) =>
       `${[paint("bold", title), ...found.map((each) => describeFinding(each, paint))].join("\n")}\n`;
     await io.outText(listed("Skills", skills));
     await io.outText(`\n${listed("Models", models)}`);
     for (const each of workspace.host.policies ?? []) await io.outText(`${describePolicy(each, paint)}\n`);
-    if (sandbox.sandbox !== undefined) await io.outText(`${describeSandbox(sandbox.sandbox, paint)}\n`);
+    if (sandbox !== undefined) await io.outText(`${describeSandbox(sandbox, paint)}\n`);
     if (database) await io.outText(`${describeDatabase(database, paint)}\n`);
     const mark = paint("red", "✘");
     if (bare.length > 0) await io.err(`\n${mark} no usable skill for these nodes: ${bare.map(plainLine).join(", ")}\n`);
@@ -83,14 +84,15 @@ function modelStates(
   workflow: Workflow | undefined,
   model: ModelChoice | undefined,
 ): SkillState[] {
-  const asked = Object.entries(workflow?.nodes ?? {}).map(([id, node]) => {
-    return { id, providers: workflow ? providersOf(node, workflow, model) : new Set() };
-  });
   return modelAvailability(modelAccess(workspace)).map(({ id, lack }): SkillState => {
-    const nodes = asked.filter(({ providers }) => providers.has(id)).map((node) => node.id);
+    const nodes = workflow ? nodesWith(workflow, (node) => providersOf(node, workflow, model).has(id)) : [];
     if (lack === undefined) return { id, state: "configured", reason: null, fix: null, nodes };
     return { id, state: "not_configured", reason: lack.reason, fix: lack.fix, nodes };
   });
+}
+
+function nodesWith(workflow: Workflow | undefined, fits: (node: WorkflowNode) => boolean): string[] {
+  return Object.entries(workflow?.nodes ?? {}).flatMap(([id, node]) => (fits(node) ? [id] : []));
 }
 
 function describePolicy({ path, policy }: LoadedPolicy, paint: Paint): string {
@@ -232,9 +234,9 @@ function nodesWithout(workflow: Workflow, skills: readonly SkillState[]): string
   const usable = new Set(
     skills.filter(({ state }) => state !== "unavailable" && state !== "not_configured").map(({ id }) => id),
   );
-  return Object.entries(workflow.nodes).flatMap(([id, { skills: listed = [] }]) =>
-    listed.length > 0 && !listed.some((skill) => usable.has(skill)) ? [id] : [],
-  );
+  return nodesWith(workflow, ({ skills: listed = [] }) => {
+    return listed.length > 0 && !listed.some((skill) => usable.has(skill));
+  });
 }
 
 function describeFinding({ id, state, reason, fix, nodes, tools = [] }: SkillState, paint: Paint): string {

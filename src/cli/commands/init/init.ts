@@ -90,14 +90,16 @@ function nameOf(name: string): string {
   throw usageError(`"${name}" is not a name for a workflow: use lowercase letters, digits and single hyphens`);
 }
 
-function ciOf(given: string): "github" | "gitlab" | undefined {
+type Ci = Parameters<typeof jobFile>[0];
+
+function ciOf(given: string): Ci | undefined {
   if (given === "none") return undefined;
   if (given === "github" || given === "gitlab") return given;
   throw usageError(`--ci must be github or gitlab, not "${given}"`);
 }
 
 /** Returns the workflow of another repository that the job calls. Only a commit pins what receives the project's secrets. */
-function reusedWorkflow(flags: Flags, ci: "github" | "gitlab" | undefined): string | undefined {
+function reusedWorkflow(flags: Flags, ci: Ci | undefined): string | undefined {
   const reuse = text(flags, "reuse");
   if (reuse === undefined) return undefined;
   if (ci !== "github") throw usageError("--reuse names a workflow of GitHub", "pass --ci github with it");
@@ -148,12 +150,7 @@ async function tellSurvey(io: Io, flags: Flags, found: Survey & Found): Promise<
   await io.err(`Found here:\n${lines.map((line) => `  ${plainLine(line)}\n`).join("")}\n`);
 }
 
-interface Written {
-  readonly root: string;
-  readonly name: string;
-  readonly survey: Survey;
-  readonly ci: "github" | "gitlab" | undefined;
-}
+type Written = { readonly root: string; readonly name: string; readonly survey: Survey; readonly ci: Ci | undefined };
 
 /** Prints the three commands to type next. The last one runs without a model's key. */
 async function tellNext(io: Io, flags: Flags, { root, name, ci, survey }: Written): Promise<void> {

@@ -134,14 +134,13 @@ function variablesOf({ key, reads, writes }: CiJob): Values {
   };
 }
 
-interface JobSetting {
+/** Project for whose workflow `name` a job is written. `reuse` is a workflow of another repository that the job calls. */
+type JobSetting = Pick<CiJob, "state"> & {
   readonly name: string;
   readonly survey: Survey;
-  readonly state?: string;
   readonly startedBy?: StartedBy;
-  /** Workflow of another repository that the job calls. */
   readonly reuse?: string | undefined;
-}
+};
 
 /** Returns the CI file. Secrets for writing go only to the job that applies the plan, never to the one that calls the model. */
 export function jobFile(

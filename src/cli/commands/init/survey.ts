@@ -11,13 +11,6 @@ import { readSmall } from "../../../files/files.ts";
 /** Data found in a project without asking the user or running programs. */
 export type Survey = Awaited<ReturnType<typeof surveyProject>>;
 
-interface Variable {
-  readonly name: string;
-  readonly description: string;
-  readonly isRequired: boolean;
-  readonly isSecret: boolean;
-}
-
 /** Categories of the skills that gather evidence, and of those that notify people, most useful first. */
 const READING: readonly Category[] = ["observability", "data", "git"];
 const TELLING: readonly Category[] = ["notification", "tasks"];
@@ -49,9 +42,7 @@ export async function surveyProject(workspace: Workspace, root: string, env: Env
     /** Name of the model API key variable that is set. */
     key: KEYS.find((name) => env[name]),
     /** Variables of each built-in skill that a new workflow may use, usable now or not. */
-    variables: new Map<string, readonly Variable[]>(
-      [...readers, ...tellers].map(({ id, isAtHand, variables }) => [id, isAtHand ? [] : variables]),
-    ),
+    variables: new Map([...readers, ...tellers].map(({ id, isAtHand, variables }) => [id, isAtHand ? [] : variables])),
   };
 }
 
@@ -61,8 +52,8 @@ type Offer = ReturnType<typeof offerOf>;
 function offerOf({ skill }: SkillEntry, { state }: SkillState) {
   const { id, category, tools, config } = skill;
   const variables = Object.values(config).flatMap(
-    ({ env: name, description, required = false, secret = true }): Variable[] =>
-      name === undefined || name === "PATH" ? [] : [{ name, description, isRequired: required, isSecret: secret }],
+    ({ env: name, description, required: isRequired = false, secret: isSecret = true }) =>
+      name === undefined || name === "PATH" ? [] : [{ name, description, isRequired, isSecret }],
   );
   // The skill reads this machine. The others are used only if a variable is set.
   const isAtHand = variables.every(({ isRequired, isSecret }) => !isRequired && !isSecret);

@@ -84,9 +84,9 @@ function describeNode(id: string, { status, data, calls, prompt }: RunDiff["node
   ];
 }
 
-function statusWords({ a, b }: { readonly a: string | null; readonly b: string | null }, paint: Paint): string {
-  const words = (status: string | null) => status ?? "not visited";
-  return paint("dim", a === b ? words(a) : `${words(a)} → ${words(b)}`);
+function statusWords({ a, b }: RunDiff["nodes"][string]["status"], paint: Paint): string {
+  const [before, after] = [a ?? "not visited", b ?? "not visited"];
+  return paint("dim", a === b ? before : `${before} → ${after}`);
 }
 
 function section(title: string, items: readonly (readonly string[])[], { paint, most }: View): string[] {

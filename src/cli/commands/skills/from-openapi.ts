@@ -23,14 +23,8 @@ export function skillFromOpenapi({ host }: Io, file: string, chosen: readonly st
   const variables = apiSkillVariables(skill).map(({ name, needed }) => (needed ? name : `${name} (optional)`));
   const count = skill.operations.length;
   const advice = `describe in SKILL.md when to use ${count === 1 ? "its tool" : `each of its ${count} tools`}`;
-  return {
-    id,
-    format: "module",
-    files: () => apiSkillFiles(skill),
-    advice,
-    sets: variables,
-    sends: describeSent(skill),
-  };
+  const about = { advice, sets: variables, sends: describeSent(skill) };
+  return { id, format: "module", files: () => apiSkillFiles(skill), ...about };
 }
 
 /** Describes which variables the skill sends, and where. The API description decides both. */
@@ -77,8 +71,8 @@ const KNOWN_WORDS = new Set([
 ]);
 
 function choose(all: readonly ApiOperation[], chosen: readonly string[], file: string): readonly ApiOperation[] {
-  const fit = all.filter(({ unfit }) => unfit === undefined);
   if (chosen.length === 0) {
+    const fit = all.filter(isFit);
     if (fit.length === 0) throw usageError(`${file} has no GET operation to read with`);
     if (fit.length <= MOST_UNCHOSEN) return fit;
     throw usageError(`${file} has ${fit.length} operations that read: select some with --operation`, listed(fit));
@@ -91,7 +85,7 @@ function named(pattern: string, all: readonly ApiOperation[], file: string): rea
   const source = pattern.replace(/[.+?^${}()|[\]\\]/g, "\\$&").replace(/\*+/g, ".*");
   const fits = new RegExp(`^${source}$`, "is");
   const found = all.filter((one) => namesOf(one).some((name) => fits.test(name)));
-  const fit = found.filter(({ unfit }) => unfit === undefined);
+  const fit = found.filter(isFit);
   const [first] = found;
   if (fit.length > 0 && (pattern.includes("*") || fit.length === found.length)) return fit;
   if (first) throw usageError(`${pattern} cannot become a tool: ${first.unfit}`);
