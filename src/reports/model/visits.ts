@@ -174,7 +174,7 @@ function take(path: Path, scope: Scope, event: RunEvent): void {
 }
 
 function takeRemark({ remarks }: Path, visit: Visit | undefined, event: RunEvent): void {
-  const remark = remarkOf(event);
+  const remark = REMARKS[event.type]?.(event as never);
   if (!remark) return;
   const { kind, text } = remark;
   (visit?.remarks ?? remarks).push(remark);
@@ -257,22 +257,13 @@ function endInner(visit: Visit, event: EventOf<"inner:end"> & RunEvent): void {
   Object.assign(run, { status, complaint: String(why), endedAt: time, ...verdict });
 }
 
-function remarkOf(event: RunEvent): Remark | undefined {
-  switch (event.type) {
-    case "warning":
-      return { kind: "warning", text: event.message };
-    case "limit:reached":
-      return { kind: "limit", text: event.message };
-    case "reply:rejected":
-      return { kind: "rejected", text: event.reason };
-    case "model:switch":
-      return { kind: "model switch", text: switchText(event) };
-    case "model:error":
-      return { kind: "model error", text: event.hint ? `${event.message} (${event.hint})` : event.message };
-    default:
-      return undefined;
-  }
-}
+const REMARKS: { readonly [Type in RunEvent["type"]]?: (event: EventOf<Type>) => Remark } = {
+  warning: ({ message }) => ({ kind: "warning", text: message }),
+  "limit:reached": ({ message }) => ({ kind: "limit", text: message }),
+  "reply:rejected": ({ reason }) => ({ kind: "rejected", text: reason }),
+  "model:switch": (event) => ({ kind: "model switch", text: switchText(event) }),
+  "model:error": ({ message, hint }) => ({ kind: "model error", text: hint ? `${message} (${hint})` : message }),
+};
 
 /** Builds a turn from a model's answer. The model was asked when the scope's previous event was recorded. */
 function askedIn({ last }: Scope, event: Asked["answer"]): Asked {

@@ -16,7 +16,10 @@ type Telling = StoredRun & Pick<Walk, "content">;
 export function spansOf(telling: Telling): Span[] {
   const walk = startWalk(telling);
   for (const event of telling.events) {
-    take(walk, event);
+    const take: ((walk: Walk, event: never) => void) | undefined = TAKERS[event.type];
+    take?.(walk, event as never);
+    extend(walk, event);
+    walk.last = event;
     walk.state = fold(walk.state, event);
   }
   finishPart(walk);
@@ -44,62 +47,36 @@ function startWalk({ record, events, content }: Telling): Walk {
   };
 }
 
-function take(walk: Walk, event: RunEvent): void {
-  switch (event.type) {
-    case "workflow:start":
-      openPart(walk, event.key, event.time);
-      break;
-    case "run:resume":
-    case "approval:given":
-      finishPart(walk);
-      walk.part += 1;
-      openPart(walk, event.key, event.time);
-      break;
-    case "node:enter":
-      walk.visitKeys.set(nodePath(event.at, event.node), event.key);
-      openVisit(walk, event, event.key, { "skillflow.visit": { int: event.iteration } });
-      break;
-    case "model:reply":
-    case "model:error":
-      takeAnswer(walk, event);
-      break;
-    case "model:switch":
-      takeAnswer(walk, { ...event, type: "model:error", model: event.from, message: event.reason });
-      break;
-    case "tool:call":
-      walk.open.set(event.id, openCall(walk, event));
-      break;
-    case "tool:result":
-      takeResult(walk, event);
-      break;
-    case "node:retry": {
-      const attributes = { "skillflow.attempt": { int: event.attempt } };
-      visitAt(walk, event).events.push({ name: "skillflow.retry", time: event.time, attributes });
-      break;
-    }
-    case "limit:reached": {
-      const attributes = { "skillflow.limit": event.limit };
-      const span = walk.visits.get(event.at) ?? walk.root;
-      span?.events.push({ name: "skillflow.limit", time: event.time, attributes });
-      break;
-    }
-    case "node:exit":
-      takeExit(walk, event);
-      break;
-    case "operation:planned":
-      walk.planned.set(event.operation.id, event.operation);
-      break;
-    case "operation:begun":
-    case "operation:ended":
-      takeApplied(walk, event);
-      break;
-    case "workflow:end":
-      takeEnd(walk, event);
-      break;
-  }
-  extend(walk, event);
-  walk.last = event;
-}
+type Takers = { readonly [Type in RunEvent["type"]]?: (walk: Walk, event: RunEvent & EventOf<Type>) => void };
+
+const TAKERS: Takers = {
+  "workflow:start": openPart,
+  "run:resume": resumePart,
+  "approval:given": resumePart,
+  "node:enter"(walk, event) {
+    walk.visitKeys.set(nodePath(event.at, event.node), event.key);
+    openVisit(walk, event, event.key, { "skillflow.visit": { int: event.iteration } });
+  },
+  "model:reply": takeAnswer,
+  "model:error": takeAnswer,
+  "model:switch": (walk, event) =>
+    takeAnswer(walk, { ...event, type: "model:error", model: event.from, message: event.reason }),
+  "tool:call": (walk, event) => walk.open.set(event.id, openCall(walk, event)),
+  "tool:result": takeResult,
+  "node:retry"(walk, event) {
+    const attributes = { "skillflow.attempt": { int: event.attempt } };
+    visitAt(walk, event).events.push({ name: "skillflow.retry", time: event.time, attributes });
+  },
+  "limit:reached"({ visits, root }, { at, time, limit }) {
+    const span = visits.get(at) ?? root;
+    span?.events.push({ name: "skillflow.limit", time, attributes: { "skillflow.limit": limit } });
+  },
+  "node:exit": takeExit,
+  "operation:planned": ({ planned }, { operation }) => planned.set(operation.id, operation),
+  "operation:begun": takeApplied,
+  "operation:ended": takeApplied,
+  "workflow:end": takeEnd,
+};
 
 /** Extends the open spans to include an event, so that children are within their parents' time. */
 function extend({ root, visits }: Walk, event: RunEvent): void {
@@ -115,7 +92,13 @@ function extend({ root, visits }: Walk, event: RunEvent): void {
   }
 }
 
-function openPart(walk: Walk, key: string, time: string): void {
+function resumePart(walk: Walk, event: RunEvent): void {
+  finishPart(walk);
+  walk.part += 1;
+  openPart(walk, event);
+}
+
+function openPart(walk: Walk, { key, time }: RunEvent): void {
   const { record } = walk;
   const { id, name } = record.workflow;
   walk.root = openSpan(walk, {

@@ -50,36 +50,25 @@ function describeInItem({ paint, columns }: Scene, event: RunEvent): string[] {
 
 const IN_ITEMS: readonly string[] = ["warning", "approval:asked", "approval:given", "limit:reached", "run:fail"];
 
-/** Returns an event that takes one line, as its color, mark and text. */
-function noteOf(event: RunEvent): readonly [Format, mark: string, text: string] | undefined {
-  switch (event.type) {
-    case "tool:defined":
-      return ["yellow", "│ + defined", event.tool.exposed];
-    case "tool:removed":
-      return ["yellow", "│ − removed", event.name];
-    case "reply:rejected":
-      return ["yellow", "↺ sent back:", event.reason];
-    case "node:retry":
-      return ["yellow", `↺ attempt ${event.attempt + 1}:`, event.reason];
-    case "model:error":
-      return ["red", "✗ model:", event.message];
-    case "model:switch":
-      return ["yellow", "! model:", switchText(event)];
-    case "warning":
-      return ["yellow", "!", event.message];
-    case "approval:asked":
-      return ["yellow", "◆ waiting:", event.ask];
-    case "approval:given":
-      return ["yellow", "◆", answerText(event)];
-    case "limit:reached":
-    case "run:fail":
-      return ["yellow", "■", event.message];
-    case "run:interrupt":
-      return ["yellow", "■", event.reason];
-    default:
-      return undefined;
-  }
-}
+type Note = readonly [Format, mark: string, text: string];
+
+/** Events that take one line, as its color, mark and text. */
+const NOTES: { readonly [Type in RunEvent["type"]]?: (event: EventOf<Type>) => Note } = {
+  "tool:defined": ({ tool }) => ["yellow", "│ + defined", tool.exposed],
+  "tool:removed": ({ name }) => ["yellow", "│ − removed", name],
+  "reply:rejected": ({ reason }) => ["yellow", "↺ sent back:", reason],
+  "node:retry": ({ attempt, reason }) => ["yellow", `↺ attempt ${attempt + 1}:`, reason],
+  "model:error": ({ message }) => ["red", "✗ model:", message],
+  "model:switch": (event) => ["yellow", "! model:", switchText(event)],
+  warning: ({ message }) => ["yellow", "!", message],
+  "approval:asked": ({ ask }) => ["yellow", "◆ waiting:", ask],
+  "approval:given": (event) => ["yellow", "◆", answerText(event)],
+  "limit:reached": ({ message }) => ["yellow", "■", message],
+  "run:fail": ({ message }) => ["yellow", "■", message],
+  "run:interrupt": ({ reason }) => ["yellow", "■", reason],
+};
+
+const noteOf = (event: RunEvent) => NOTES[event.type]?.(event as never);
 
 function describeOwn(scene: Scene, event: RunEvent): string[] {
   const { paint, columns, record } = scene;

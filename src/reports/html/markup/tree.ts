@@ -1,6 +1,6 @@
 import { isAddress } from "../../../core/base/inert.ts";
 import { formatCount, plural } from "../../../core/base/preview.ts";
-import type { Block, Item, List, Section, Span, Words } from "../../model/tree/tree.ts";
+import type { Block, Item, List, Section, Span, Tone, Words } from "../../model/tree/tree.ts";
 import { markQuotes } from "./marks.ts";
 import { html, type Markup, rowsHtml, tableHtml } from "./markup.ts";
 
@@ -94,36 +94,24 @@ function wordsHtml(words: Words, links: Links = EVERYWHERE): Markup {
   return html`${words.map((span) => spanHtml(span, links))}`;
 }
 
-function spanHtml(span: Span, links: Links): Markup {
-  const { style, text, to } = span;
+function spanHtml({ style, text, tone, to }: Span, links: Links): Markup {
   const isLinked = to !== undefined && links(to);
   if (style === "ref")
     return isLinked ? html`<a class="cite" href="#${to}">${text}</a>` : html`<span class="cite">${text}</span>`;
-  const shown = styledHtml(span);
+  const shown = STYLES[style](text, tone);
   return isLinked ? html`<a href="#${to}">${shown}</a>` : shown;
 }
 
-function styledHtml({ style, text, tone = "skipped" }: Span): Markup {
-  switch (style) {
-    case "verse":
-      return html`<span class="verse">${text}</span>`;
-    case "code":
-      return html`<code>${text}</code>`;
-    case "strong":
-      return html`<strong>${text}</strong>`;
-    case "struck":
-      return html`<del dir="auto">${text}</del>`;
-    case "dim":
-      return html`<span class="meta" dir="auto">${text}</span>`;
-    case "quote":
-      return html`<q dir="auto">${text}</q>`;
-    case "badge":
-      return html`<span class="badge ${tone}">${text}</span>`;
-    case "command":
-      return html`<code>skillflow ${text}</code>`;
-    case "link":
-      return isAddress(text) ? html`<a href="${text}" rel="noreferrer">${text}</a>` : html`<code>${text}</code>`;
-    default:
-      return html`${text}`;
-  }
-}
+const STYLES: Readonly<Record<Exclude<Span["style"], "ref">, (text: string, tone?: Tone) => Markup>> = {
+  own: (text) => html`${text}`,
+  text: (text) => html`${text}`,
+  verse: (text) => html`<span class="verse">${text}</span>`,
+  code: (text) => html`<code>${text}</code>`,
+  strong: (text) => html`<strong>${text}</strong>`,
+  struck: (text) => html`<del dir="auto">${text}</del>`,
+  dim: (text) => html`<span class="meta" dir="auto">${text}</span>`,
+  quote: (text) => html`<q dir="auto">${text}</q>`,
+  badge: (text, tone = "skipped") => html`<span class="badge ${tone}">${text}</span>`,
+  command: (text) => html`<code>skillflow ${text}</code>`,
+  link: (text) => (isAddress(text) ? html`<a href="${text}" rel="noreferrer">${text}</a>` : html`<code>${text}</code>`),
+};
