@@ -1,5 +1,6 @@
 import { logJson, plainLine, slackText } from "../core/base/inert.ts";
 import { plural, shortText } from "../core/base/preview.ts";
+import { defined } from "../core/base/values.ts";
 import { html } from "./html/markup/markup.ts";
 import { pageHtml } from "./html/markup/page.ts";
 import { blocksHtml } from "./html/markup/tree.ts";
@@ -32,17 +33,15 @@ const jsonText = (value: object) => logJson(`${JSON.stringify(value, undefined, 
 const MOST_SHOWN = 50;
 
 /** Counts the items that were not judged or not shown, so that no format drops them silently. */
-function restOf(digest: Digest, shown: number): string[] {
-  const { unchanged, skipped, left, beyond, untold, items } = digest;
-  const unseen = untold + items.length - shown;
-  const counted = (count: number, words: string) => (count === 0 ? [] : [`${count} ${words}`]);
-  return [
-    ...counted(unseen, "more judged in this run: see its report"),
-    ...counted(unchanged, "unchanged since they were judged"),
-    ...counted(skipped, "skipped"),
-    ...counted(left, "left for the next run"),
-    ...counted(beyond, "not listed"),
-  ];
+function restOf({ unchanged, skipped, left, beyond, untold, items }: Digest, shown: number): string[] {
+  const counts = {
+    "more judged in this run: see its report": untold + items.length - shown,
+    "unchanged since they were judged": unchanged,
+    skipped,
+    "left for the next run": left,
+    "not listed": beyond,
+  };
+  return Object.entries(counts).flatMap(([words, count]) => (count === 0 ? [] : [`${count} ${words}`]));
 }
 
 function sendingOf({ send, why }: Digest): string {
@@ -73,24 +72,22 @@ function itemSection(item: DigestItem): Section {
       const quotes = cites.map(({ ref, quote }) => words`${span("ref", ref)} ${span("quote", quote)}`);
       return { words: words`${claim}`, ...(quotes.length === 0 ? {} : { why: joinWords(quotes, "; ") }) };
     }),
-    ...writes.map(({ id, standing, text: write, link: at }) => {
-      return {
-        words: words`${strong(standing)} ${code(id)}: ${write}${at === undefined ? [] : words` ${span("link", at)}`}`,
-      };
-    }),
+    ...writes.map(({ id, standing, text: write, link: at }) => ({
+      words: words`${strong(standing)} ${code(id)}: ${write}${at === undefined ? [] : words` ${span("link", at)}`}`,
+    })),
   ];
   return section(words`${wordsOf(item.class)}: ${title}`, list(items));
 }
 
 function factsOf({ why, cause, confidence, commit, next_step, duplicate }: DigestItem): [string, string][] {
-  const rows: [string, string | undefined][] = [
-    ["Why", why],
-    ["Cause", cause === undefined || confidence === undefined ? cause : `${cause} (confidence: ${confidence})`],
-    ["Commit", commit],
-    ["Duplicate of", duplicate],
-    ["Next step", next_step],
-  ];
-  return rows.flatMap(([name, value]): [string, string][] => (value === undefined ? [] : [[name, value]]));
+  const facts = {
+    ...defined("Why", why),
+    ...defined("Cause", confidence === undefined ? cause : cause && `${cause} (confidence: ${confidence})`),
+    ...defined("Commit", commit),
+    ...defined("Duplicate of", duplicate),
+    ...defined("Next step", next_step),
+  };
+  return Object.entries(facts);
 }
 
 function digestMarkdown(digest: Digest): string {

@@ -1,4 +1,5 @@
 import { plainText } from "../../core/base/inert.ts";
+import { firstOf } from "../../core/base/preview.ts";
 import type { ChangedPrompt } from "../../core/engine/event/prompt.ts";
 import { diffPrompts } from "../../reports/record/prompt-diff.ts";
 import { amount, colourDiff, type Paint } from "./terminal.ts";
@@ -20,10 +21,6 @@ export function describeChanges(changed: readonly ChangedPrompt[], paint: Paint)
 function describeChange({ key, recorded, now }: ChangedPrompt, paint: Paint): string {
   const title = paint("bold", `  step ${key}`);
   if (!recorded) return `${title}\n    this version cannot rebuild the recorded prompt`;
-  const lines = diffPrompts(recorded, now);
-  const cut = lines.length > MOST_LINES ? [`… ${amount(lines.length - MOST_LINES, "line")} more`] : [];
-  return [
-    title,
-    ...[...lines.slice(0, MOST_LINES), ...cut].map((line) => `    ${colourDiff(plainText(line), paint)}`),
-  ].join("\n");
+  const lines = firstOf(diffPrompts(recorded, now), MOST_LINES, (left) => `… ${amount(left, "line")} more`);
+  return [title, ...lines.map((line) => `    ${colourDiff(plainText(line), paint)}`)].join("\n");
 }

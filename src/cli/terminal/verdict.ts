@@ -1,5 +1,6 @@
 import type { FinishedRun } from "../../app/runs/drive.ts";
 import { plainLine } from "../../core/base/inert.ts";
+import { firstOf } from "../../core/base/preview.ts";
 import { groupBy, type JsonObject } from "../../core/base/values.ts";
 import { nodePath } from "../../core/document/inner/place.ts";
 import { callFailure } from "../../core/engine/event/node-result.ts";
@@ -246,12 +247,8 @@ function describeItems({ inner, left }: Visit, paint: Paint, width: number): str
     const gist = gistOfItem(run);
     return `  ${paint(...markOf(itemWord(run)))} ${label}${gist === "" ? "" : `: ${oneLine(gist, width - label.length - 8)}`}`;
   });
-  const more = rows.length - MOST_ITEMS;
-  return [
-    `  ${itemCounts(inner, left)}`,
-    ...rows.slice(0, MOST_ITEMS),
-    ...(more > 0 ? [paint("dim", `  (${amount(more, "more item")})`)] : []),
-  ];
+  const shown = firstOf(rows, MOST_ITEMS, (more) => paint("dim", `  (${amount(more, "more item")})`));
+  return [`  ${itemCounts(inner, left)}`, ...shown];
 }
 
 const MARKS: Readonly<Record<string, readonly [Format, string]>> = {
@@ -263,7 +260,7 @@ const MARKS: Readonly<Record<string, readonly [Format, string]>> = {
   queued: ["yellow", "◌"],
 };
 
-function markOf(status: string): readonly [Format, string] {
+export function markOf(status: string): readonly [Format, string] {
   return MARKS[status] ?? ["yellow", "■"];
 }
 

@@ -66,6 +66,12 @@ export function plural(count: number, noun: string): string {
   return `${formatCount(count)} ${noun}${count === 1 ? "" : "s"}`;
 }
 
+/** Keeps the first items, and describes how many others there are. */
+export function firstOf<Item>(items: readonly Item[], most: number, describe: (left: number) => Item): Item[] {
+  const left = items.length - most;
+  return left > 0 ? [...items.slice(0, most), describe(left)] : [...items];
+}
+
 function startOf(text: string, most: number): string {
   return /[\ud800-\udbff]/.test(text.charAt(most - 1)) ? text.slice(0, most - 1) : text.slice(0, most);
 }

@@ -1,4 +1,4 @@
-import { shortText } from "../../core/base/preview.ts";
+import { firstOf, shortText } from "../../core/base/preview.ts";
 import { parseCondition, showCondition } from "../../core/document/condition.ts";
 import { documentOf, type InnerWorkflows } from "../../core/document/inner/place.ts";
 import type { Edge, WorkflowNode } from "../../core/document/workflow/node.ts";
@@ -154,8 +154,7 @@ function kindLines({ map, call, approval, steps = [] }: WorkflowNode): string[] 
   if (call !== undefined) return [`runs ${call}`];
   if (approval) return ["asks for approval"];
   const tools = [...new Set(steps.flatMap(callsOf).map(({ tool }) => shortText(tool, LONGEST_LABEL)))];
-  const left = tools.length - MOST_TOOLS;
-  return [...tools.slice(0, MOST_TOOLS), ...(left > 0 ? [`and ${left} more`] : [])];
+  return firstOf(tools, MOST_TOOLS, (left) => `and ${left} more`);
 }
 
 function ownWay(result: RunResult | undefined) {

@@ -1,4 +1,4 @@
-import { formatCost, formatCount, formatDuration, plural, shortText } from "../../core/base/preview.ts";
+import { firstOf, formatCost, formatCount, formatDuration, plural, shortText } from "../../core/base/preview.ts";
 import type { Stats, StatsRow } from "../../core/engine/record/stats.ts";
 import { html, type Markup } from "../html/markup/markup.ts";
 import { sitePage } from "./page.ts";
@@ -121,10 +121,9 @@ const MOST_SKIPPED = 20;
 
 function skippedOf(skipped: Stats["skipped"]): Markup | undefined {
   if (skipped.length === 0) return undefined;
-  const items = skipped.slice(0, MOST_SKIPPED).map(({ run, line, reason }) => {
+  const rows = skipped.map(({ run, line, reason }) => {
     return html`<li>${run ?? `line ${line} of the feedback`}: ${shortText(reason, 200)}</li>`;
   });
-  const left = skipped.length - items.length;
-  const more = left > 0 && html`<li>and ${formatCount(left)} more</li>`;
-  return html`<section class="skipped"><h2>Not counted</h2><ul>${items}${more}</ul></section>`;
+  const shown = firstOf(rows, MOST_SKIPPED, (left) => html`<li>and ${formatCount(left)} more</li>`);
+  return html`<section class="skipped"><h2>Not counted</h2><ul>${shown}</ul></section>`;
 }

@@ -1,6 +1,6 @@
 import { compareRuns, type RunDiff } from "../../../app/runs/inspect.ts";
 import { plainLine, plainText } from "../../../core/base/inert.ts";
-import { formatCost, formatCount, plural } from "../../../core/base/preview.ts";
+import { firstOf, formatCost, formatCount, plural } from "../../../core/base/preview.ts";
 import type { Json } from "../../../core/base/values.ts";
 import { openProject } from "../../flags.ts";
 import type { Action } from "../../io.ts";
@@ -90,10 +90,8 @@ function statusWords({ a, b }: RunDiff["nodes"][string]["status"], paint: Paint)
 }
 
 function section(title: string, items: readonly (readonly string[])[], { paint, most }: View): string[] {
-  if (items.length === 0) return [];
-  const left = items.length - most;
-  const more = left > 0 ? [`    ${paint("dim", `(${formatCount(left)} more: --verbose)`)}`] : [];
-  return [`  ${title}`, ...items.slice(0, most).flat(), ...more];
+  const more = (left: number) => [`    ${paint("dim", `(${formatCount(left)} more: --verbose)`)}`];
+  return items.length === 0 ? [] : [`  ${title}`, ...firstOf(items, most, more).flat()];
 }
 
 function changed(head: string, [a, b]: readonly [a: Text, b: Text], paint: Paint): string[] {

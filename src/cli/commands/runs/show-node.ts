@@ -1,11 +1,12 @@
 import type { NodeVisits } from "../../../app/runs/inspect.ts";
 import { plainLine, plainText } from "../../../core/base/inert.ts";
-import { formatCost, formatCount, formatDuration, plural } from "../../../core/base/preview.ts";
+import { firstOf, formatCost, formatCount, formatDuration, plural } from "../../../core/base/preview.ts";
 import type { Json } from "../../../core/base/values.ts";
 import { answerText, type Part, type Turn } from "../../../core/engine/event/prompt.ts";
 import { failedFirst } from "../../../reports/model/items.ts";
 import type { Flags, Io } from "../../io.ts";
 import { describeData, painter, printJson, screenOf } from "../../terminal/terminal.ts";
+import { markOf } from "../../terminal/verdict.ts";
 
 export async function showNode(io: Io, found: NodeVisits, flags: Flags): Promise<number> {
   if (flags.json === true) return printJson(io, found);
@@ -27,18 +28,11 @@ type Visit = NodeVisits["visits"][number];
 type Ask = Visit["asks"][number];
 type Call = Visit["calls"][number];
 
-const MARKS = {
-  success: ["green", "✔ succeeded"],
-  degraded: ["yellow", "▲ degraded"],
-  failed: ["red", "✘ failed"],
-  skipped: ["yellow", "↷ skipped"],
-  active: ["yellow", "■ not finished"],
-  stopped: ["yellow", "■ stopped"],
-} as const;
-
 function describeVisit({ node, name }: NodeVisits, visit: Visit, view: View): string[] {
   const { paint } = view;
-  const [format, mark] = MARKS[visit.status];
+  const { status } = visit;
+  const word = status === "success" ? "succeeded" : status === "active" ? "not finished" : status;
+  const [format, mark] = markOf(word);
   const { modelCalls, inputTokens, cachedTokens, outputTokens, costUsd } = visit.usage;
   const facts = [
     formatDuration(visit.durationMs),
@@ -47,7 +41,7 @@ function describeVisit({ node, name }: NodeVisits, visit: Visit, view: View): st
     costWords(costUsd),
   ];
   return [
-    `${paint("bold", plainLine(name))} ${paint("dim", `· ${plainLine(node)}#${visit.visit} ·`)} ${paint(format, mark)}`,
+    `${paint("bold", plainLine(name))} ${paint("dim", `· ${plainLine(node)}#${visit.visit} ·`)} ${paint(format, `${mark} ${word}`)}`,
     `  ${paint("dim", facts.join(" · "))}`,
     "",
     ...[...visit.asks, ...visit.calls]
@@ -64,23 +58,20 @@ const MOST_INSIDE = 40;
 
 /** Describes the inner runs of a visit, failures first, and its approval. */
 function describeInside({ inner = [], left = 0, approval }: Visit, { paint, most }: View): string[] {
-  const ordered = failedFirst(inner);
-  const shown = Number.isFinite(most) ? ordered.slice(0, MOST_INSIDE) : ordered;
-  const rows = shown.map(({ place, status, verdict, complaint, nodes }) => {
+  const rows = failedFirst(inner).map(({ place, status, verdict, complaint, nodes }) => {
     const said = [verdict, complaint, nodes.length > 0 ? `at ${nodes.join(", ")}` : undefined];
     const mark =
       status === "failed" ? paint("red", "✘") : status === "succeeded" ? paint("green", "✔") : paint("yellow", "↷");
     return `  ${mark} ${paint("bold", plainLine(place))} ${status}${said.map((part) => (part === undefined ? "" : ` · ${plainLine(part)}`)).join("")}`;
   });
-  const more = ordered.length - shown.length;
+  const mostRows = Number.isFinite(most) ? MOST_INSIDE : most;
   const word =
     approval &&
     (approval.approved === null
       ? "not answered yet"
       : `${approval.approved ? "approved" : "denied"} by ${approval.by}`);
   return [
-    ...rows,
-    ...(more > 0 ? [`  ${paint("dim", `(${plural(more, "more")}: --verbose)`)}`] : []),
+    ...firstOf(rows, mostRows, (more) => `  ${paint("dim", `(${plural(more, "more")}: --verbose)`)}`),
     ...(left > 0 ? [`  ${plural(left, "item")} left for the next run`] : []),
     ...(approval ? [`  ${paint("yellow", "◆")} ${plainLine(approval.ask)}`, `    ${plainLine(word ?? "")}`] : []),
   ];

@@ -1,5 +1,6 @@
 import { type Verification, verifyRun } from "../../../app/runs/afterwards/verify.ts";
 import { plainLine } from "../../../core/base/inert.ts";
+import { firstOf } from "../../../core/base/preview.ts";
 import { openProject, text } from "../../flags.ts";
 import type { Action } from "../../io.ts";
 import { amount, jsonText, type Paint, painter, programName } from "../../terminal/terminal.ts";
@@ -33,14 +34,12 @@ function describeVerification(
     1: ended ? "the record has no digests" : `continue it: ${name} resume ${id}`,
     4: "resume and replay reject an altered record",
   };
-  const shown = problems.slice(0, MOST_SHOWN).map(({ record, line, what }) => {
+  const lines = problems.map(({ record, line, what }) => {
     return `  line ${line} ${paint("dim", `(record ${record})`)}: ${plainLine(what)}`;
   });
-  const more = problems.length - shown.length;
   return [
     heads[exitCode],
-    ...shown,
-    ...(more > 0 ? [`  and ${amount(more, "problem")} more`] : []),
+    ...firstOf(lines, MOST_SHOWN, (left) => `  and ${amount(left, "problem")} more`),
     ...(digest === null ? [] : [paint("dim", `  digest ${digest}`)]),
     paint("dim", `  ${hints[exitCode]}`),
     "",

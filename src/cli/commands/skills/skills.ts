@@ -6,6 +6,7 @@ import { allSkills, HELD_SCRIPTS } from "../../../app/skills/states.ts";
 import { type SkillEntry, unknownSkills } from "../../../app/workspace.ts";
 import { usageError } from "../../../core/base/errors.ts";
 import { plainLine } from "../../../core/base/inert.ts";
+import { firstOf } from "../../../core/base/preview.ts";
 import { didYouMean, isObject } from "../../../core/base/values.ts";
 import { wantedOf } from "../../../core/skill/availability/config-form.ts";
 import { describeTools, type ToolDescriptor, wholeReach } from "../../../core/skill/skill.ts";
@@ -263,9 +264,6 @@ function filesOf({ source }: SkillEntry): string[] {
   const names = readdirSync(path, { recursive: true, encoding: "utf8" }).filter(
     (name) => !/(^|[/\\])(node_modules|\.git)([/\\]|$)/.test(name) && !lstatSync(join(path, name)).isDirectory(),
   );
-  const shown = names
-    .sort()
-    .slice(0, MOST_FILES)
-    .map((name) => `  ${oneLine(name, 120)}`);
-  return names.length > MOST_FILES ? [...shown, `  and ${names.length - MOST_FILES} more`] : shown;
+  const lines = names.sort().map((name) => `  ${oneLine(name, 120)}`);
+  return firstOf(lines, MOST_FILES, (left) => `  and ${left} more`);
 }

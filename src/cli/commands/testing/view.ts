@@ -2,7 +2,7 @@ import type { Coverage } from "../../../app/testing/coverage.ts";
 import { modelOf } from "../../../app/testing/documents.ts";
 import type { TestedCase } from "../../../app/testing/run-tests.ts";
 import { plainLine, plainText } from "../../../core/base/inert.ts";
-import { sumCosts } from "../../../core/base/preview.ts";
+import { firstOf, sumCosts } from "../../../core/base/preview.ts";
 import type { Json } from "../../../core/base/values.ts";
 import type { Update } from "../../../core/outward/testing/update.ts";
 import { amount, colourDiff, duration, oneLine, type Paint, padTable } from "../../terminal/terminal.ts";
@@ -78,9 +78,8 @@ function prompts(run: TestedCase["runs"][number] | undefined, paint: Paint, stru
 }
 
 function shown(lines: readonly string[], paint: Paint): string[] {
-  const more = lines.length - MOST_LINES;
-  const cut = lines.slice(0, MOST_LINES).map((line) => `    ${colourDiff(plainText(line).slice(0, 400), paint)}`);
-  return more > 0 ? [...cut, `    … ${amount(more, "line")} more`] : cut;
+  const coloured = lines.map((line) => `    ${colourDiff(plainText(line).slice(0, 400), paint)}`);
+  return firstOf(coloured, MOST_LINES, (more) => `    … ${amount(more, "line")} more`);
 }
 
 function textOf(value: Json | undefined): string {

@@ -1,4 +1,5 @@
 import { plainLine } from "../../../core/base/inert.ts";
+import { firstOf } from "../../../core/base/preview.ts";
 import { nameOfNode, nodeAt } from "../../../core/engine/event/record.ts";
 import type { Observer } from "../../../core/engine/ports.ts";
 import { duration, oneLine } from "../terminal.ts";
@@ -97,14 +98,11 @@ function liveLines(options: ProgressOptions, present: Present, elapsed: number):
   const inside = insideLines(options, present);
   const arriving = inside.length === 0 && present.characters > 0 ? ` (${present.characters} characters)` : "";
   const head = `${headOf(options, root, undefined)}${arriving} · ${spent}`;
-  const hidden = inside.length - MOST_INSIDE;
-  return [
-    spinning(head, options),
-    ...inside
-      .slice(0, MOST_INSIDE)
-      .map(({ depth, text }) => "  ".repeat(depth + 1) + paint("dim", oneLine(text, columns - 2 * depth - 4))),
-    ...(hidden > 0 ? [paint("dim", `    … ${hidden} more running`)] : []),
-  ];
+  const lines = inside.map(({ depth, text }) => {
+    return "  ".repeat(depth + 1) + paint("dim", oneLine(text, columns - 2 * depth - 4));
+  });
+  const shown = firstOf(lines, MOST_INSIDE, (hidden) => paint("dim", `    … ${hidden} more running`));
+  return [spinning(head, options), ...shown];
 }
 
 function headOf({ record }: Telling, { node, turns, doing, items }: Scope, at: string | undefined): string {
