@@ -83,32 +83,21 @@ function titled(title: string, parts: readonly Block[]): Block[] {
 function heading(account: Account): string {
   const { record, state, failure, standing, finding } = account;
   const node = failure?.node === undefined ? [] : words` at ${code(failure.node)}`;
-  const title = section(
-    words`${span("own", MARKS[state])} ${shortText(record.workflow.name, 160)}: ${state}${node}`,
-    [],
-  );
+  const title = words`${span("own", MARKS[state])} ${shortText(record.workflow.name, 160)}: ${state}${node}`;
   const reason = failure || finding.headline !== undefined ? undefined : endOf(account)?.reason;
-  return markdownOf(
-    [
-      title,
-      ...(state === "degraded" ? [text(words`Run: ${standing}`)] : []),
-      ...(reason === undefined ? [] : [text([span("verse", reason)])]),
-    ],
-    2,
-  );
+  const about = [
+    ...(state === "degraded" ? [text(words`Run: ${standing}`)] : []),
+    ...(reason === undefined ? [] : [text([span("verse", reason)])]),
+  ];
+  return markdownOf([section(title, []), ...about], 2);
 }
 
 /** Claims that hold, with the references of the results that contain their quotes. */
 function claimRows({ claims }: Account["evidence"]): Block[] {
   const rows = claims.filter(holds).map((claim) => {
-    const refs = [...new Set(claim.cites.flatMap(({ ref, problem }) => (problem === undefined ? [ref] : [])))];
-    return {
-      words: claimWords(claim),
-      why: joinWords(
-        refs.map((ref) => [span("ref", ref)]),
-        ", ",
-      ),
-    };
+    const refs = new Set(claim.cites.flatMap(({ ref, problem }) => (problem === undefined ? [ref] : [])));
+    const spans = [...refs].map((ref) => [span("ref", ref)]);
+    return { words: claimWords(claim), why: joinWords(spans, ", ") };
   });
   return list(rows);
 }

@@ -137,12 +137,8 @@ function actions({ finding, deeds, awaited, result, failure }: Account): Item[] 
   return [
     ...(finding.first_step === undefined ? [] : [{ words: words`${finding.first_step}` }]),
     ...awaited.map(({ name, ask, approve }) => item(words`Answer ${name}: ${ask} (${command(approve)})`)),
-    ...deeds.waiting.map(({ text: write, at = "" }) =>
-      item(words`Review ${at === "" ? "" : code(at)}: ${write} (${review})`),
-    ),
-    ...deeds.undone.map(({ text: undone, why }) =>
-      item(words`Decide: ${undone}${why === undefined ? [] : words` — ${why}`}`),
-    ),
+    ...deeds.waiting.map(({ text: write, at = "" }) => item(words`Review ${code(at)}: ${write} (${review})`)),
+    ...deeds.undone.map(({ text: undone, why = "" }) => item(words`Decide: ${undone} — ${why}`)),
     ...(failure ? nextSteps(failure) : []),
   ];
 }

@@ -29,28 +29,26 @@ export function reportHtml(report: Report, { graph }: HtmlOptions = {}): string 
   const page = visitPage(account, bars);
   const plan = viewReport(report);
   const incident = chronicleHtml(account);
-  const sections: (Section | undefined)[] = [
-    { id: "finding", title: "The finding", body: findingHtml(account) },
-    incident === undefined
-      ? undefined
-      : { id: "incident", title: "What happened", note: "All times are UTC.", body: incident },
-    evidence.claims.length + evidence.missing.length > 0
-      ? { id: "evidence", title: "The evidence", note: evidenceTitle(evidence), body: blocksHtml(claimLists(evidence)) }
-      : undefined,
-    plan.operations.length > 0
-      ? { id: "plan", title: `Planned writes: ${countStandings(plan)}`, body: planHtml(plan, page.refs) }
-      : undefined,
-    visits.length > 0 ? { id: "way", title: "The path", body: wayHtml(account, bars, graph) } : undefined,
-    visits.length > 0
-      ? { id: "visits", title: "Visit by visit", body: html`${visits.map((visit) => visitHtml(visit, page))}` }
-      : undefined,
-    visits.length > 0 ? { id: "cost", title: "Cost by node", body: costHtml(account) } : undefined,
-    { id: "audit", title: "For auditors", body: auditHtml(account) },
-  ];
+  const sections: Section[] = [{ id: "finding", title: "The finding", body: findingHtml(account) }];
+  if (incident) sections.push({ id: "incident", title: "What happened", note: "All times are UTC.", body: incident });
+  if (evidence.claims.length + evidence.missing.length > 0) {
+    const body = blocksHtml(claimLists(evidence));
+    sections.push({ id: "evidence", title: "The evidence", note: evidenceTitle(evidence), body });
+  }
+  if (plan.operations.length > 0)
+    sections.push({ id: "plan", title: `Planned writes: ${countStandings(plan)}`, body: planHtml(plan, page.refs) });
+  if (visits.length > 0) {
+    sections.push(
+      { id: "way", title: "The path", body: wayHtml(account, bars, graph) },
+      { id: "visits", title: "Visit by visit", body: html`${visits.map((visit) => visitHtml(visit, page))}` },
+      { id: "cost", title: "Cost by node", body: costHtml(account) },
+    );
+  }
+  sections.push({ id: "audit", title: "For auditors", body: auditHtml(account) });
   return pageHtml({
     title: shortText(oneSentence(account.headline), 120),
     head: headHtml(account),
-    sections: sections.filter((section) => section !== undefined),
+    sections,
     style: bars.style(),
     colophon: `Written by skillflow from the recorded events of run ${shortText(report.result.run, 120)}.`,
   });

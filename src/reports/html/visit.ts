@@ -8,7 +8,7 @@ import {
   previewJson,
   shortText,
 } from "../../core/base/preview.ts";
-import { isObject, type Json, type JsonObject } from "../../core/base/values.ts";
+import { defined, isObject, type Json, type JsonObject } from "../../core/base/values.ts";
 import { nodePath } from "../../core/document/inner/place.ts";
 import type { EvalResult } from "../../core/engine/event/node-result.ts";
 import { nodeAt } from "../../core/engine/event/record.ts";
@@ -26,7 +26,7 @@ import { lastVisits } from "../model/visits.ts";
 import { innerHtml } from "./inner.ts";
 import { html, type Markup, OPEN } from "./markup/markup.ts";
 import { blocksHtml } from "./markup/tree.ts";
-import { folded, type Showing, valueHtml } from "./markup/value.ts";
+import { folded, valueHtml } from "./markup/value.ts";
 import { promptsOf, turnHtml } from "./turns.ts";
 import type { Bars } from "./way.ts";
 
@@ -98,13 +98,13 @@ function complaintHtml(visit: Visit): Markup | undefined {
 /** Shows the result without what the complaint or the inner runs already show. */
 function resultHtml({ result, inner, asked }: Visit, { refs, isLarge }: VisitPage): Markup | undefined {
   if (!result || asked) return undefined;
-  const said = result.status === "failed" ? "error" : result.status === "skipped" ? "skipped_reason" : undefined;
+  const said = { failed: "error", skipped: "skipped_reason", success: undefined }[result.status];
   const told = inner.length > 0 ? [said, "items", "results", "left", "failed"] : [said];
   const data = Object.fromEntries(Object.entries(result.data).filter(([key]) => !told.includes(key)));
   const { summary, ...rest } = data;
   if (summary === undefined && Object.keys(rest).length === 0) return undefined;
   const isText = typeof summary === "string" && Object.keys(rest).length === 0;
-  const showing: Showing = { cites: (ref) => refs.has(ref), prose: true, ...(isLarge ? { compact: true } : {}) };
+  const showing = { cites: (ref: string) => refs.has(ref), prose: true, compact: isLarge };
   return html`<section class="part"><h4>Result</h4>${valueHtml(isText ? summary : data, showing)}</section>`;
 }
 
@@ -152,16 +152,16 @@ function callsHtml(calls: readonly VisitCall[], page: VisitPage): Markup | undef
 }
 
 function callHtml(call: VisitCall, page: VisitPage): Markup {
-  const { quotes, account } = page;
+  const { quotes, account, isLarge: compact } = page;
   const { ref, tool, input, outcome, attempt, endedAt, startedAt } = call;
   const took = endedAt === undefined ? "" : formatDuration(durationOf({ startedAt, endedAt }));
   const quoted = quotes.get(ref);
   const tried = attempt > 0 ? `attempt ${attempt + 1} · ` : "";
   return html`<details class="call"><summary><span class="number">${ref}</span><code>${tool}</code>
 <span class="gist" dir="auto">${gistOf(input)}</span>${callBadge(call)}<span class="meta">${tried}${took}</span></summary>
-<div class="exchange" id="${ref}">${quotedHtml(quoted)}<h5>Input</h5>${valueHtml(input, showingCall(page))}
+<div class="exchange" id="${ref}">${quotedHtml(quoted)}<h5>Input</h5>${valueHtml(input, { cites: () => false, compact })}
 ${outcome && "error" in outcome && html`<h5>Error</h5><div class="complaint failed" dir="auto">${folded(outcome.error, html`<span class="verse">${outcome.error}</span>`)}</div>`}
-${outcome && "output" in outcome && html`<h5>Output</h5>${valueHtml(outcome.output, showingCall(page, quoted))}`}${call.blobs.map((blob) => blobHtml(blob, account.blobs))}</div></details>
+${outcome && "output" in outcome && html`<h5>Output</h5>${valueHtml(outcome.output, { cites: () => false, compact, ...defined("quotes", quoted) })}`}${call.blobs.map((blob) => blobHtml(blob, account.blobs))}</div></details>
 `;
 }
 
@@ -171,10 +171,6 @@ function blobHtml({ blob_id, kind, size_bytes }: BlobInfo, blobs: string | undef
   const shown = html`<code>${blob_id}</code>`;
   const link = blobs === undefined ? shown : html`<a href="${encodeURI(`${blobs}/${name}`)}">${shown}</a>`;
   return html`<p class="meta">${link} · ${kind} · ${formatCount(size_bytes)} bytes</p>`;
-}
-
-function showingCall({ isLarge }: VisitPage, quotes: ReadonlySet<string> = new Set()): Showing {
-  return { cites: () => false, quotes, ...(isLarge ? { compact: true } : {}) };
 }
 
 function gistOf(input: Json): string {

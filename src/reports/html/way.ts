@@ -58,12 +58,9 @@ export function wayHtml(account: Account, bars: Bars, graph: string | undefined)
   const pauses = breaks.map(
     ({ at, ms: pause }) => html`<li>Resumed at ${formatDuration(at)}, after a pause of ${formatDuration(pause)}.</li>`,
   );
-  const chunks = wayList(
-    account.visits.map((visit) => rowHtml(visit, account, bars)),
-    "Visits",
-  );
+  const rows = account.visits.map((visit) => rowHtml(visit, account, bars));
   return html`<div class="legend"><span><i class="model"></i>model call</span><span><i class="call"></i>tool call</span><span><i class="call bad"></i>failed</span></div>
-<div class="axis" aria-hidden="true">${axis}</div>${chunks}${pauses.length > 0 && html`<ul class="list meta">${pauses}</ul>`}${drawing}`;
+<div class="axis" aria-hidden="true">${axis}</div>${wayList(rows, "Visits")}${pauses.length > 0 && html`<ul class="list meta">${pauses}</ul>`}${drawing}`;
 }
 
 function wayList(items: readonly Markup[], noun: string): Markup {
@@ -99,8 +96,8 @@ function rowHtml(visit: Visit, account: Account, bars: Bars): Markup {
 /** Shows inner runs on the same time axis: a row for each item, or for each visit of the called workflow. */
 function insideHtml({ inner, left }: Visit, account: Account, bars: Bars): Markup | undefined {
   if (inner.length === 0 && left === 0) return undefined;
-  const called = inner.length === 1 && inner[0]?.key === undefined ? inner[0] : undefined;
-  if (called) {
+  const [called] = inner;
+  if (called && called.key === undefined) {
     const rows = called.visits.map((visit) => rowHtml(visit, account, bars));
     return html`<div class="within">${wayList(rows, "Visits")}</div>`;
   }

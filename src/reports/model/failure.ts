@@ -1,3 +1,4 @@
+import { defined } from "../../core/base/values.ts";
 import { nodePath } from "../../core/document/inner/place.ts";
 import { modelText } from "../../core/document/model-list.ts";
 import { parseModel } from "../../core/document/model-name.ts";
@@ -48,11 +49,11 @@ export function failureOf(report: Report, visits: readonly Visit[]): Failure | u
     code,
     message,
     headline: name === undefined ? message : `${name}: ${message}`,
-    ...(isFirst && hint !== undefined ? { hint } : {}),
-    ...(node === undefined ? {} : { node: nodePath(visit?.at, node) }),
-    ...(visit === undefined ? {} : { visit: { number: visit.number, anchor: visit.anchor } }),
-    ...(visit?.cause === undefined ? {} : { cause: visit.cause }),
-    ...(place === undefined ? {} : { place }),
+    ...defined("hint", isFirst ? hint : undefined),
+    ...defined("node", node === undefined ? undefined : nodePath(visit?.at, node)),
+    ...defined("visit", visit && { number: visit.number, anchor: visit.anchor }),
+    ...defined("cause", visit?.cause),
+    ...defined("place", place),
     ...(isFirst ? {} : { end: error.node === undefined ? error.message : `${nameOf(error.node)}: ${error.message}` }),
     next: nextSteps(report, { code, node, visit }),
   };
@@ -81,27 +82,24 @@ function placedName({ name, at }: Visit): string {
   return key === undefined ? name : `${key}: ${name}`;
 }
 
-interface Failed {
-  readonly code: string;
-  readonly node: string | undefined;
-  readonly visit: Visit | undefined;
-}
+type Failed = { readonly code: string; readonly node: string | undefined; readonly visit: Visit | undefined };
+
 function nextSteps(report: Report, { code, node, visit }: Failed): Step[] {
-  const again: Step = { text: "continue from there", command: resumeCommand(report) };
+  const resume = (text: string): Step => ({ text, command: resumeCommand(report) });
+  const again = resume("continue from there");
   const iteration = visit && visit.iteration > 1 ? `#${visit.iteration}` : "";
   const show = (at: string) => showCommand(report.record, `${nodePath(visit?.at, at)}${iteration}`);
   const look: Step[] = node === undefined ? [] : [{ text: "see its prompts and replies", command: show(node) }];
-  if (code === "limit.reached") return [{ text: "raise the limit and continue", command: resumeCommand(report) }];
+  if (code === "limit.reached") return [resume("raise the limit and continue")];
   if (code === "run.interrupted") return [again];
   if (code === "skills.missing" || code === "config.missing") {
     const doctor: Step = { text: "set what its skills need", command: doctorCommand(report.record) };
     return node === undefined ? [doctor] : [doctor, again];
   }
-  if (code === "model.auth") return [{ text: "set the provider's key, then continue", command: resumeCommand(report) }];
+  if (code === "model.auth") return [resume("set the provider's key, then continue")];
   if (code === "model.unknown")
     return [{ text: "name a model that the provider has", command: `${resumeCommand(report)} --model PROVIDER:NAME` }];
-  if (code.startsWith("model."))
-    return [{ text: "continue once the provider answers", command: resumeCommand(report) }];
+  if (code.startsWith("model.")) return [resume("continue once the provider answers")];
   if (code === "replay.missing") return [{ text: "record it again with a live model" }];
   if (code === "replay.changed") {
     const recording = shellWord(parseModel(modelText(report.record.settings.model)).name);

@@ -8,10 +8,10 @@ export interface Showing {
   /** Checks whether a reference belongs to a call on the page. */
   readonly cites: (ref: string) => boolean;
   /** Renders text as Markdown, for values that a model wrote. */
-  readonly prose?: true;
-  readonly inTable?: true;
+  readonly prose?: boolean;
+  readonly inTable?: boolean;
   /** Renders nested values as JSON, to keep the pages of large runs small. */
-  readonly compact?: true;
+  readonly compact?: boolean;
   /** Quotes of claims to mark in the text. */
   readonly quotes?: ReadonlySet<string>;
 }
@@ -25,7 +25,11 @@ export function valueHtml(value: Json, showing: Showing, depth = 0): Markup {
   if (depth >= (showing.compact ? 0 : DEEPEST)) return verbatimHtml(jsonText(value, showing), showing);
   if (!Array.isArray(value)) return objectHtml(value as JsonObject, showing, depth);
   if (value.length === 0) return html`<span class="nil">none</span>`;
-  if (!showing.inTable && isTable(value)) return objectsHtml(value, showing, depth);
+  const columns = showing.inTable ? undefined : columnsOf(value);
+  if (columns) {
+    const cells = (value as readonly JsonObject[]).map((row) => columns.map((key) => row[key]));
+    return gridHtml(columns.map(labelOf), cells, showing, depth);
+  }
   const items = value.map((item) => html`<li dir="auto">${valueHtml(item, showing, depth + 1)}</li>`);
   return sections(items, "items", (some) => html`<ul class="list">${some}</ul>`);
 }
@@ -55,12 +59,9 @@ function verbatimHtml(text: string, { quotes = NO_QUOTES }: Pick<Showing, "quote
 /** Formats JSON. The compact form has one line for each member or item. */
 function jsonText(value: Json, { compact }: Showing): string {
   if (!compact) return JSON.stringify(value, undefined, 2);
-  return Array.isArray(value) ? itemLines(value, "") : memberLines(value as JsonObject);
-}
-
-function memberLines(members: JsonObject): string {
-  const lines = Object.entries(members).map(([key, value]) => {
-    return Array.isArray(value) ? `${key}:\n${itemLines(value, "  ")}` : `${key}: ${JSON.stringify(value)}`;
+  if (Array.isArray(value)) return itemLines(value, "");
+  const lines = Object.entries(value as JsonObject).map(([key, member]) => {
+    return Array.isArray(member) ? `${key}:\n${itemLines(member, "  ")}` : `${key}: ${JSON.stringify(member)}`;
   });
   return lines.join("\n");
 }
@@ -108,23 +109,15 @@ function objectHtml(value: JsonObject, showing: Showing, depth: number): Markup 
   return sections(rows, "fields", (some) => html`<dl class="kv">${some}</dl>`);
 }
 
-function isTable(values: readonly Json[]): values is readonly JsonObject[] {
-  return values.every((value) => isObject(value)) && columnsOf(values as readonly JsonObject[]).length <= MOST_COLUMNS;
-}
-
-function columnsOf(rows: readonly JsonObject[]): string[] {
+/** Returns the keys of objects that can be the rows of a table. Undefined for other values, and for too many keys. */
+function columnsOf(values: readonly Json[]): string[] | undefined {
   const columns = new Set<string>();
-  for (const row of rows) {
-    for (const key of Object.keys(row)) columns.add(key);
-    if (columns.size > MOST_COLUMNS) break;
+  for (const value of values) {
+    if (!isObject(value)) return undefined;
+    for (const key of Object.keys(value)) columns.add(key);
+    if (columns.size > MOST_COLUMNS) return undefined;
   }
   return [...columns];
-}
-
-function objectsHtml(rows: readonly JsonObject[], showing: Showing, depth: number): Markup {
-  const columns = columnsOf(rows);
-  const cells = rows.map((row) => columns.map((key) => row[key]));
-  return gridHtml(columns.map(labelOf), cells, showing, depth);
 }
 
 /** Maximum size of a table. Further rows are shown as JSON, which keeps the page small. */
@@ -149,7 +142,7 @@ function gridHtml(labels: readonly string[], rows: readonly Cells[], showing: Sh
   const cells = rows.map((row) => {
     return labels.map((_, index) => {
       const value = row[index];
-      return value === undefined ? undefined : valueHtml(value, { ...showing, inTable: true }, depth + 1);
+      return value !== undefined && valueHtml(value, { ...showing, inTable: true }, depth + 1);
     });
   });
   return sections(rowsHtml(labels, cells), "rows", (some) => tableHtml(labels, some));

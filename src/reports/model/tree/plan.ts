@@ -84,31 +84,22 @@ function operationFacts({ operation, readAs, now }: ShownOperation, mostSources:
   const read = sources.slice(0, mostSources).map(sourceWords);
   const rest = sources.length > read.length ? words` and ${formatCount(sources.length - read.length)} more` : [];
   const same = readAs === undefined ? undefined : words`same as before ${operationRef(readAs)}`;
+  const after = refers.slice(0, mostSources).map((id) => [operationRef(id)]);
   return [
     now.standing === "planned" ? undefined : fact("State", standingText(now)),
     link === undefined ? undefined : ["Link", words`${code(link)}`],
     ["Tool", words`${code(`${skill} ${tool}`)}`],
     ["Read by", audience === "public" ? words`anyone` : words`the team`],
     ["Planned by", words`${code(nodePath(at, node))}${visit > 1 ? words`, visit ${visit}` : []}`],
-    refers.length === 0
-      ? undefined
-      : [
-          "After",
-          joinWords(
-            refers.slice(0, mostSources).map((id) => [operationRef(id)]),
-            ", ",
-          ),
-        ],
+    refers.length === 0 ? undefined : ["After", joinWords(after, ", ")],
     [
       "Untrusted text read before",
       same ?? (read.length === 0 ? words`nothing` : words`${joinWords(read, ", ")}${rest}`),
     ],
     ...filtered.map(({ kind, count }): Fact => {
       const isAlias = kind === "host" || kind === "ip";
-      return [
-        isAlias ? "Replaced by aliases in the input" : "Removed from the input",
-        words`${countedKind({ kind, count })}`,
-      ];
+      const term = isAlias ? "Replaced by aliases in the input" : "Removed from the input";
+      return [term, words`${countedKind({ kind, count })}`];
     }),
     ...patchFacts(operation),
     ["Digest", words`${code(digest)}`],
@@ -135,16 +126,11 @@ function patchFacts(operation: ShownOperation["operation"]): Fact[] {
   const patch = patchOf(operation);
   if (!patch) return [];
   const { base, branch, files, proof, in_diff: inDiff = [] } = patch;
+  const changed = files.map(({ path, change }) => words`${code(path)} ${change}`);
   return [
     ["Base", words`${code(base)}`],
     ["Branch", words`${code(branch)}`],
-    [
-      "Files",
-      joinWords(
-        files.map(({ path, change }) => words`${code(path)} ${change}`),
-        ", ",
-      ),
-    ],
+    ["Files", joinWords(changed, ", ")],
     ...(inDiff.length > 0 ? [["In the diff", words`${inDiff.map(countedKind).join(", ")}`] as const] : []),
     ...(proof ? [["Proof", proofWords(proof)] as const] : []),
   ];

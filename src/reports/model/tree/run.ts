@@ -145,20 +145,13 @@ export function claimLists({ claims, missing, quoteOf }: Omit<Account["evidence"
   };
   const none = missing.map(({ visit, why }) => text(words`${visit.name}: ${why}`, "failed"));
   const inOrder = [...claims.filter(holds), ...claims.filter((claim) => !holds(claim))];
-  return [
-    ...none,
-    ...list(
-      inOrder.map((claim) => claimItem(claim, recordOf)),
-      { look: "claims" },
-    ),
-  ];
+  const items = inOrder.map((claim) => claimItem(claim, recordOf));
+  return [...none, ...list(items, { look: "claims" })];
 }
 
 function claimItem(claim: Claim, recordOf: RecordOf): Item {
-  const parts = list(
-    claim.cites.map((cite) => citeItem(cite, recordOf(cite))),
-    { look: "cites" },
-  );
+  const cites = claim.cites.map((cite) => citeItem(cite, recordOf(cite)));
+  const parts = list(cites, { look: "cites" });
   if (!holds(claim)) {
     const { text: said, status } = claim;
     const why = status === "dropped" ? `dropped: ${foundWords(claim)}` : foundWords(claim);
@@ -210,23 +203,16 @@ function markedWords(claim: Claim): string {
 
 /** Lists claims that were dropped from an answer, refuted, or kept with the mark that they are not shown, with the reason. */
 export function droppedClaims({ evidence, result }: Pick<Account, "evidence" | "result">): Block[] {
-  const dropped = result.evidence?.dropped_claims ?? [];
-  const refuted = evidence.claims.filter(({ status }) => status === "refuted");
-  const marked = evidence.claims.filter((claim) => claim.marked);
   const item = (claim: string, reason: string): Item => ({ words: words`${claim}`, why: words`${reason}` });
+  const dropped = (result.evidence?.dropped_claims ?? []).map(({ claim, reason }) => item(claim, reason));
+  const refuted = evidence.claims.flatMap(({ text: claim, status, why = "" }) => {
+    return status === "refuted" ? [item(claim, why)] : [];
+  });
+  const marked = evidence.claims.flatMap((claim) => (claim.marked ? [item(claim.text, markedWords(claim))] : []));
   return [
-    ...list(
-      dropped.map(({ claim, reason }) => item(claim, reason)),
-      { title: "Dropped" },
-    ),
-    ...list(
-      refuted.map(({ text: claim, why = "" }) => item(claim, why)),
-      { title: "Refuted" },
-    ),
-    ...list(
-      marked.map((claim) => item(claim.text, markedWords(claim))),
-      { title: "Not shown by evidence" },
-    ),
+    ...list(dropped, { title: "Dropped" }),
+    ...list(refuted, { title: "Refuted" }),
+    ...list(marked, { title: "Not shown by evidence" }),
   ];
 }
 
