@@ -32,26 +32,36 @@ export function reworded(name: OptionName, help: string): OptionRow {
 }
 
 const SHARED: Names = ["quiet", "verbose", "no-color", "env-from"];
-export const PROJECT: Names = [
+const PROJECT: Names = [
   ...(["trust-skill", "set", "skills", "no-discover", "skill-env", "effect", "skill-order", "context-mode"] as const),
   ...(["allow-scripts", "allow-define-tool"] as const),
 ];
-export const ENGINE: Names = ["engine", "database-url"];
-export const STORE: Names = ["store", ...ENGINE];
+const ENGINE: Names = ["engine", "database-url"];
+const STORE: Names = ["store", ...ENGINE];
 /** Output of commands that drive a run. */
-export const DRIVING = [
+const DRIVING = [
   reworded("json", "Print the result document"),
   ...(["out", "report", "stream", "detailed-exit-code", "otlp-content"] as const),
 ];
-export const CHOICES: Names = [
+const CHOICES: Names = [
   ...(["file-root", "input-sources", "model", "max-cost", "timeout", "max-tokens", "max-steps"] as const),
   ...(["node-timeout", "tool-timeout", "writes", "require-skills", "allow-public", "offline", "frozen"] as const),
 ];
 /** Options of commands that drive a workflow to its end. */
-export const RUNNING = [
+const RUNNING = [
   ...([...CHOICES, "from-ref", ...PROJECT, "writable-workdir"] as const),
   ...([...DRIVING, ...STORE, "state"] as const),
 ];
+
+/** Options that several commands have together, by the name that `commands.json` uses. */
+export const GROUPS: Readonly<Record<string, readonly (OptionName | OptionRow)[]>> = {
+  PROJECT,
+  ENGINE,
+  STORE,
+  DRIVING,
+  CHOICES,
+  RUNNING,
+};
 
 /** Readers of values by the form that an option declares. They throw usage errors. */
 const FORMS = { pair: splitPair, amount: amountOf, count: countOf, whole: wholeOf, duration: durationOf };
