@@ -63,7 +63,7 @@ export function describeVerdict(finished: Omit<FinishedRun, "blobs">, options: V
   return [
     "",
     ...describeNodes(account, finished.state, options),
-    describeSpent(account, finished.state, paint),
+    describeSpent(account, finished.state.entered, paint),
     ...switchesIn(account.every).map((line) => `  ${paint("yellow", "!")} ${plainLine(line)}`),
     ...(account.record.kind === "dry-run" ? [`  ${plainLine(finished.state.end?.reason ?? "")}`] : []),
     ...describeSkipped(result),
@@ -94,21 +94,17 @@ function describeNodes(account: Account, { results }: FinishedRun["state"], opti
   ];
 }
 
-function describeSpent(
-  { state: stands, standing, result, answeredBy }: Account,
-  state: FinishedRun["state"],
-  paint: Paint,
-) {
+function describeSpent({ state, standing, result, answeredBy }: Account, entered: number, paint: Paint): string {
   const { usage, status } = result;
   const paid = usage.costUsd === null ? "cost unknown" : `$${usage.costUsd.toFixed(4)}`;
   const spent = [
     duration(usage.durationMs),
-    amount(state.entered, "node visit"),
+    amount(entered, "node visit"),
     amount(usage.modelCalls, "model call"),
     `${usage.inputTokens + usage.outputTokens} tokens`,
     answeredBy === undefined ? paid : paidWords(answeredBy, undefined),
   ].join(", ");
-  return `${statusMark(stands, paint)} ${standing === status ? "" : `${standing} · `}${paint("dim", spent)}`;
+  return `${statusMark(state, paint)} ${standing === status ? "" : `${standing} · `}${paint("dim", spent)}`;
 }
 
 /** Describes the earlier run with the same key that caused this one to be skipped. */
@@ -127,10 +123,8 @@ function findings(account: Account, isWhole: boolean): Block[] {
   const { finding, failure, evidence } = account;
   const { headline, cause, isUnshown } = finding;
   const isSaid = failure !== undefined || cause === undefined;
-  const title =
-    headline === undefined || (isSaid && !isUnshown)
-      ? []
-      : [text([isUnshown ? badge(headline, "degraded") : strong(headline)])];
+  const isTitled = headline !== undefined && (isUnshown || !isSaid);
+  const title = isTitled ? [text([isUnshown ? badge(headline, "degraded") : strong(headline)])] : [];
   const steps = nextSteps({ next: failure?.next.filter(({ command }) => command === undefined) ?? [] });
   return [
     ...(failure ? [failureSection(failure), ...list(steps)] : []),
@@ -146,9 +140,8 @@ function findings(account: Account, isWhole: boolean): Block[] {
 function shortFacts({ finding }: Account): Fact[] {
   const { ruled_out } = finding;
   const facts = findingFacts({ finding: { ...finding, ruled_out: [] } });
-  return ruled_out.length === 0
-    ? facts
-    : [...facts, ["Ruled out", words`${ruled_out.map((one) => one.text).join("; ")}`]];
+  const excluded = ruled_out.map((one) => one.text).join("; ");
+  return ruled_out.length === 0 ? facts : [...facts, ["Ruled out", words`${excluded}`]];
 }
 
 function shortfalls(account: Account): Block[] {

@@ -12,8 +12,11 @@ import { folded, type Showing, valueHtml } from "./markup/value.ts";
 
 type Prompts = ReturnType<typeof promptsOf>;
 
-/** Renders prompts in the run's order, because each is rebuilt from earlier events and inner runs are interleaved. */
-export function promptsOf({ record, events, every, digest }: Account) {
+/**
+ * Renders prompts by the positions of their answers, in the run's order, because each is rebuilt from earlier events and
+ * inner runs are interleaved.
+ */
+export function promptsOf({ record, events, every, digest }: Account): ReadonlyMap<number, Markup | undefined> {
   const rebuilt = recordedPrompts({ record, events });
   const known = new Map<string, string>();
   const before = new Map<string, Prompt>();
@@ -43,7 +46,7 @@ export function promptsOf({ record, events, every, digest }: Account) {
   };
   const asked = every.flatMap(({ turns }) => turns.flatMap((turn) => (turn.kind === "asked" ? [turn] : [])));
   for (const turn of asked.sort((a, b) => a.seq - b.seq)) drawn.set(turn.seq, draw(turn));
-  return { htmlOf: ({ seq }: Asked) => drawn.get(seq) };
+  return drawn;
 }
 
 /** Returns the prompt, or undefined if it cannot be rebuilt because the recording is altered or foreign. */
@@ -108,7 +111,7 @@ export function turnHtml(turn: VisitTurn, page: TurnPage): Markup {
     return html`<li class="note ${turn.kind}"><span class="badge skipped">${NOTES[turn.kind]}</span> <div dir="auto">${folded(turn.text, html`<span class="verse">${turn.text}</span>`)}</div></li>
 `;
   const { answer, purpose, model } = turn;
-  const prompt = page.prompts.htmlOf(turn);
+  const prompt = page.prompts.get(turn.seq);
   const facts = [model, formatDuration(durationOf(turn)), ...usageOf(answer)];
   const head = html`<p class="asked"><strong>${PURPOSES[purpose]}</strong> <span class="meta">${facts.join(" · ")}</span></p>`;
   return html`<li class="turn ${purpose}">${head}${prompt}${answerHtml(answer, page)}${page.callsHtml(turn)}</li>

@@ -1,6 +1,6 @@
 import { editYaml, type YamlEdit } from "../../../app/documents.ts";
 import { shortText } from "../../../core/base/preview.ts";
-import { fillTemplates, titleOf, type Values } from "../../templates/fill.ts";
+import { fillTemplate, fillTemplates, titleOf, type Values } from "../../templates/fill.ts";
 import type { LogError } from "./last-error.ts";
 import type { Survey } from "./survey.ts";
 
@@ -140,22 +140,11 @@ function filesFor(name: string, template: string, values: Values): StarterFile[]
     return texts.filter(([file]) => file.startsWith(`${part}.`)).map(([, text]): StarterFile => [path, text]);
   });
 }
+
 export function configText({ key }: Survey): string {
   const model = key === "OPENAI_API_KEY" ? "openai:gpt-5" : "anthropic:claude-sonnet-4-5";
-  return `# Settings for all runs of this project. Flags override them.
-${key === undefined ? "# " : ""}model: ${model}
-writes: plan # queue writes until \`skillflow apply\`
-limits: { max_cost_usd: 2, timeout: 30m }
-`;
+  return fillTemplate("project/config.txt", { off: key === undefined ? "# " : "", model });
 }
-
-const MODELS = `# Variables of the workflow. All are optional: a skill without its required variables is not used.
-# Skillflow reads such a file only if you name it: skillflow run WORKFLOW --env-from .env
-
-# A model: one is enough
-#ANTHROPIC_API_KEY=
-#OPENAI_API_KEY=
-`;
 
 /** Returns the `.env.example`, with the variables of all skills that a triage may use. */
 export function environmentText({ variables }: Survey): string {
@@ -164,7 +153,7 @@ export function environmentText({ variables }: Survey): string {
     const lines = fields.map(({ name, description, isRequired }) => {
       return `# ${description.replace(/\s+/g, " ")}${isRequired ? " (required)" : ""}\n#${name}=\n`;
     });
-    return [`# ${id}\n${lines.join("")}`];
+    return [`\n# ${id}\n${lines.join("")}`];
   });
-  return [MODELS, ...sections].join("\n");
+  return fillTemplate("project/variables.txt", { skills: sections.join("") });
 }

@@ -61,13 +61,14 @@ export const apply = tellingRefusal(async (io, [given = ""], flags) => {
   if (reports.length > 0 && said === undefined) return reportPlan(io, flags, given, reports);
   const paint = painter(io, flags);
   const resolved = parseResolutions(list(flags, "resolve"));
+  const planFile = planAt(io.host.cwd, given);
   let reviewed: ReviewedPlan | undefined;
   const workspace = await openTrusted(io, flags, async (opened) => {
-    reviewed = await review(io, opened, given);
+    reviewed = await reviewRun(opened, continuedRun(io), planFile);
     return usedBy(reviewed, opened.skills.ids);
   });
   await hideSecrets(io, workspace);
-  reviewed ??= await review(io, workspace, given);
+  reviewed ??= await reviewRun(workspace, continuedRun(io), planFile);
   const { stored, operations } = reviewed;
   const open = openOperations(reviewed);
   const isDone = open.length === 0 && said === undefined;
@@ -87,19 +88,19 @@ export const apply = tellingRefusal(async (io, [given = ""], flags) => {
   const approved = isDone ? [] : (said ?? worded?.operations ?? (await askFor(io, { open, check }, paint)));
   if (approved === undefined) return leaveUnapproved(io, flags, reviewed);
   const choice = { approved, planDigest: digest, resolved };
-  return carryOut(io, flags, { workspace, reviewed, given, reports, choice });
+  return carryOut(io, flags, { workspace, reviewed, path: planFile ? given : "", reports, choice });
 });
 
 interface Agreed {
   readonly workspace: Workspace;
   readonly reviewed: ReviewedPlan;
-  /** Run, or path of the plan file. */
-  readonly given: string;
+  /** Path of the plan file. Empty if a run was named. */
+  readonly path: string;
   readonly reports: PlanReports;
   readonly choice: Pick<ApplyRequest, "approved" | "planDigest" | "resolved">;
 }
 
-async function carryOut(io: Starting, flags: Flags, { workspace, reviewed, given, reports, choice }: Agreed) {
+async function carryOut(io: Starting, flags: Flags, { workspace, reviewed, path, reports, choice }: Agreed) {
   const { stored, operations } = reviewed;
   const { run } = stored.record;
   const paint = painter(io, flags);
@@ -136,7 +137,7 @@ async function carryOut(io: Starting, flags: Flags, { workspace, reviewed, given
     await githubActions(io)?.applied(await renderPlan("md", after), {
       "run-id": run,
       status: exitCode === 130 ? "interrupted" : exitCode === 0 ? "succeeded" : "failed",
-      "plan-file": planAt(io.host.cwd, given) ? given : "",
+      "plan-file": path,
       "plan-count": operations.length,
       "plan-digest": after.digest,
       "record-digest": events.at(-1)?.seal,
@@ -190,11 +191,6 @@ async function writeReports(io: Io, reports: PlanReports, plan: PlanView): Promi
   for (const { kind, path } of reports) {
     await writeReport(io, resolve(io.host.cwd, path), await renderPlan(kind, plan));
   }
-}
-
-/** Reads a plan by its run or from a plan file, which names its run. */
-function review(io: Io, workspace: Workspace, given: string): Promise<ReviewedPlan> {
-  return reviewRun(workspace, continuedRun(io), planAt(io.host.cwd, given));
 }
 
 /** Reads a plan file. Returns undefined if there is none: `given` is then a run, even if a folder has the same name. */

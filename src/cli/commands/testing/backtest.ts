@@ -37,10 +37,9 @@ export const backtest: Action = async (io, [place], flags) => {
     isStrict: flags.strictClock === true,
     choices: flags,
     signal,
-    onRun: ({ id }, run) =>
-      void (flags.quiet === true
-        ? undefined
-        : io.err(`${id}: ${run.error === undefined ? run.grade : `failed: ${run.error}`}\n`)),
+    onRun({ id }, { error, grade }) {
+      if (flags.quiet !== true) void io.err(`${id}: ${error === undefined ? grade : `failed: ${error}`}\n`);
+    },
   });
   const tested = backtestDocument(done, { runs, leftOut });
   const compared = baseline && compareScores(baseline, scoresOf(tested.cases));

@@ -45,9 +45,7 @@ async function writeTest(io: Io, places: readonly string[], flags: Flags): Promi
   const workspace = openGuarded(io, flags);
   const { testFromRun } = await import("../../../app/testing/from-run.ts");
   const files = await testFromRun(workspace, text(flags, "from") ?? "");
-  for (const { path, text: content, root } of files) {
-    await replaceOwn(path, content, { root, fileMode: 0o666 });
-  }
+  for (const { path, text: content, root } of files) await replaceOwn(path, content, { root, fileMode: 0o666 });
   await io.outText(`${relative(io.host.cwd, files[0].path)}\n`);
   return 0;
 }
@@ -152,12 +150,7 @@ function isAccepted({ runs, ready, model }: TestedCase, accepted: readonly strin
   );
 }
 
-async function writeReports(
-  io: Io,
-  flags: Flags,
-  tested: readonly TestedCase[],
-  coverage?: readonly Coverage[],
-): Promise<void> {
+async function writeReports(io: Io, flags: Flags, tested: readonly TestedCase[], coverage?: Coverage[]): Promise<void> {
   const cases = tested.map((one) => ({ ...one, file: one.ready.loaded.file, model: modelOf(one) }));
   for (const { kind, path } of reportPlaces(flags)) {
     const { testsMarkdown } = await import("../../../reports/testing/markdown.ts");
@@ -174,9 +167,8 @@ async function annotate(io: Io, failed: readonly TestedCase[]): Promise<void> {
     const at = ready.loaded.position(["cases", index, "name"]);
     const [failure] = runs.flatMap(({ failures }) => failures);
     const message = `${name}: ${failure ? `${failure.path}: ${failure.message}` : "failed"}`;
-    await io.command(
-      annotationOf({ severity: "error", code: "TEST_FAILED", path: [], message, file: ready.loaded.file, ...at }),
-    );
+    const found = { severity: "error", code: "TEST_FAILED", path: [], message, file: ready.loaded.file } as const;
+    await io.command(annotationOf({ ...found, ...at }));
   }
 }
 
