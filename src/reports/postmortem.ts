@@ -143,17 +143,9 @@ function actions({ finding, deeds, awaited, result, failure }: Account): Item[] 
   ];
 }
 
-function evidence({
-  evidence: { claims },
-  visits,
-  every,
-  result,
-  record,
-  answeredBy,
-  recordingCost,
-}: Account): Block[] {
+function evidence({ evidence: found, visits, every, result, record, answeredBy, recordingCost }: Account): Block[] {
   const tools = new Map(every.flatMap(({ calls, name }) => calls.map(({ ref, tool }) => [ref, `${tool} in ${name}`])));
-  const rows = claims.filter(holds).map((claim): Item => {
+  const rows = found.claims.filter(holds).map((claim): Item => {
     const held = claim.cites.filter(({ problem }) => problem === undefined);
     const quotes = held.map(({ ref, quote }) => {
       return item(words`${span("ref", ref)} (${tools.get(ref) ?? ""}): ${span("quote", quote)}`);

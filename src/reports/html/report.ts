@@ -13,16 +13,12 @@ import { planHtml } from "./plan.ts";
 import { visitHtml, visitPage } from "./visit.ts";
 import { barsOf, wayHtml } from "./way.ts";
 
-interface HtmlOptions {
-  /** Drawing of the run, as `embedSvg` returns it. */
-  readonly graph?: string;
-}
-
 /**
  * Creates a self-contained page for a run, without scripts or network requests, readable on phones and paper.
- * The page starts with the findings and actions, then shows the evidence, then the course of the run.
+ * The page starts with the findings and actions, then shows the evidence, then the course of the run. `graph` is its
+ * drawing, as `embedSvg` returns it.
  */
-export function reportHtml(report: Report, { graph }: HtmlOptions = {}): string {
+export function reportHtml(report: Report, { graph }: { readonly graph?: string } = {}): string {
   const account = accountOf(report);
   const { visits, evidence } = account;
   const bars = barsOf(account);

@@ -66,18 +66,13 @@ export function accountOf(report: Report): Account {
 }
 
 /** Returns `degraded` for a run that succeeded with less than its workflow asks for, and for a recheck that is not held. */
-export function stateOf<Status extends string>({
-  status,
-  degraded,
-  exitCode,
-}: {
-  readonly status: Status;
-  readonly degraded: readonly unknown[];
-  readonly exitCode: number;
-}): Status | "degraded" {
+export function stateOf<Status extends string>(result: Ended<Status>): Status | "degraded" {
+  const { status, degraded, exitCode } = result;
   const isLess = degraded.length > 0 || (exitCode !== 0 && exitCode !== PLANNED);
   return status === "succeeded" && isLess ? "degraded" : status;
 }
+
+type Ended<Status> = Pick<Report["result"], "degraded" | "exitCode"> & { readonly status: Status };
 
 function standingOf({ result }: Report, visits: readonly Visit[]): string {
   const last = lastVisits(visits).filter(({ degraded }) => degraded.length > 0);

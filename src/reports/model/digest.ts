@@ -38,7 +38,7 @@ export function digestOf(report: Report) {
     ...defined("verdict", result.verdict),
     /** For example `3 actionable, 2 noise`, or `Nothing new`. */
     headline: headlineOf(counts, failed.length),
-    ...quietRule(report, { lists: lists.length, judged: all.length }),
+    ...quietRule(result, lists.length, all.length),
     /** Number of items judged in this run, by class. */
     counts,
     items: all.slice(0, MOST_ITEMS),
@@ -54,10 +54,7 @@ export function digestOf(report: Report) {
 }
 
 /** Decides whether the digest is worth sending. Failed, inconclusive and uneventful runs send nothing. */
-function quietRule(
-  { result: { status, verdict } }: Report,
-  { lists, judged }: { readonly lists: number; readonly judged: number },
-) {
+function quietRule({ status, verdict }: Report["result"], lists: number, judged: number) {
   const quiet = (why: string) => ({ send: false, why });
   if (status !== "succeeded") return quiet(`the run ended as ${status}`);
   if (lists === 0) return quiet("no node of the run mapped over a list");

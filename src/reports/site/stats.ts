@@ -31,31 +31,26 @@ function tokensOf({ tokens }: StatsRow): number {
 }
 
 function cardOf(row: StatsRow, most: Readonly<Record<"cost" | "time" | "tokens", number>>): Markup {
-  const { rechecks, costUsd, medianMs } = row;
+  const { costUsd, medianMs } = row;
+  const { held, inconclusive, not_held } = row.rechecks;
   const waiting = Math.max(0, row.planned - row.applied - row.rejected);
   const tokens = `${formatCount(row.tokens.input)} in, ${formatCount(row.tokens.output)} out`;
   return html`<section class="card"><h2>${shortText(row.workflow, 120)}</h2><p class="model">${shortText(row.model, 120)} · ${plural(row.runs, "run")}</p>
 <div class="plots">${[
     shares("Verdicts", verdictParts(row)),
-    shares("Judgements", [
-      { name: "right", count: row.right, tone: "ok" },
-      { name: "partly", count: row.partly, tone: "mid" },
-      { name: "wrong", count: row.wrong, tone: "no" },
-    ]),
-    shares("Rechecks", [
-      { name: "held", count: rechecks.held, tone: "ok" },
-      { name: "inconclusive", count: rechecks.inconclusive, tone: "mid" },
-      { name: "not held", count: rechecks.not_held, tone: "no" },
-    ]),
-    shares("Planned writes", [
-      { name: "applied", count: row.applied, tone: "ok" },
-      { name: "open", count: waiting, tone: "mid" },
-      { name: "rejected", count: row.rejected, tone: "no" },
-    ]),
+    shares("Judgements", graded({ right: row.right, partly: row.partly, wrong: row.wrong })),
+    shares("Rechecks", graded({ held, inconclusive, "not held": not_held })),
+    shares("Planned writes", graded({ applied: row.applied, open: waiting, rejected: row.rejected })),
     amount("Cost", formatCost(costUsd), part(costUsd, most.cost)),
     amount("Median time", medianMs === null ? "none ended" : formatDuration(medianMs), part(medianMs, most.time)),
     amount("Tokens", tokens, part(tokensOf(row), most.tokens)),
   ]}</div></section>`;
+}
+
+/** Returns three counts as parts of a bar, from good to bad. */
+function graded(counts: Readonly<Record<string, number>>): Part[] {
+  const tones = ["ok", "mid", "no"] as const;
+  return Object.entries(counts).map(([name, count], index) => ({ name, count, tone: tones[index] ?? "no" }));
 }
 
 const MOST_VERDICTS = 6;
@@ -66,12 +61,11 @@ function verdictParts({ verdicts, runs }: StatsRow): Part[] {
   const found = Object.entries(verdicts).sort(([, a], [, b]) => b - a);
   const shown = found.slice(0, MOST_VERDICTS);
   const total = (entries: typeof found) => entries.reduce((sum, [, count]) => sum + count, 0);
+  const parts = shown.map(([name, count], index): Part => {
+    return { name: shortText(name, 60), count, tone: TONES[index % TONES.length] ?? "one" };
+  });
   return [
-    ...shown.map(([name, count], index) => ({
-      name: shortText(name, 60),
-      count,
-      tone: TONES[index % TONES.length] ?? "one",
-    })),
+    ...parts,
     { name: "others", count: total(found.slice(MOST_VERDICTS)), tone: "mid" as const },
     { name: "no verdict", count: runs - total(found), tone: "none" as const },
   ].filter(({ count }) => count > 0);

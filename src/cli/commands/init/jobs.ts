@@ -37,7 +37,11 @@ export function githubJob(job: GithubJob): string {
   if (startedBy !== "pull request") return fillTemplate("jobs/github.yml", { ...values, ...twoJobs(job) });
   const hasKey = key !== undefined;
   const identity = hasKey ? "" : ", id-token: write";
-  return fillTemplate("jobs/github-pull-request.yml", { ...values, identity, federation: hasKey ? "" : FEDERATION });
+  return fillTemplate("jobs/github-pull-request.yml", {
+    ...values,
+    identity,
+    federation: hasKey ? "" : fillTemplate("jobs/federation.txt", {}),
+  });
 }
 
 /** Returns a job that calls the two jobs of a workflow in another repository: OWNER/REPO/PATH@COMMIT. */
@@ -45,27 +49,18 @@ export function callingJob(job: CiJob, reuse: string): string {
   const { workflow, model } = job;
   return fillTemplate("jobs/github-reuse.yml", {
     reuse,
-    started: ALERTS,
+    started: fillTemplate("jobs/alerts.txt", {}),
     workflow: scalar(workflow),
     model: model === undefined ? "" : `      model: ${scalar(model)}\n`,
     ...variablesOf(job),
   });
 }
 
-const ALERTS = `# Alerts are sent as repository_dispatch, with a token that can write to the repository:
-#   jq '{event_type: "alert", client_payload: .}' alert.json | gh api repos/OWNER/REPO/dispatches --input -
-`;
-
-const FEDERATION = `          anthropic-federation-rule: \${{ vars.ANTHROPIC_FEDERATION_RULE }}
-          anthropic-organization: \${{ vars.ANTHROPIC_ORGANIZATION }}
-          anthropic-service-account: \${{ vars.ANTHROPIC_SERVICE_ACCOUNT }}
-`;
-
 /** Values that only the two jobs for alerts and schedules need. */
 function twoJobs({ reads, writes, state, startedBy }: GithubJob): Values {
   const isAlert = startedBy === "alert";
   return {
-    started: isAlert ? ALERTS : rememberedWhere(state),
+    started: isAlert ? fillTemplate("jobs/alerts.txt", {}) : rememberedWhere(state),
     events: isAlert
       ? "  repository_dispatch:\n    types: [alert]\n"
       : "  schedule:\n    - cron: 17 6 * * 1-5\n  workflow_dispatch:\n",
@@ -80,9 +75,7 @@ function twoJobs({ reads, writes, state, startedBy }: GithubJob): Values {
 
 function rememberedWhere(state: string | undefined): string {
   if (state === undefined) return "# Runs do not remember anything from earlier runs.\n";
-  return `# State is stored on the branch ${state}. The first job pushes it and has the permission contents: write only for that. Protect
-# the other branches.
-`;
+  return fillTemplate("jobs/state-on-github.txt", { state });
 }
 
 /** Returns a job's permissions. They also limit its `GITHUB_TOKEN`. */
@@ -112,17 +105,11 @@ export function gitlabJob(job: CiJob): string {
   const digest = state === undefined ? "" : ` --state git:${state} --report digest=triage/out/digest.md`;
   return fillTemplate("jobs/gitlab.yml", {
     ...variablesOf(job),
-    remembered: state === undefined ? "" : remembered(state),
+    remembered: state === undefined ? "" : fillTemplate("jobs/state-on-gitlab.txt", { state }),
     workflow: JSON.stringify(workflow),
     model: model === undefined ? "" : `    MODEL: ${JSON.stringify(model)}\n`,
     flags: (model === undefined ? "" : ' --model "$MODEL"') + digest,
   });
-}
-
-function remembered(state: string): string {
-  return `# State is stored on the branch ${state}. Allow pushes by job tokens (Settings, CI/CD, Job token permissions), and
-# protect the other branches.
-`;
 }
 
 /** Lists the variables of both jobs, for a comment. */

@@ -7,6 +7,7 @@ import type { ApiDescription, ApiOperation } from "../../../core/skill/openapi/d
 import skillVariables from "../../../core/skill/skill-variables.json" with { type: "json" };
 import type { Io } from "../../io.ts";
 import { slugOf } from "../../templates/fill.ts";
+import knownWords from "./known-words.json" with { type: "json" };
 import type { Begun } from "./new.ts";
 import { type ApiSkill, apiSkillFiles, apiSkillVariables, sentVariables } from "./openapi-files.ts";
 
@@ -60,14 +61,7 @@ function choosePrefix(id: string, api: ApiDescription, env: Environment): string
 /** First words of variables that the built-in skills, model providers, clouds and CI systems read. */
 const KNOWN_WORDS = new Set([
   ...[...skillVariables.readable, ...skillVariables.secret].map((name) => name.split("_")[0] ?? ""),
-  ...`ACTIONS ALGOLIA ALIBABA ANTHROPIC API ARM ARTIFACTORY ATLASSIAN AUTH0 AZURE BITBUCKET BUILDKITE CF CI CIRCLE CIRCLECI
-  CLAUDE CLOUDFLARE CODECOV COHERE CONFLUENCE CONTENTFUL DATABASE DATADOG DB DEEPSEEK DIGITALOCEAN DISCORD DO DOCKER
-  DOCKERHUB DROPBOX ELASTIC FACEBOOK FASTLY FIGMA FIREBASE FIREWORKS FLY GCLOUD GCP GEM GEMINI GH GIT GITEA GL GOOGLE GROQ
-  HCLOUD HEROKU HF HONEYCOMB HUBSPOT HUGGING HUGGINGFACE IBM INTERCOM JENKINS JWT KUBE LAUNCHDARKLY LD LINODE MAILCHIMP
-  MAILGUN MISTRAL MONGO MONGODB MYSQL NETLIFY NEW NODE NOTION NPM NUGET OCI OKTA OLLAMA OPENAI OPENROUTER OTEL PERPLEXITY PG
-  PLAID PULUMI PYPI RABBITMQ REDIS REPLICATE ROLLBAR RUNNER SALESFORCE SECRET SENDGRID SHOPIFY SIGNOZ SKILLFLOW SNOWFLAKE
-  SNYK SONAR SONARQUBE SPLUNK SPOTIFY SQUARE SSH STRIPE SUMO SWENY TELEGRAM TERRAFORM TF TOGETHER TRAVIS TRELLO TWILIO
-  TWINE TWITTER UPSTASH VAULT VERCEL VOYAGE WANDB XAI YARN ZENDESK ZOOM`.split(/\s+/),
+  ...knownWords,
 ]);
 
 function choose(all: readonly ApiOperation[], chosen: readonly string[], file: string): readonly ApiOperation[] {

@@ -150,17 +150,10 @@ function skillDocument(entry: SkillEntry, { skills }: Workspace) {
     reasons: [...new Set([unavailable?.reason, withheld])].filter((reason) => reason !== undefined),
     fix: unavailable?.fix ?? null,
     config: Object.fromEntries(
-      fields.map(({ key, field, from, malformed }) => [
-        key,
-        {
-          description: field.description,
-          required: field.required === true,
-          format: field.format ?? null,
-          env: field.env ?? null,
-          from: from ?? null,
-          malformed,
-        },
-      ]),
+      fields.map(({ key, field, from = null, malformed }) => {
+        const { description, required = false, format = null, env = null } = field;
+        return [key, { description, required, format, env, from, malformed }];
+      }),
     ),
     tools: toolsOf(entry).map((tool) => {
       const { name, exposed, effect } = tool;
@@ -177,13 +170,13 @@ function toolsOf({ skill, heldTools }: SkillEntry) {
 
 function describeSkill(entry: SkillEntry, paint: Paint, columns: number): string[] {
   const { skill, format, kind, source, shadows, unavailable, withheld, diagnostics } = entry;
-  const state =
-    unavailable === undefined
-      ? paint("green", "available")
-      : paint("yellow", `unavailable: ${plainLine(unavailable.reason)}`);
+  const state = unavailable
+    ? paint("yellow", `unavailable: ${plainLine(unavailable.reason)}`)
+    : paint("green", "available");
   const carrier = entry.remote ? `the MCP server ${entry.remote.server.skill.id}` : "the workflow";
   const version = skill.version === undefined ? "" : ` ${skill.version}`;
   const about = [skill.id + version, skill.category, format, kind].join(" · ");
+  const offers = describeOffers(entry, paint, columns);
   return [
     `${paint("bold", plainLine(skill.name))} ${paint("dim", `(${plainLine(about)})`)}`,
     plainLine(skill.description),
@@ -195,11 +188,7 @@ function describeSkill(entry: SkillEntry, paint: Paint, columns: number): string
     ...(shadows.length > 0 ? [paint("dim", `shadows ${plainLine(shadows.join(", "))}`)] : []),
     ...diagnostics.map((found) => describeDiagnostic(found, paint)),
     ...section("Config", describeConfig(entry, paint), paint),
-    ...section(
-      entry.heldTools.length > 0 ? "Tools that need trust" : "Tools",
-      describeOffers(entry, paint, columns),
-      paint,
-    ),
+    ...section(entry.heldTools.length > 0 ? "Tools that need trust" : "Tools", offers, paint),
     ...section("Files", filesOf(entry), paint),
   ];
 }
