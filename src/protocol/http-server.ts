@@ -162,9 +162,8 @@ interface Addressed extends Pick<HttpOptions, "host" | "token"> {
 }
 
 function refusalOf({ method, headers }: IncomingMessage, addressed: Addressed): Refusal | undefined {
-  const { token, path, isHandled, isEndpoint } = addressed;
-  if (isForeign(headers.host, headers.origin, addressed))
-    return [403, "requests from pages of other sites are refused"];
+  const { host, token, path, isHandled, isEndpoint } = addressed;
+  if (isForeign(headers.host, headers.origin, host)) return [403, "requests from pages of other sites are refused"];
   if (path === "/health") return method === "GET" ? undefined : [405, "GET only", { allow: "GET" }];
   if (!isHandled && !isEndpoint) return [404, "there is nothing here"];
   if (token !== undefined && !isSame(bearerOf(headers.authorization) ?? "", token)) {
@@ -183,11 +182,7 @@ function refused(...[status, error, headers = {}]: Refusal): Response {
 const LOOPBACK = /^(localhost|127(\.\d+){3}|\[::1\])(:\d+)?$/i;
 
 /** Detects requests from other sites, by the Origin header, and DNS rebinding, by the Host header. */
-export function isForeign(
-  host: string | undefined,
-  origin: string | undefined,
-  { host: own }: Pick<HttpOptions, "host">,
-): boolean {
+export function isForeign(host: string | undefined, origin: string | undefined, own: string): boolean {
   if (origin !== undefined && origin.replace(/^https?:\/\//, "") !== host) return true;
   return isLoopback(own) && !LOOPBACK.test(host ?? "");
 }

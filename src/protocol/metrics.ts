@@ -13,7 +13,7 @@ export async function answerMetrics(request: Request, { host, token, text, conte
   if (token === undefined && !isLoopback(host))
     return refused(404, "metrics need a token: set `metrics` in listen.yml");
   if (token === undefined) {
-    const isRefused = isForeign(headers.get("host") ?? undefined, headers.get("origin") ?? undefined, { host });
+    const isRefused = isForeign(headers.get("host") ?? undefined, headers.get("origin") ?? undefined, host);
     if (isRefused) return refused(403, "requests from pages of other sites are refused");
   } else if (!isSame(bearerOf(headers.get("authorization")) ?? "", token)) {
     return refused(401, "a token is needed: Authorization: Bearer …", { "www-authenticate": "Bearer" });

@@ -29,11 +29,9 @@ const CI_VARIABLES =
   );
 
 /** Reports to GitHub Actions. Commands go to stderr, because stdout holds the requested output. Undefined elsewhere. */
-export function githubActions({
-  host: { env },
-  command,
-  clean,
-}: Pick<Io, "command" | "clean"> & { readonly host: Pick<Io["host"], "env"> }) {
+export function githubActions(io: Pick<Io, "command" | "clean"> & { readonly host: Pick<Io["host"], "env"> }) {
+  const { host, command, clean } = io;
+  const { env } = host;
   if (env.GITHUB_ACTIONS !== "true") return undefined;
   const say = async (lines: readonly string[]) => {
     for (const line of lines) await command(line);

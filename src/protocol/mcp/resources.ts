@@ -37,30 +37,26 @@ export interface Readable {
   readonly skills: Pick<SkillSource, "read">;
   readonly blobs: Blobs;
   readonly redactor: Redactor;
+  /** Context of the request. */
+  readonly context: ServerContext;
 }
 
 /** Reads the resource at an address. Returns undefined if there is none. Throws if it must not be read. */
-export async function readResource(
-  uri: string,
-  { skills, blobs, redactor }: Readable,
-  context: ServerContext,
-): Promise<ReadResourceResult | undefined> {
-  const content = uri.startsWith(BLOBS)
-    ? await readBlob(uri.slice(BLOBS.length), blobs, redactor)
-    : await readSkillFile(uri, skills, context);
+export async function readResource(uri: string, from: Readable): Promise<ReadResourceResult | undefined> {
+  const content = await (uri.startsWith(BLOBS) ? readBlob(uri.slice(BLOBS.length), from) : readSkillFile(uri, from));
   return content && { contents: [{ uri, ...content }] };
 }
 
 type Content = { readonly mimeType: string } & ({ readonly text: string } | { readonly blob: string });
 
 /** Returns a skill's file unchanged, because its digest covers every byte. */
-async function readSkillFile(uri: string, skills: Readable["skills"], context: ServerContext) {
+async function readSkillFile(uri: string, { skills, context }: Readable): Promise<Content | undefined> {
   const { mimeType = "application/octet-stream", ...content } = (await skills.read(uri, context)) ?? {};
   if ("text" in content) return { mimeType, text: content.text };
   return "bytes" in content ? { mimeType, blob: Buffer.from(content.bytes).toString("base64") } : undefined;
 }
 
-async function readBlob(address: string, blobs: Blobs, redactor: Redactor): Promise<Content | undefined> {
+async function readBlob(address: string, { blobs, redactor }: Readable): Promise<Content | undefined> {
   const [encoded = "", query] = address.split("?");
   const id = percentDecoded(encoded);
   const info = isBlobId(id) ? await blobs.info(id) : undefined;

@@ -178,13 +178,9 @@ function progressTellers({ narrate }: McpOptions, { mcpReq }: ServerContext): Ob
   return [narrate(tell)];
 }
 
-async function readOrRefuse(
-  sdk: Sdk,
-  uri: string,
-  { context, ...readable }: Readable & { readonly context: ServerContext },
-) {
+async function readOrRefuse(sdk: Sdk, uri: string, from: Readable) {
   try {
-    const found = await readResource(uri, readable, context);
+    const found = await readResource(uri, from);
     if (found) return found;
   } catch (error) {
     if (!(error instanceof ReadRefused)) throw error;

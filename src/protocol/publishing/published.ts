@@ -17,31 +17,28 @@ export interface Publication {
 }
 
 /** Publishes the available skills with a SKILL.md whose name and files follow the rules of Agent Skills. */
-export async function publishSkills(
-  entries: readonly SkillEntry[],
-  { diagnostics }: Pick<Workspace["skills"], "diagnostics">,
-): Promise<Publication> {
-  const skills = new Map<string, PublishedSkill>();
-  const skipped = diagnostics.filter(({ code }) => code === "SKILL_SKIPPED");
+export async function publishSkills(entries: readonly SkillEntry[], skills: Workspace["skills"]): Promise<Publication> {
+  const published = new Map<string, PublishedSkill>();
+  const skipped = skills.diagnostics.filter(({ code }) => code === "SKILL_SKIPPED");
   const refused: { readonly id: string; readonly isBuiltin: boolean; readonly message: string }[] = [];
   for (const { skill, source, unavailable } of entries) {
     const directory = source.path;
     if (unavailable !== undefined || directory === null) continue;
     if (!statSync(directory, { throwIfNoEntry: false })?.isDirectory()) continue;
     try {
-      const published = publish(skill.id, directory);
-      await published.entry();
-      skills.set(skill.id, published);
+      const one = publish(skill.id, directory);
+      await one.entry();
+      published.set(skill.id, one);
     } catch (error) {
       refused.push({ id: skill.id, isBuiltin: source.kind === "builtin", message: messageOf(error) });
     }
   }
   // An instance has the files of its skill, which is published if it is available itself.
-  const isSaid = (id: string) => id.includes("@") && !skills.has(id.split("@", 1)[0] ?? "");
+  const isSaid = (id: string) => id.includes("@") && !published.has(id.split("@", 1)[0] ?? "");
   const warnings = refused
     .filter(({ id, isBuiltin }) => !isBuiltin || isSaid(id))
     .map(({ id, message }) => `${id}: its files are not offered to other programs: ${message}`);
-  return { skills, warnings: [...skipped.map(({ file, message }) => `${file}: ${message}`), ...warnings] };
+  return { skills: published, warnings: [...skipped.map(({ file, message }) => `${file}: ${message}`), ...warnings] };
 }
 
 function publish(id: string, directory: string) {

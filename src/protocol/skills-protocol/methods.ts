@@ -134,11 +134,8 @@ async function readFile({ catalog }: Service, params: JsonObject): Promise<Json>
   throw new RpcError(-32004, "FileNotFound", content.message);
 }
 
-async function executeSkill(
-  { catalog, execution, blobs }: Service,
-  params: JsonObject,
-  signal: AbortSignal,
-): Promise<Json> {
+async function executeSkill(service: Service, params: JsonObject, signal: AbortSignal): Promise<Json> {
+  const { catalog, execution, blobs } = service;
   const given = fromEnvelope(params);
   const wanted = [requiredText(given, "name"), optionalText(given, "version")] as const;
   const input = readInput(given);

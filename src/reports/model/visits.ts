@@ -183,11 +183,8 @@ function takeRemark({ remarks }: Path, visit: Visit | undefined, event: RunEvent
 
 const TURN_KINDS = { warning: "warning", limit: "limit", rejected: "told", "model switch": "warning" } as const;
 
-function enter(
-  { record, every }: Path,
-  { visits, anchor, at }: Scope,
-  { node, iteration, time }: EventOf<"node:enter"> & RunEvent,
-): void {
+function enter({ record, every }: Path, { visits, anchor, at }: Scope, event: EventOf<"node:enter"> & RunEvent): void {
+  const { node, iteration, time } = event;
   const number = visits.length + 1;
   const visit: Visit = {
     number,

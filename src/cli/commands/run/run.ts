@@ -249,11 +249,8 @@ export async function watchStart(
   };
 }
 
-function openProgress(
-  io: Io,
-  flags: Flags,
-  { prepared: { record, choices }, resumed }: Watched,
-): Observer & { close(): void } {
+function openProgress(io: Io, flags: Flags, { prepared, resumed }: Watched): ReturnType<typeof liveProgress> {
+  const { record, choices } = prepared;
   const write = (line: string) => void io.err(line);
   if (flags.quiet === true) return { onEvent: () => undefined, close: () => undefined };
   if (!isLive(io)) {
