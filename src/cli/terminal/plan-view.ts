@@ -111,23 +111,22 @@ function isJsonLike(text: string): boolean {
   return /^(?:\s*["{[]|(?:-?\d[\d.eE+-]*|true|false|null)?\s*$)/.test(text);
 }
 
-const MARKS: Readonly<Record<ApplyStatus, readonly [sign: string, format: Format, words: string]>> = {
-  applied: ["✔", "green", "applied"],
-  already_applied: ["✔", "green", "already applied"],
-  failed: ["✘", "red", "failed"],
-  refused: ["✘", "red", "refused"],
-  skipped: ["○", "yellow", "skipped"],
-  in_doubt: ["?", "yellow", "in doubt"],
-  not_approved: ["○", "dim", "not approved"],
-};
+const STATUSES = ["applied", "already_applied", "failed", "refused", "skipped", "in_doubt", "not_approved"] as const;
+
+const wordsOf = (status: ApplyStatus) => status.replace("_", " ");
 
 /** Counts outcomes, such as `2 applied, 1 failed`. */
 export function countOutcomes(outcomes: readonly AppliedOperation[]): string {
-  const counts = Object.entries(MARKS).flatMap(([known, [, , words]]) => {
+  const counts = STATUSES.flatMap((known) => {
     const { length } = outcomes.filter(({ status }) => status === known);
-    return length === 0 ? [] : [`${length} ${words}`];
+    return length === 0 ? [] : [`${length} ${wordsOf(known)}`];
   });
   return counts.join(", ");
+}
+
+function signOf(status: ApplyStatus): readonly [sign: string, format: Format] {
+  if (status === "not_approved") return ["○", "dim"];
+  return SIGNS[status === "already_applied" ? "applied" : status];
 }
 
 export function describeOutcome(
@@ -135,9 +134,9 @@ export function describeOutcome(
   summary: string,
   paint: Paint,
 ): string {
-  const [sign, format, words] = MARKS[status];
+  const [sign, format] = signOf(status);
   const at = linkOf(result);
   const told = error ?? (at === undefined ? undefined : `${existing ? "already existed: " : ""}${at}`);
   const more = told === undefined ? "" : `\n      ${plainLine(told)}`;
-  return `${paint(format, sign)} ${paint("bold", id)} ${words}  ${paint("dim", plainLine(summary))}${more}\n`;
+  return `${paint(format, sign)} ${paint("bold", id)} ${wordsOf(status)}  ${paint("dim", plainLine(summary))}${more}\n`;
 }

@@ -1,7 +1,7 @@
 import { defined, type Json, textAt } from "../../core/base/values.ts";
 import { callFailure } from "../../core/engine/event/node-result.ts";
 import { canonicalJson } from "../../core/engine/event/operation.ts";
-import { HELD, linkOf, openCount, STANDING_WORDS, viewReport } from "./plan.ts";
+import { HELD, linkOf, openCount, standingWords, viewReport } from "./plan.ts";
 import type { Report } from "./report.ts";
 import { complaintOf, statusOf, type Visit } from "./visit.ts";
 import { isCurrent, lastVisits } from "./visits.ts";
@@ -86,7 +86,7 @@ function operationsIn(report: Report): Deeds {
       const hold = operation.held === undefined ? "planned" : HELD;
       const why = isOpen ? `${hold}; \`skillflow apply ${plan.run}\` carries it out` : hold;
       waiting.push({ text, at, why });
-    } else undone.push({ text, at, why: now.error ?? STANDING_WORDS[now.standing] });
+    } else undone.push({ text, at, why: now.error ?? standingWords(now.standing) });
   }
   return { done, waiting, undone };
 }

@@ -6,7 +6,7 @@ import { placeOf } from "../../core/document/inner/place.ts";
 import type { MapSettings } from "../../core/document/workflow/node.ts";
 import { classOf, countClasses, headlineOf, rankOf } from "../../core/engine/board/digest.ts";
 import type { EventOf, RunEvent } from "../../core/engine/event/event.ts";
-import { linkOf, STANDING_WORDS, viewReport } from "./plan.ts";
+import { linkOf, standingWords, viewReport } from "./plan.ts";
 import type { Report } from "./report.ts";
 
 /** Summary of the items that a run's maps processed. Code builds it from the recorded run alone, without a model. */
@@ -164,7 +164,7 @@ function writesOf(report: Report) {
       if (at !== place && !at.startsWith(`${place}/`)) return [];
       const link = linkOf(now.output);
       const written = defined("link", isAddress(link) ? link : undefined);
-      return [{ id, standing: STANDING_WORDS[now.standing], text: cut(summary), ...written }];
+      return [{ id, standing: standingWords(now.standing), text: cut(summary), ...written }];
     });
 }
 

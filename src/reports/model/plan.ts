@@ -62,24 +62,18 @@ export function viewReport({ record, result, events }: Report): PlanView {
   return viewPlan({ record, operations: result.plan, events });
 }
 
-export const STANDING_WORDS: Readonly<Record<Shown, string>> = {
-  planned: "planned",
-  applied: "applied",
-  failed: "failed",
-  in_doubt: "in doubt",
-  denied: "denied",
-  skipped: "skipped",
-  refused: "refused",
-};
+const SHOWN: readonly Shown[] = ["planned", "applied", "failed", "in_doubt", "denied", "skipped", "refused"];
+
+export const standingWords = (standing: Shown) => standing.replace("_", " ");
 
 /** Counts the operations by status, such as `2 applied, 1 in doubt`. */
 export function countStandings({ operations }: PlanView): string {
-  const counted = (Object.keys(STANDING_WORDS) as Shown[]).map((standing) => {
-    return [operations.filter(({ now }) => now.standing === standing).length, STANDING_WORDS[standing]] as const;
+  const counted = SHOWN.flatMap((standing) => {
+    const { length } = operations.filter(({ now }) => now.standing === standing);
+    return length > 0 ? [`${length} ${standingWords(standing)}`] : [];
   });
-  const some = counted.filter(([count]) => count > 0);
-  if (some.length === 1 && some[0]?.[1] === "planned") return "none carried out yet";
-  return some.map(([count, words]) => `${count} ${words}`).join(", ");
+  const isUntouched = operations.length > 0 && operations.every(({ now }) => now.standing === "planned");
+  return isUntouched ? "none carried out yet" : counted.join(", ");
 }
 
 /** Returns the number of operations that can still be applied. Replays and dry runs have none. */

@@ -16,12 +16,6 @@ export function plainProgress(write: (text: string) => void): Observer {
 }
 
 const UNPRINTED: readonly RunEvent["type"][] = [
-  "evidence:checked",
-  "tool:audience",
-  "tool:change",
-  "operation:begun",
-  "operation:ended",
-  "operation:refused",
-  "operation:resolved",
-  "state:written",
+  ...(["evidence:checked", "tool:audience", "tool:change", "state:written"] as const),
+  ...(["operation:begun", "operation:ended", "operation:refused", "operation:resolved"] as const),
 ];

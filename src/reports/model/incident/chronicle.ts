@@ -27,20 +27,10 @@ export function momentsOf(account: Account): Moment[] {
   const alert = claims.length > 0 ? alertIn(record.input) : [];
   const known = new Map<string, Moment>();
   const day = [...alert, ...claims].find(({ time }) => time !== undefined)?.at.slice(0, 10);
-  for (const moment of [
-    ...alert,
-    ...changesIn(account, finding.cause?.commit),
-    ...claims,
-    ...told.map((each) => onDay(each, day)),
-  ]) {
-    const key = `${
-      moment.kind === "change"
-        ? ""
-        : moment.what
-            .replace(/[^\p{L}\p{N}]+/gu, " ")
-            .trim()
-            .toLowerCase()
-    } ${moment.at}`;
+  const changes = changesIn(account, finding.cause?.commit);
+  for (const moment of [...alert, ...changes, ...claims, ...told.map((each) => onDay(each, day))]) {
+    const words = (moment.kind === "change" ? "" : moment.what).replace(/[^\p{L}\p{N}]+/gu, " ").trim();
+    const key = `${words.toLowerCase()} ${moment.at}`;
     if (!known.has(key)) known.set(key, moment);
   }
   return [...known.values()].sort((a, b) => (a.time ?? Infinity) - (b.time ?? Infinity));
@@ -84,14 +74,8 @@ function textIn(value: Json | undefined, names: readonly string[]): string | und
 }
 
 const STARTS = [
-  "startsAt",
-  "starts_at",
-  "started_at",
-  "triggered_at",
-  "fired_at",
-  "occurred_at",
-  "first_seen",
-  "firstSeen",
+  ...["startsAt", "starts_at", "started_at", "triggered_at"],
+  ...["fired_at", "occurred_at", "first_seen", "firstSeen"],
 ];
 const CREATED = ["created_at", "datetime", "timestamp", "time", "date", "at"];
 const TITLES = ["title", "summary", "alertname", "name", "message"];
@@ -121,20 +105,13 @@ const IDS = ["commit", "sha", "id", "version", "tag", "ref", "name", "revision",
 const MOST_CHANGES = 5000;
 const MOST_SHOWN = 5;
 
-interface Change {
-  readonly item: JsonObject;
-  readonly time: string;
-  readonly ref: string;
-}
-
 /** Returns the records of the change at fault: its commit, the first tag after it, and what deployed either of them. */
 function changesIn({ every }: Account, commit: string | undefined): Moment[] {
   if (commit === undefined || commit.length < SHORTEST_ID) return [];
-  const all = every
-    .flatMap(({ calls }) => calls)
-    .flatMap(({ outcome, ref, planned }) => {
-      return outcome && "output" in outcome && planned === undefined ? changesAt(outcome.output, ref) : [];
-    });
+  const calls = every.flatMap((visit) => visit.calls);
+  const all = calls.flatMap(({ outcome, ref, planned }) => {
+    return outcome && "output" in outcome && planned === undefined ? changesAt(outcome.output, ref) : [];
+  });
   const changes = all.slice(0, MOST_CHANGES).sort((a, b) => a.time.localeCompare(b.time));
   const made = changes.find(({ item }) => names(item, [commit]));
   const release =
@@ -157,11 +134,11 @@ function names(item: JsonObject, ids: readonly string[]): boolean {
   );
 }
 
-function changesAt(value: Json, ref: string, depth = 0): Change[] {
+function changesAt(value: Json, ref: string, depth = 0): { item: JsonObject; time: string; ref: string }[] {
   if (!isObject(value) || depth > 2) return [];
   return Object.entries(value as JsonObject).flatMap(([key, member]) => {
     if (!LISTS.includes(key) || !Array.isArray(member)) return changesAt(member, ref, depth + 1);
-    return member.slice(0, MOST_CHANGES).flatMap((each: Json): Change[] => {
+    return member.slice(0, MOST_CHANGES).flatMap((each: Json) => {
       const line = isObject(each) && typeof each.text === "string" ? containerOf(each.text) : undefined;
       const item = isObject(line) ? (line as JsonObject) : each;
       const time = textIn(item, TIMES);
@@ -174,10 +151,8 @@ function changesAt(value: Json, ref: string, depth = 0): Change[] {
 /** Describes a change: `checkout v1.14.0: Coupon codes`. Shortens commit ids, and messages to their first line. */
 function describe(item: JsonObject): string {
   const name = [textIn(item, ["service", "environment"]), textIn(item, ["version", "tag", "name", "id", "sha"])];
-  const [why] = (textIn(item, ["subject", "title", "reason", "summary", "message", "description", "text"]) ?? "").split(
-    "\n",
-    1,
-  );
+  const said = textIn(item, ["subject", "title", "reason", "summary", "message", "description", "text"]);
+  const [why] = said?.split("\n", 1) ?? [];
   const id = name.flatMap((each) => each?.replace(/^([0-9a-f]{12})[0-9a-f]{28}$/, "$1") ?? []).join(" ");
   return [id, why].filter((each) => each).join(": ");
 }

@@ -12,7 +12,7 @@ import {
   reviewInput,
   type Shown,
   type ShownOperation,
-  STANDING_WORDS,
+  standingWords,
 } from "../plan.ts";
 import {
   type Block,
@@ -56,7 +56,7 @@ export function operationSection(shown: ShownOperation, mostSources = Number.POS
   const { operation, now } = shown;
   const { diff } = patchOf(operation) ?? {};
   const marks = [
-    ...(now.standing === "planned" ? [] : [badge(STANDING_WORDS[now.standing], STANDING_TONES[now.standing])]),
+    ...(now.standing === "planned" ? [] : [badge(standingWords(now.standing), STANDING_TONES[now.standing])]),
     ...(operation.audience === "public" ? [badge("public", "skipped")] : []),
   ];
   const title = joinWords([words`${operation.summary}`, ...marks.map((mark) => [mark])], " ");
@@ -111,7 +111,7 @@ export function standingText({ standing, by, at, existing, error }: ShownOperati
   const who = by === undefined ? "" : ` by ${by}`;
   const when = at === undefined ? "" : `, ${formatTime(at)}`;
   const was = existing ? ", it already existed" : "";
-  return `${STANDING_WORDS[standing]}${who}${when}${was}${error === undefined ? "" : `: ${error}`}`;
+  return `${standingWords(standing)}${who}${when}${was}${error === undefined ? "" : `: ${error}`}`;
 }
 
 const operationRef = (id: string) => span("ref", id, id);
