@@ -4,11 +4,10 @@ import type { Block, Item, List, Section, Span, Words } from "./model/tree/tree.
 
 /** Writes what a report says as Markdown for job summaries, pull requests and issues, with all untrusted text inert. */
 export function markdownOf(blocks: readonly Block[], level = 3): string {
-  return blocks
-    .map((block) => blockMarkdown(block, level))
-    .filter((part) => part !== "")
-    .join("\n\n");
+  return joined(blocks.map((block) => blockMarkdown(block, level)));
 }
+
+const joined = (parts: readonly string[]) => parts.filter((part) => part !== "").join("\n\n");
 
 /** Maximum lengths of a text in a paragraph, in a list and in a table. */
 const MOST_TEXT = 1500;
@@ -39,11 +38,9 @@ function blockMarkdown(block: Block, level: number): string {
 function sectionMarkdown({ id, title, tone, parts }: Section, level: number): string {
   const line = lineMarkdown(title, MOST_IN_ITEM);
   const body = markdownOf(parts, level + 1);
-  if (tone !== undefined) return markdownParts([`**${line.replaceAll("**", "")}**`, body]);
-  return markdownParts([`${"#".repeat(level)} ${id === undefined ? "" : `${id}: `}${line}`, body]);
+  if (tone !== undefined) return joined([`**${line.replaceAll("**", "")}**`, body]);
+  return joined([`${"#".repeat(level)} ${id === undefined ? "" : `${id}: `}${line}`, body]);
 }
-
-const markdownParts = (parts: readonly string[]) => parts.filter((part) => part !== "").join("\n\n");
 
 function tableMarkdown({ columns, rows }: Extract<Block, { kind: "table" }>): string {
   const shown = rows.slice(0, MOST_ROWS).map((row) => {

@@ -3,7 +3,7 @@ import type { OptionName } from "../../core/base/options.ts";
 import { defined } from "../../core/base/values.ts";
 import type { Action } from "../io.ts";
 import commands from "./commands.json" with { type: "json" };
-import { type CommandSpec, GROUPS, reworded } from "./options.ts";
+import { type CommandSpec, GROUPS, type Listed, reworded } from "./options.ts";
 
 /**
  * A command of `commands.json`. Its options are names of shared options, names of groups of them, shared options with
@@ -63,7 +63,7 @@ function specOf({ options = [], commands: inner, ...row }: Row, lead = ""): Comm
 }
 
 /** Returns the options of an entry: those of a group, or one. */
-function optionsNamed(entry: NonNullable<Row["options"]>[number]): NonNullable<CommandSpec["options"]> {
+function optionsNamed(entry: NonNullable<Row["options"]>[number]): Listed {
   if (typeof entry === "string") return GROUPS[entry] ?? [entry as OptionName];
   const [name, help] = entry;
   return [Object.hasOwn(OPTIONS, name) ? reworded(name as OptionName, help) : (entry as OptionRow)];

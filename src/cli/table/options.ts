@@ -11,13 +11,14 @@ export interface CommandSpec {
   readonly summary: string;
   readonly details?: string;
   /** Names of shared options, and options that only this command has. */
-  readonly options?: readonly (OptionName | OptionRow)[];
+  readonly options?: Listed;
   readonly commands?: readonly CommandSpec[];
   readonly load?: () => Promise<Action>;
   /** Continues the recorded run that its first argument names: the run itself, or its plan. */
   readonly continues?: "run" | "plan";
 }
 
+export type Listed = readonly (OptionName | OptionRow)[];
 type Names = readonly OptionName[];
 
 /** Returns the options of a command, also those that all commands have. */
@@ -54,14 +55,7 @@ const RUNNING = [
 ];
 
 /** Options that several commands have together, by the name that `commands.json` uses. */
-export const GROUPS: Readonly<Record<string, readonly (OptionName | OptionRow)[]>> = {
-  PROJECT,
-  ENGINE,
-  STORE,
-  DRIVING,
-  CHOICES,
-  RUNNING,
-};
+export const GROUPS: Readonly<Record<string, Listed>> = { PROJECT, ENGINE, STORE, DRIVING, CHOICES, RUNNING };
 
 /** Readers of values by the form that an option declares. They throw usage errors. */
 const FORMS = { pair: splitPair, amount: amountOf, count: countOf, whole: wholeOf, duration: durationOf };

@@ -5,7 +5,7 @@ import { boundsFor } from "../../app/checks/settings.ts";
 import { readWorkflow } from "../../app/documents.ts";
 import type { Workspace } from "../../app/host.ts";
 import { type FinishedRun, holdLarge, startRun } from "../../app/runs/drive.ts";
-import { prepareRun } from "../../app/runs/prepare.ts";
+import { type PreparedRun, prepareRun } from "../../app/runs/prepare.ts";
 import { gatherAll } from "../../app/skills/entries.ts";
 import type { InlineSkills } from "../../app/workspace.ts";
 import type { Blobs } from "../../core/base/blobs.ts";
@@ -144,41 +144,26 @@ interface WantedRun {
 }
 
 /** Runs a workflow to its end. If it cannot start, the call fails. */
-export async function runWorkflow(
-  world: RunWorld,
-  { file }: OfferedWorkflow,
-  wanted: WantedRun,
-): Promise<CallToolResult> {
+export async function runWorkflow(world: RunWorld, { file }: OfferedWorkflow, wanted: WantedRun) {
+  const { workspace, choices, loggerFor, note, blobs } = world;
+  const { input, signal, observers } = wanted;
+  const how = { runId: undefined, choices, connect: { signal } };
+  let prepared: PreparedRun | undefined;
   try {
-    return await describeOutcome(await finishRun(world, file, wanted), world.blobs);
-  } catch (error) {
-    if (error instanceof SkillflowError) return { isError: true, content: [{ type: "text", text: explain(error) }] };
-    throw error;
-  }
-}
-
-async function finishRun(
-  { workspace, choices, loggerFor, note }: RunWorld,
-  file: string,
-  { input, signal, observers }: WantedRun,
-): Promise<FinishedRun> {
-  const prepared = await prepareRun(workspace, {
-    document: file,
-    input: () => input,
-    runId: undefined,
-    choices,
-    connect: { signal },
-  });
-  const { run, workflow } = prepared.record;
-  try {
+    prepared = await prepareRun(workspace, { document: file, input: () => input, ...how });
+    const { run, workflow } = prepared.record;
     note(`run ${run} of ${workflow.id} started`);
     const finished = await startRun(workspace, prepared, { signal, observers, loggerFor });
     const { status } = finished.result;
     const onwards = status === "interrupted" || status === "stopped" ? `: skillflow ${resumeCommand(finished)}` : "";
     note(`run ${run} of ${workflow.id} ${status}${onwards}`);
-    return finished;
+    return await describeOutcome(finished, blobs);
+  } catch (error) {
+    if (!(error instanceof SkillflowError)) throw error;
+    const content: CallToolResult["content"] = [{ type: "text", text: explain(error) }];
+    return { isError: true, content };
   } finally {
-    await prepared.close();
+    await prepared?.close();
   }
 }
 

@@ -8,11 +8,8 @@ import style from "./browser/live.css?raw" with { type: "text" };
 import script from "./browser/live.js?raw" with { type: "text" };
 import tokens from "./browser/tokens.css?raw" with { type: "text" };
 
-interface Live {
-  readonly isUnderWay: boolean;
-  /** Questions that were asked about the run. Undefined if it cannot be asked. */
-  readonly questions: readonly EarlierQuestion[] | undefined;
-}
+/** State of the run, and the questions that were asked about it: undefined if it cannot be asked. */
+type Live = { readonly isUnderWay: boolean; readonly questions: readonly EarlierQuestion[] | undefined };
 
 /**
  * Turns a report into a page of the local server, with a link to all runs. While the run is in progress, a bar shows its

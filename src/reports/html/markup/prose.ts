@@ -8,33 +8,40 @@ export type Inline = (text: string) => Markup;
  * All other syntax, such as links, images and HTML, stays text.
  */
 export function proseHtml(text: string, plain: Inline): Markup {
-  const lines = text.split(/\r\n?|[\n\u2028\u2029]/);
-  const blocks: Markup[] = [];
-  for (let at = 0; at < lines.length; ) {
-    const { shown, next } = blockAt(lines, at, plain);
-    if (shown) blocks.push(shown);
-    at = next;
-  }
+  const reader: Reader = { lines: text.split(/\r\n?|[\n\u2028\u2029]/), at: 0, plain };
+  const blocks: (Markup | undefined)[] = [];
+  while (reader.at < reader.lines.length) blocks.push(nextBlock(reader));
   return html`<div class="prose" dir="auto">${blocks}</div>`;
 }
 
-interface Block {
-  readonly shown: Markup | undefined;
-  readonly next: number;
+interface Reader {
+  readonly lines: readonly string[];
+  /** Index of the next line. */
+  at: number;
+  readonly plain: Inline;
 }
 
-function blockAt(lines: readonly string[], at: number, plain: Inline): Block {
-  const line = lines[at] ?? "";
-  if (line.trim() === "") return { shown: undefined, next: at + 1 };
+/** Reads a block, and moves the reader behind it. Returns undefined for an empty line. */
+function nextBlock(reader: Reader): Markup | undefined {
+  const { lines, at, plain } = reader;
+  const [line = "", next = ""] = lines.slice(at, at + 2);
   const fence = /^\s{0,3}(`{3,}|~{3,})/.exec(line)?.[1];
-  if (fence !== undefined) return codeAt(lines, at, fence, plain);
-  if (isRow(line) && /^[\s|:-]+$/.test(lines[at + 1] ?? "x") && isRow(lines[at + 1] ?? ""))
-    return tableAt(lines, at, plain);
-  if (ITEM.test(line)) return listAt(lines, at, plain);
+  if (fence !== undefined) return codeHtml(reader, fence);
+  if (isRow(line) && /^[\s|:-]+$/.test(next) && isRow(next)) return gridHtml(reader);
+  if (ITEM.test(line)) return listHtml(reader);
+  reader.at += 1;
+  if (line.trim() === "") return undefined;
   const heading = /^#{1,6}\s+(\S.*)$/.exec(line)?.[1];
-  if (heading !== undefined)
-    return { shown: html`<p><strong>${inlineHtml(heading, plain)}</strong></p>`, next: at + 1 };
-  return paragraphAt(lines, at, plain);
+  if (heading !== undefined) return html`<p><strong>${inlineHtml(heading, plain)}</strong></p>`;
+  const rest = linesWhile(reader, (each) => !startsBlock(each));
+  return html`<p>${inlineHtml([line, ...rest].join("\n"), plain)}</p>`;
+}
+
+/** Reads the next lines that fit. */
+function linesWhile(reader: Reader, fits: (line: string) => boolean): readonly string[] {
+  const { lines, at } = reader;
+  while (reader.at < lines.length && fits(lines[reader.at] ?? "")) reader.at += 1;
+  return lines.slice(at, reader.at);
 }
 
 const ITEM = /^(\s*)(?:[-*+]|(\d{1,9})[.)])\s+(.*)$/;
@@ -43,49 +50,42 @@ function isRow(line: string): boolean {
   return line.length < 10_000 && line.trim().length > 1 && line.trim().startsWith("|") && line.trim().endsWith("|");
 }
 
-function codeAt(lines: readonly string[], at: number, fence: string, plain: Inline): Block {
-  const isEnd = (line: string) => line.trim().startsWith(fence) && /^[`~]+$/.test(line.trim());
-  let end = at + 1;
-  while (end < lines.length && !isEnd(lines[end] ?? "")) end++;
-  return { shown: html`<pre><code>${plain(lines.slice(at + 1, end).join("\n"))}</code></pre>`, next: end + 1 };
+function codeHtml(reader: Reader, fence: string): Markup {
+  reader.at += 1;
+  const code = linesWhile(reader, (line) => !(line.trim().startsWith(fence) && /^[`~]+$/.test(line.trim())));
+  reader.at += 1;
+  return html`<pre><code>${reader.plain(code.join("\n"))}</code></pre>`;
 }
 
-function tableAt(lines: readonly string[], at: number, plain: Inline): Block {
-  let end = at + 2;
-  while (end < lines.length && isRow(lines[end] ?? "")) end++;
-  const cells = (line: string) =>
-    line
+function gridHtml(reader: Reader): Markup {
+  const cellsOf = (line: string) => {
+    const cells = line
       .trim()
       .slice(1, -1)
-      .split(/(?<!\\)\|/)
-      .map((cell) => cell.trim().replaceAll("\\|", "|"));
-  const names = cells(lines[at] ?? "");
-  const inline = (row: readonly string[]) => row.map((cell) => inlineHtml(cell, plain));
-  const rows = lines.slice(at + 2, end).map((line) => inline(cells(line)));
-  return { shown: tableHtml(inline(names), rowsHtml(names, rows)), next: end };
+      .split(/(?<!\\)\|/);
+    return cells.map((cell) => cell.trim().replaceAll("\\|", "|"));
+  };
+  const inline = (row: readonly string[]) => row.map((cell) => inlineHtml(cell, reader.plain));
+  const names = cellsOf(reader.lines[reader.at] ?? "");
+  reader.at += 2;
+  const rows = linesWhile(reader, isRow).map((line) => inline(cellsOf(line)));
+  return tableHtml(inline(names), rowsHtml(names, rows));
 }
 
 /** Renders a flat list. Nested items become indented items of the same list. */
-function listAt(lines: readonly string[], at: number, plain: Inline): Block {
+function listHtml(reader: Reader): Markup {
   const items: { text: string; readonly depth: number }[] = [];
-  const isNumbered = ITEM.exec(lines[at] ?? "")?.[2] !== undefined;
-  let end = at;
-  for (; end < lines.length; end++) {
-    const line = lines[end] ?? "";
-    const item = ITEM.exec(line);
+  const isNumbered = ITEM.exec(reader.lines[reader.at] ?? "")?.[2] !== undefined;
+  for (const line of linesWhile(reader, (each) => ITEM.test(each) || (each.trim() !== "" && /^\s/.test(each)))) {
+    const [, margin = "", , text = ""] = ITEM.exec(line) ?? [];
     const last = items.at(-1);
-    if (item) items.push({ text: item[3] ?? "", depth: Math.min(3, Math.floor((item[1] ?? "").length / 2)) });
-    else if (line.trim() !== "" && /^\s/.test(line) && last) last.text += `\n${line.trim()}`;
-    else break;
+    if (ITEM.test(line)) items.push({ text, depth: Math.min(3, Math.floor(margin.length / 2)) });
+    else if (last) last.text += `\n${line.trim()}`;
   }
-  const shown = items.map(({ text, depth }) => html`<li class="depth-${depth}">${inlineHtml(text, plain)}</li>`);
-  return { shown: isNumbered ? html`<ol>${shown}</ol>` : html`<ul>${shown}</ul>`, next: end };
-}
-
-function paragraphAt(lines: readonly string[], at: number, plain: Inline): Block {
-  let end = at + 1;
-  while (end < lines.length && !startsBlock(lines[end] ?? "")) end++;
-  return { shown: html`<p>${inlineHtml(lines.slice(at, end).join("\n"), plain)}</p>`, next: end };
+  const shown = items.map(({ text, depth }) => {
+    return html`<li class="depth-${depth}">${inlineHtml(text, reader.plain)}</li>`;
+  });
+  return isNumbered ? html`<ol>${shown}</ol>` : html`<ul>${shown}</ul>`;
 }
 
 function startsBlock(line: string): boolean {
