@@ -169,9 +169,8 @@ function failedCalls({ every, result }: Account): Block[] {
     const place = at === undefined ? name : nodePath(at, node);
     return calls.flatMap(({ ref, tool, outcome }) => {
       const why = outcome && callFailure(outcome);
-      return why === undefined || reported.has(ref)
-        ? []
-        : [{ place, key: JSON.stringify([name, tool, why]), words: `${tool}: ${why}` }];
+      if (why === undefined || reported.has(ref)) return [];
+      return [{ place, key: JSON.stringify([name, tool, why]), words: `${tool}: ${why}` }];
     });
   });
   const items = [...groupBy(failed, ({ key }) => key).values()].map((equal): Item => {

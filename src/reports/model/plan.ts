@@ -37,9 +37,8 @@ export function viewPlan({ record, operations, events, outcomes = [] }: Planned)
   const applications = applicationsOf(events);
   const idle = new Map(
     outcomes.flatMap(({ id, status, error }): [string, ShownOperation["now"]][] => {
-      return status === "skipped" || status === "refused"
-        ? [[id, { standing: status, ...(error ? { error } : {}) }]]
-        : [];
+      if (status !== "skipped" && status !== "refused") return [];
+      return [[id, { standing: status, ...(error ? { error } : {}) }]];
     }),
   );
   const readers = new Map<string, string>();

@@ -28,15 +28,14 @@ export interface RunsView extends RunList {
 export function runsPage(view: RunsView, nonce: string): string {
   const { runs, problems, total, underWay, place } = view;
   const isFiltered = view.view.state !== "" || view.view.text !== "";
+  const none = html`No runs yet. Start one: <code>skillflow run WORKFLOW</code>`;
   const busy = underWay.length > 0 ? ` · ${underWay.length} running` : "";
   const body = html`<header class="top"><h1>Runs</h1><p><span id="count">${plural(total, "run")}${busy}</span> · <span class="place">${place}</span> · <a href="/stats">Stats</a></p></header>
 ${filterHtml(view)}
 <main id="list">${
-    total === 0 && isFiltered
-      ? html`<div class="runs empty"><p>No run matches.</p></div>`
-      : total === 0
-        ? html`<div class="runs empty"><p>No runs yet. Start one: <code>skillflow run WORKFLOW</code></p></div>`
-        : html`<ul class="runs">${runs.map((run) => html`<li>${rowOf(run, underWay.includes(run.id))}</li>`)}${problems.map(problemRow)}</ul>`
+    total === 0
+      ? html`<div class="runs empty"><p>${isFiltered ? "No run matches." : none}</p></div>`
+      : html`<ul class="runs">${runs.map((run) => html`<li>${rowOf(run, underWay.includes(run.id))}</li>`)}${problems.map(problemRow)}</ul>`
   }${pagesOf(view)}</main>`;
   return sitePage({ title: busy === "" ? "Runs" : `(${underWay.length}) Runs`, body, script: { code: script, nonce } });
 }

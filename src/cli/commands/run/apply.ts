@@ -293,16 +293,13 @@ function concluding(
   if (outcomes.length === 0) return "nothing to apply: the run planned no writes\n";
   const mark = exitCodeOf(outcomes) === 0 ? paint("green", "●") : paint("red", "✘");
   const doubted = outcomes.filter(({ status }) => status === "in_doubt").map(({ id }) => id);
-  const next = [
-    ...(doubted.length === 0
-      ? []
-      : [
-          `check whether the service has ${doubted.join(", ")}, then answer: ${command} --resolve ${doubted[0]}=applied, or ${doubted[0]}=not-applied`,
-        ]),
-    ...(outcomes.some(({ status }) => AGAIN.has(status))
-      ? [`try ${doubted.length === 0 ? "" : "the others "}again: ${command}`]
-      : []),
-  ];
+  const next: string[] = [];
+  if (doubted.length > 0) {
+    const answers = `${command} --resolve ${doubted[0]}=applied, or ${doubted[0]}=not-applied`;
+    next.push(`check whether the service has ${doubted.join(", ")}, then answer: ${answers}`);
+  }
+  if (outcomes.some(({ status }) => AGAIN.has(status)))
+    next.push(`try ${doubted.length === 0 ? "" : "the others "}again: ${command}`);
   const hints = next.map((line) => `\n  ${paint("dim", line)}`).join("");
   return `${isInterrupted ? paint("yellow", "■ interrupted:") : mark} ${countOutcomes(outcomes)}${hints}\n`;
 }

@@ -81,9 +81,8 @@ function columnsIn({ ref, quote, row, columns }: Row, output: Json): QuotedSerie
     const value = row[index];
     if (typeof value !== "number" || !quoted.has(value)) return [];
     const points = pointsOf(own.map((each) => [each[clock] ?? null, each[index] ?? null]));
-    return points.length < LEAST_POINTS
-      ? []
-      : [{ ref, name: `${column}${label}`, points, quoted: { time: at, value } }];
+    if (points.length < LEAST_POINTS) return [];
+    return [{ ref, name: `${column}${label}`, points, quoted: { time: at, value } }];
   });
 }
 
