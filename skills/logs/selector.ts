@@ -250,6 +250,7 @@ function textOf(bytes: Buffer, start: number, end: number): string {
   return bytes.toString("utf8", start, Math.min(last, start + LINE_KEPT));
 }
 
+/** Times of a file's lines. A line without one, as in a stack trace, gets that of the lines above. */
 type Clock = ReturnType<typeof createClock>;
 
 /** Tells the times of a file's lines. A line without one, as in a stack trace, gets that of the lines above. */

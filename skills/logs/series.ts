@@ -104,6 +104,7 @@ async function gather(input: SeriesInput, { fields, by, isAny }: Wanted, context
 
 const STATISTICS = ["count", "every", "min", "max", "mean", "first", "last"];
 
+/** Statistics and steps of one field of one group. */
 export type Series = ReturnType<typeof createSeries>;
 
 /** Gathers statistics and steps of one field of one group. */

@@ -1,3 +1,4 @@
+/** Series in constant memory: sums per interval. The intervals grow with the series. */
 export type Points = ReturnType<typeof createPoints>;
 
 export interface Point {

@@ -52,6 +52,7 @@ interface Purpose {
   readonly query?: Query;
 }
 
+/** One Sentry organization within one tool call. Paths are relative to the organization and given by segment. */
 export type Sentry = ReturnType<typeof sentryOf>;
 
 /** Runs a tool's work on the organization from the input, the config or the token. */

@@ -86,6 +86,7 @@ export function openWorkspace(given: Host, options: WorkspaceOptions): Workspace
   };
 }
 
+/** Returns the settings of the skill workspace in the user's own file that the environment does not set. */
 function copySettings(
   { env }: Host,
   { workspace = {} }: ProjectConfig,
@@ -236,6 +237,7 @@ function unknownKeys({ host, skills, overrides }: Workspace, ids: ReadonlySet<st
   });
 }
 
+/** Returns the root of the repository, or otherwise the working directory. */
 export function projectFolder({ cwd }: Pick<Host, "cwd">): string {
   return projectRoot(cwd);
 }

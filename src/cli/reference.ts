@@ -15,8 +15,10 @@ export type Ground = Awaited<ReturnType<typeof openGround>>;
  * that the command continues, which keeps its original commit.
  */
 export async function openGround(io: Io, flags: Flags, named: Continued | undefined) {
+  /** Run that the command continues, which keeps its original commit. */
   const continued = named && (await readContinued(io, flags, named));
   const recorded = continued?.record.commit;
+  /** Documents at the deciding commit. Undefined if the checkout decides. */
   const documents = openReference(io.host, text(flags, "fromRef"), recorded);
   if (documents && flags.quiet !== true) {
     const { commit, by } = documents;

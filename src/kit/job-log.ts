@@ -114,6 +114,7 @@ function fromOffset(text: string, offset: number, most: number) {
   return { log: fromByte(bytes, offset, stop), ...(stop < bytes.length ? { next_offset: stop } : {}) };
 }
 
+/** Returns the text from the character at a byte on. */
 function fromByte(bytes: Buffer, offset: number, end = bytes.length): string {
   return bytes.toString("utf8", characterStart(bytes, Math.min(offset, bytes.length)), end);
 }

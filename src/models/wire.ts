@@ -36,6 +36,7 @@ export interface Answer {
   readonly failureIn: (body: Fields) => SkillflowError | undefined;
 }
 
+/** Marker for `data: [DONE]`, which ends some streams. */
 export const DONE = Symbol("done");
 
 /** Sends one request and reads the response. Rejects with the signal's reason or a `model.*` error. */

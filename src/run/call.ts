@@ -94,6 +94,7 @@ function sharedParts({ blobs, redactor, loggerFor }: CallOptions) {
   };
 }
 
+/** Time limit for determining the audience. */
 const MOST_REACH_MS = 10_000;
 
 /**
@@ -270,6 +271,7 @@ function openEnding(timeoutMs: number, outer: Stopping): Ending {
   };
 }
 
+/** Returns the result as JSON, or a message if it is invalid. */
 function checked(given: unknown, schema: JsonSchema | undefined): { readonly output: Json } | string {
   let output: Json;
   try {

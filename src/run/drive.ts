@@ -28,6 +28,7 @@ export interface Run extends Limited {
   readonly askReach?: AskReach;
   /** Returns the change that a call proposes, or why it cannot be proposed. If undefined, there is none. */
   readonly askChange?: AskChange;
+  /** Returns the text of a blob, or undefined if the run does not have it. */
   readonly blobText?: (id: string) => Promise<string | undefined>;
   readonly observers: readonly Observer[];
   /** Events to record before the run continues after an earlier end, such as a resume or an approval. */

@@ -92,6 +92,7 @@ export async function listServers(
   return servers;
 }
 
+/** Time limit for a list of skills. */
 const LIST_MS = 5000;
 
 /**

@@ -40,6 +40,7 @@ export type Execution = ReturnType<typeof openExecution>;
 
 interface Wanted {
   readonly args: JsonObject;
+  /** Ids of existing blobs that the execution may read. */
   readonly blobs: readonly string[];
   readonly timeoutMs: number | undefined;
   readonly signal: AbortSignal;

@@ -9,6 +9,7 @@ export async function entriesIn(state: StateStore, name: string): Promise<readon
   return (await state.read([name])).get(name) ?? [];
 }
 
+/** Returns the change that saves an entry as of now. */
 export function savedEntry(key: string, data: Json): StateChanges["changes"][number] {
   const at = new Date().toISOString();
   return { key, first: at, last: at, runs: 1, seen: 1, data };

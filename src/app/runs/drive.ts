@@ -206,6 +206,7 @@ async function recordNext(
   }
 }
 
+/** Saves the state changes of an ended run without continuing it. */
 export async function settleRun(workspace: Workspace, run: string): Promise<void> {
   const opened = await workspace.store.open(run);
   if (!(await settle(workspace, { observers: [] }, opened))) await opened.journal.close();

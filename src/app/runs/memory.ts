@@ -56,6 +56,7 @@ export async function recallMemory(
   };
 }
 
+/** Returns the run whose cool-down covers a prepared run now. */
 export async function coolingNow({ state }: Workspace, { workflow, cooled }: RunRecord): Promise<string | undefined> {
   if (cooled === undefined) return undefined;
   const entries = (await state.read([COOL_DOWNS])).get(COOL_DOWNS) ?? [];

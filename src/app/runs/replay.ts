@@ -74,6 +74,7 @@ export async function prepareReplay(
   };
 }
 
+/** Prepares a replay whose workflow has no file any more. */
 async function prepareFromRecord(
   workspace: Workspace,
   stored: StoredRun,

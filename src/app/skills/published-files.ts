@@ -40,6 +40,7 @@ export async function listFiles(directory: string): Promise<readonly PublishedFi
   return files.sort((a, b) => (a.path < b.path ? -1 : 1));
 }
 
+/** Reads listed files, by path. Throws if one has gone. */
 export async function readFiles(directory: string, files: readonly PublishedFile[]): Promise<Map<string, Buffer>> {
   const contents = new Map<string, Buffer>();
   for (const { path } of files) contents.set(path, await readFileOf(directory, path));

@@ -32,6 +32,7 @@ interface ToolState {
   readonly reason: string | null;
 }
 
+/** Returns the state of all skills without contacting any service. */
 export async function skillStates(workspace: Workspace): Promise<SkillState[]> {
   return (await allSkills(workspace)).map((entry) => examineSkill(entry.skill.id, entry, workspace.host));
 }

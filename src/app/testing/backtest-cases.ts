@@ -97,6 +97,7 @@ function truthOf({ judgement, cause, verdict }: JudgementLine, kind: string | nu
   return words.length === 0 ? undefined : { cause_matches: words };
 }
 
+/** Returns the only workflow of the project that has a verdict. */
 export function onlyWorkflow(workspace: Workspace): string {
   const folder = documentsOf(workspace.host);
   const places = [folder, join(folder, "workflows")].filter((place) => existsSync(place));

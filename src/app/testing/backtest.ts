@@ -190,6 +190,7 @@ function describeRun(
   };
 }
 
+/** Counts the calls of reads that may show what happened after the case's time. */
 function unboundedCalls({ skills }: RunRecord, events: readonly RunEvent[]): ReadonlyMap<string, number> {
   const tools = new Map(skills.flatMap((skill) => skill.tools.map((tool) => [tool.exposed, tool] as const)));
   const counts = new Map<string, number>();

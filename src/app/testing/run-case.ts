@@ -149,6 +149,7 @@ async function prepareCase(workspace: Workspace, { ready, model, which, signal }
   };
 }
 
+/** Returns the change that a test proposes: the fixture of the tool that shows it. */
 function shownChange({ fixtures }: Props): Change {
   const { output } = findFixture(fixtures[DIFF] ?? [], {}) ?? {};
   const { data = NO_CHANGE } = changeSchema().safeParse(output);

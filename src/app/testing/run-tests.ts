@@ -20,6 +20,7 @@ export interface TestedCase {
 interface TestRequest {
   readonly paths: readonly string[];
   readonly models: readonly string[];
+  /** Text that a case's name must contain, in any case. */
   readonly filter: string | undefined;
   readonly repeat: number;
   readonly signal: AbortSignal;

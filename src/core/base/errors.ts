@@ -66,6 +66,7 @@ export function refusalOf(error: unknown): "lasting" | "passing" | undefined {
   return isUnsent(error) ? "passing" : undefined;
 }
 
+/** Reports whether the connection failed before a request could be sent. */
 function isUnsent(error: unknown, depth = 0): boolean {
   if (typeof error !== "object" || error === null || depth > 5) return false;
   if (["connect", "getaddrinfo"].includes(String(propertyOf(error, "syscall")))) return true;

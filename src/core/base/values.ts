@@ -26,6 +26,7 @@ export type InferredInput<Schema> = Schema extends { readonly type: unknown }
     ? OfType<"object", Schema>
     : JsonObject;
 
+/** Distributes over the names of a union. */
 type OfEach<Name, Schema> = Name extends unknown ? OfType<Name, Schema> : never;
 
 type OfType<Name, Schema> = Name extends "string"

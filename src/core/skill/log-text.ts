@@ -66,6 +66,7 @@ const MOST_STEPS = 5;
 /** Size of the mark that stands for missing lines. */
 const GAP = 32;
 
+/** Set of lines that fit into a number of bytes. */
 export function createRoom(lines: readonly string[], most: number) {
   const kept = new Set<number>();
   let room = most;
@@ -99,6 +100,7 @@ export function createRoom(lines: readonly string[], most: number) {
   };
 }
 
+/** Joins lines, with a mark for each gap. */
 export function joinLines(lines: readonly string[], kept: readonly number[]): string {
   const parts: string[] = [];
   let next = 0;

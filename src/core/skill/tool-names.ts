@@ -23,6 +23,7 @@ export function exposedName(skill: string, tool: string): string {
   return whole.length <= MOST_NAME ? whole : `${whole.slice(0, MOST_NAME - 9)}_${sha256(whole).slice(0, 8)}`;
 }
 
+/** Normalizes a tool name for comparison. */
 export function alike(name: string): string {
   return name.replace(/[^A-Za-z0-9_]/g, "_");
 }

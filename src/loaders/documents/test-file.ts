@@ -223,6 +223,7 @@ export function readNamed(path: string, named: string, root: string) {
 
 type ReadScript = { readonly script: Script } | { readonly diagnostics: Diagnostic[] };
 
+/** Loads a script that a test names. Errors have their places in the script. */
 export function loadScript(path: string, named: string, root: string): ReadScript {
   const read = readNamed(path, named, root);
   if ("code" in read) return { diagnostics: [{ severity: "error", path: [], ...read }] };

@@ -18,6 +18,7 @@ export interface LoaderHost {
   /** Folder with the commit's files that provides the documents. Undefined if the working directory does. */
   readonly documents?: string | undefined;
   readonly options: FormatOptions;
+  /** Mark of this process, which is part of its temporary folders' names. */
   readonly self: ProcessMark;
   /** Registers work for the end of the process. Undefined if a later process cleans up. */
   readonly atExit?: ((work: () => void) => void) | undefined;

@@ -74,6 +74,7 @@ export const SKIPPED: ReadonlySet<string> = new Set(["node_modules", ".git"]);
 
 /** Skill that a SKILL.md alone describes, which has no tools. */
 export interface SkillDocument extends Skill {
+  /** Frontmatter as written, including unknown keys. */
   readonly frontmatter: { readonly [key: string]: unknown };
   /** Problems that do not prevent its use. */
   readonly diagnostics: readonly Diagnostic[];

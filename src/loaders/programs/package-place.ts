@@ -9,6 +9,7 @@ import { temporaryName } from "../../files/temporary-name.ts";
 import type { RunnablePackage } from "../folder/format.ts";
 import type { LoaderHost } from "../folder/host.ts";
 
+/** Sandbox for exactly one run. */
 export type PackagePlace = ReturnType<typeof openPlace>;
 
 type Host = Pick<LoaderHost, "runForeign" | "self">;
@@ -131,6 +132,7 @@ function startPlace(host: Host, commandIn: (place: PackagePlace) => ForeignComma
   });
   const start = async () => host.runForeign(commandIn(place), turn);
   const result = start();
+  /** Settles when the sandbox is gone, used or not. */
   const over = result.catch(() => undefined); // the caller of `run` gets the error
   return {
     ...place,

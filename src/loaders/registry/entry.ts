@@ -136,6 +136,7 @@ interface Lack {
   readonly fields: SkillEntry["fields"];
   readonly failed: string | undefined;
   readonly withheld: string | undefined;
+  /** Reason why an instance cannot be used. */
   readonly lack: Unavailable | undefined;
   readonly policy: LoadedPolicy | undefined;
 }

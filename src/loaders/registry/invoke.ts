@@ -101,6 +101,7 @@ function callServer(
   return callMcp({ id: skill.id, server: skill.mcp, tool, arguments: call.arguments, env, cwd, effects }, context);
 }
 
+/** Throws if the result does not match the tool's output schema. */
 async function checkedOutput({ output_schema }: Tool, output: Json): Promise<Json> {
   if (!output_schema) return output;
   const { schemaProblems } = await import("../../core/base/schema/schema.ts");

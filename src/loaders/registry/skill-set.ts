@@ -136,10 +136,12 @@ export interface SkillEntry {
   readonly scripts: SkillScripts | undefined;
   /** True if such scripts are held back. This holds back nothing else. */
   readonly holdsScripts: boolean;
+  /** True if the skill's MCP server is held back. */
   readonly holdsServer: boolean;
   readonly calls: readonly string[];
   /** Package that can be run and mounted directly if it is trusted. */
   readonly package: SkillPackage | undefined;
+  /** Python functions that code written for one run can import. */
   readonly mounts: readonly RunnablePackage[];
   /** Files of the skill's own server, to check before it is started. */
   readonly contents: Contents | undefined;

@@ -50,6 +50,7 @@ async function loadFields(fields: readonly SourceField[], options: SourceOptions
     fetch: once(async (url) => ({ fetchedAt: new Date().toISOString(), ...(await fetchText(url, options)) })),
   };
   const outcomes = await mapSome(fields, (field) => resolveSource(field, outside));
+  /** Sources by field path, such as `nodes.collect.context[1]`. Fields with a problem are missing. */
   const sources: [string, ResolvedSource][] = [];
   const diagnostics: Diagnostic[] = [];
   for (const [{ path }, outcome] of outcomes) {

@@ -39,6 +39,7 @@ function createTransport(
   const requests = createRequests();
   let isOver = false;
   let finish: () => void = () => undefined;
+  /** Resolves when the client has disconnected and its requests are answered or abandoned. */
   const ended = new Promise<void>((resolve) => {
     finish = resolve;
   });

@@ -78,6 +78,7 @@ function takeBack(visits: readonly Visit[], { from }: EventOf<"run:resume">): vo
   if (first !== -1) visits.slice(first).forEach(mark);
 }
 
+/** Checks whether a visit was not taken back. */
 export function isCurrent({ isTakenBack }: Visit): boolean {
   return !isTakenBack;
 }

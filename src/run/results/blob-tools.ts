@@ -107,8 +107,10 @@ export async function searchBlob(blobs: Readable, wanted: SearchBlob): Promise<J
   return { blob_id: info.blob_id, total, matches };
 }
 
+/** Number of bytes of a blob that are searched for a quote. */
 const MOST_QUOTED = 256 * 1024 * 1024;
 
+/** Returns the text of a blob, or undefined if it is not text or is missing. */
 export async function blobText(blobs: Blobs, id: string): Promise<string | undefined> {
   const info = await blobs.info(id);
   if (!info || !/^text\/|json|xml|yaml|javascript/.test(info.kind)) return undefined;
@@ -146,6 +148,7 @@ function keepAround(count: number) {
   };
 }
 
+/** Returns the position of the match in each line, or -1. */
 type Finder = (lines: readonly string[]) => readonly number[];
 
 function finderOf({ query, regex, ignore_case }: SearchBlob): Finder {

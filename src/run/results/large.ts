@@ -6,6 +6,7 @@ import { describeBlob, wholeText } from "../../core/engine/tools/blob.ts";
 
 /** Largest result in a prompt, in characters of JSON. Larger ones become blobs. */
 export const MOST_RESULT = 32_768;
+/** Length above which a string in a large result gets its own blob. */
 const LARGE_MEMBER = 4096;
 const HEAD = 1000;
 const TAIL = 500;

@@ -8,6 +8,7 @@ export interface Api {
   readonly headers: Readonly<Record<string, string>>;
   readonly fetch: typeof fetch;
   readonly signal: AbortSignal;
+  /** Time limit of each request. */
   readonly timeoutMs: number;
 }
 

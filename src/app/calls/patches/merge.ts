@@ -130,6 +130,7 @@ async function holdToDigests(
   if (!isAs || made.size !== patch.files.length) throw refusal("the diff does not make the files that were approved");
 }
 
+/** Returns the files of `to` that differ from `from`. */
 async function differences(folder: OwnFolder, from: string, to: string): Promise<MergedFile[]> {
   const paths = await changedPaths(folder, from, to);
   return Promise.all(paths.map(async (path) => ({ path, state: await stateIn(folder, { tree: to, path }) })));

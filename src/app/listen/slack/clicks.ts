@@ -192,6 +192,7 @@ async function openOperation(
   return withdrawal ? `Nothing was changed: ${id} was denied by ${withdrawal.by} at ${withdrawal.at}.` : found;
 }
 
+/** Returns the plan of a run in any state. Throws if the record was altered. */
 function planIn(stored: StoredRun) {
   return plannedIn(stateOf(stored));
 }

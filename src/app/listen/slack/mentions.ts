@@ -38,6 +38,7 @@ export async function handleMention(desk: Desk, event: SaidInSlack): Promise<voi
   await reply(desk, event, { text: slackText(refusal) });
 }
 
+/** Starts the run of a mention. Returns why it was not started. */
 async function startRun(desk: Desk, event: SaidInSlack, channel: SlackChannel): Promise<string | undefined> {
   const { channel: id, ts, user } = event;
   const answer = await desk.api.patiently("chat.getPermalink", { channel: id, message_ts: ts });

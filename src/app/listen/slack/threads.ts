@@ -173,6 +173,7 @@ async function show(live: Live, { workspace, state, api, onFault }: Means): Prom
 
 type Later = Extract<SlackAnswer, { kind: "later" }>;
 
+/** Looks for the message in the thread if it may have been posted. */
 async function findPosted(at: Thread, api: SlackApi): Promise<string | Later | undefined> {
   if (!at.posting) return undefined;
   const answer = await api.once("conversations.replies", { channel: at.channel, ts: at.thread, limit: 200 });

@@ -25,6 +25,7 @@ const TIMEOUT_MS = 10_000;
 const MOST_BYTES = 4_000_000;
 const MOST_TRIES = 4;
 const FIRST_PAUSE_MS = 500;
+/** Longest pause that `patiently` waits for. */
 const MOST_PAUSE_MS = 60_000;
 const FAILURES: ReadonlySet<string> = new Set([
   "fatal_error",

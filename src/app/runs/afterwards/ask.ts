@@ -115,6 +115,7 @@ function modelOf({ workflow, settings }: RunRecord): string | undefined {
   return model === undefined ? undefined : modelText(model);
 }
 
+/** Returns the facts about a call's tool, as the earlier run recorded them. */
 function factsOf(program: Program, state: State, { at, node, tool: name }: RecordedCall): ToolFacts | undefined {
   const tool = toolsAt(program.inside(at), state, node).all.find(({ exposed }) => exposed === name);
   if (!tool) return undefined;

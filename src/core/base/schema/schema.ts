@@ -202,6 +202,7 @@ function createAjv(Dialect: typeof Ajv | typeof Ajv2020, fills: boolean): Ajv | 
   return ajv;
 }
 
+/** Creates patterns that record the match in progress. */
 const noticedPattern = Object.assign(
   (source: string, flags: string) => {
     const pattern = new RegExp(source, flags);

@@ -28,6 +28,7 @@ export function checkConditions(workflow: Workflow, shapes: DataShapes): Diagnos
 
 const placeOf = (edge: number) => ["edges", edge, "if"];
 
+/** Maximum number of earlier edges of a node to compare with a later one. */
 const MOST_COMPARED = 100;
 
 interface Ruled {

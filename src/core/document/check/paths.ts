@@ -101,6 +101,7 @@ const RUN_SHAPES: Readonly<Record<string, JsonSchema>> = {
   finding: closed({ title: TEXT, text: TEXT, markdown: TEXT, slack: TEXT, json: { type: "object" } }),
 };
 
+/** Leaves out the shapes of roots that nodes hide. */
 function without(shapes: Readonly<Record<string, JsonSchema>>, known: ReadonlySet<string>) {
   return Object.fromEntries(Object.entries(shapes).filter(([root]) => !known.has(root)));
 }
@@ -157,6 +158,7 @@ function checkPath(
   return unknownField(own[root.key] ?? shapes(root.key), fields, { at, about, before: root.key });
 }
 
+/** Maximum number of nodes to search for a field that was written without its node. */
 const MOST_OWNERS = 100;
 
 function checkEvaluated({ nodes }: Workflow, shapes: DataShapes): Diagnostic[] {
@@ -193,6 +195,7 @@ function unknownField(shape: JsonSchema | undefined, fields: Path["segments"], {
   return [{ ...found, ...defined("hint", hint) }];
 }
 
+/** Describes the first field that the data never has. */
 function firstUnknown(shape: JsonSchema | undefined, fields: Path["segments"], before: string) {
   let schema: unknown = shape;
   let place = before;

@@ -184,6 +184,7 @@ function cycle(stack: readonly { readonly id: string }[], closing: IndexedEdge):
   return errorAt("UNBOUNDED_CYCLE", ["edges", closing.index], message, "add max_iterations to one of its edges");
 }
 
+/** Finds nodes with more than one unconditional edge. */
 function checkDefaults(edges: readonly Edge[]): Diagnostic[] {
   const first = new Map<string, number>();
   return edges.flatMap((edge, index) => {
@@ -198,6 +199,7 @@ function checkDefaults(edges: readonly Edge[]): Diagnostic[] {
   });
 }
 
+/** Finds inline skills that have neither an instruction nor a server. */
 function checkInlineSkills({ skills = {} }: Workflow): Diagnostic[] {
   return Object.entries(skills).flatMap(([id, skill]) => {
     if (skill.instruction?.trim() || skill.mcp) return [];

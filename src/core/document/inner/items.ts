@@ -63,6 +63,7 @@ function keyOf({ key, as }: MapSettings, item: Json, index: number): { key: stri
   return { key: String(index), error: `its key is longer than ${LONGEST_KEY} characters` };
 }
 
+/** Returns the values that decide whether an item has changed, by path. */
 export function valuesOf({ as, unseen }: MapSettings, item: Json): JsonObject {
   const paths = unseen?.unless_changed ?? [];
   return Object.fromEntries(paths.map((path) => [path, valueAtPath(path, { [as]: item }) ?? null]));

@@ -31,6 +31,7 @@ export function mapEvent(source: ListenSource, event: WebhookEvent): Mapped {
   return { kind: "input", input, fingerprint: fingerprintOf(source, { ...root, input }) };
 }
 
+/** Returns the fingerprint, or undefined if its path leads to nothing or to an empty value. */
 function fingerprintOf({ fingerprint }: ListenSource, root: JsonObject): Json | undefined {
   const value = fingerprint === undefined ? undefined : valueAtPath(fingerprint, root);
   return value === null || value === "" ? undefined : value;

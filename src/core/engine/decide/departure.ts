@@ -209,6 +209,7 @@ export function endHalted(program: Program, state: State, halt: Halt): SingleSte
   return end(program, state, { status, reason, error: { code, message: reason, ...defined("hint", hint) } });
 }
 
+/** Ends a run that was started during the cool-down. It does nothing. */
 export function endSkipped(program: Program, state: State, { run, at, verdict }: Skipped): SingleStep {
   const found = verdict === undefined ? "" : `, which found ${verdict}`;
   return end(program, state, { status: "skipped", reason: `within the cool-down after run ${run} of ${at}${found}` });

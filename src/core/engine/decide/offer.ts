@@ -18,6 +18,7 @@ export function toolsAt(program: Program, state: State, node: string): ToolSet {
   return program.tools(node, { ...offeringOf(program, state), changed: [] });
 }
 
+/** Returns the facts about the run that decide which tools its nodes have. */
 export function offeringOf(program: Program, { run }: State): Offering {
   const { settings, made, holdsBlobs, changed } = run;
   return { settings: settingsAt(program, settings), made, holdsBlobs, changed };

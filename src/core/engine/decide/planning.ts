@@ -27,6 +27,7 @@ import { type Scene, toolsHere } from "./scene.ts";
 
 /** Writes that are planned instead of carried out. */
 
+/** Returns the events of a planned call: the operation and the answer to the model. */
 export function planCall(scene: Scene, call: AnnouncedCall, tool: ToolDescriptor): EventBody[] {
   const { state, visit } = scene;
   const answer = (outcome: Outcome): EventBody => {
@@ -149,6 +150,7 @@ export function foundIn({ record: { states = {} } }: Program, name: string): rea
   return Object.hasOwn(states, name) ? (states[name] ?? []) : [];
 }
 
+/** Returns the facts that the tools of a node's states depend on. */
 export function memoryOf(scene: Scene): Memory {
   const { program, state, node } = scene;
   return {

@@ -91,6 +91,7 @@ function earliestMember(object: JsonObject, limit: Limit): number | undefined {
   return times.length === 0 ? undefined : times.reduce((one, other) => Math.min(one, other));
 }
 
+/** Returns the time of a text that is one line. */
 function textTime(value: Json, limit: Limit): number | undefined {
   return typeof value === "string" && !value.includes("\n") ? lineTime(value, limit) : undefined;
 }

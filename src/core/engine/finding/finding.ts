@@ -168,6 +168,7 @@ function repeatsUnshown(
   return leads.some((text) => dropped.has(text) && !shown.has(text));
 }
 
+/** Normalizes a sentence: collapses white space and removes the final period. */
 function plain(text: string): string {
   return text.trim().split(/\s+/).join(" ").replace(/\.$/, "");
 }

@@ -34,6 +34,7 @@ export function foldResume(state: State, { from, settings, skills, day }: EventO
   changeSkills(state, skills);
 }
 
+/** Updates which skills differ from the record, and from which visit on. */
 export function changeSkills({ run, path, visit }: State, skills: EventOf<"run:resume">["skills"]): void {
   if (!skills) return;
   run.changed = skills;

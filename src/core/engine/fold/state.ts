@@ -215,6 +215,7 @@ export function prefixOf({ inside }: State): string {
   return inside?.prefix ?? "";
 }
 
+/** Returns a run and the runs that enclose it. */
 export function withOuter(state: State): State[] {
   const { inside } = state;
   return inside === undefined ? [state] : [state, ...withOuter(inside.parent)];

@@ -78,6 +78,7 @@ function isTainted(path: string, node: string, { workflow, tainted, toolsAt }: A
   return tainted.has(node) && root !== "skills" && root !== "run";
 }
 
+/** Checks whether a step reads only what the team wrote. */
 function isOfTeam(
   steps: readonly NodeStep[] | undefined,
   id: string | undefined,

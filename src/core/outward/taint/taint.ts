@@ -19,6 +19,7 @@ export interface Taint {
 
 export interface NodeTaint {
   readonly tainted: boolean;
+  /** True if private text can reach the node. */
   readonly private: boolean;
   /** Codes of its findings, except notes. */
   readonly found: readonly TaintCode[];

@@ -37,6 +37,7 @@ export function gradeAnswer(truth: Truth, answer: Answer): Graded {
   return { grade, score: SCORES[grade], parts, decoys };
 }
 
+/** Grade of a run that failed or said nothing. */
 export function gradeFailure(truth: Truth): Graded {
   const nothing = { verdict: null, cause_kind: null, commit: null, service: null, cause: null, refuted: [] };
   return { grade: "wrong", score: SCORES.wrong, parts: partsMet(truth, nothing), decoys: [] };
@@ -129,6 +130,7 @@ function errorOf(values: readonly number[]): number {
   return Math.sqrt(squares / (values.length - 1) / values.length);
 }
 
+/** Share of the runs with the most common answer. */
 export function agreementOf(answers: readonly Pick<Answer, "verdict" | "cause_kind" | "commit">[]): number {
   const groups = groupBy(answers, ({ verdict, cause_kind, commit }) => {
     return JSON.stringify([verdict, cause_kind, commit?.toLowerCase().slice(0, LEAST_COMMIT) ?? null]);

@@ -8,6 +8,7 @@ const MATCHERS = ["equals", "in", "matches", "not", "at_least", "at_most", "leng
 type Name = (typeof MATCHERS)[number];
 type Matcher = { readonly [Key in Name]?: Json };
 
+/** Reports whether an object is a matcher: it is if all its keys are names of matchers. */
 function isMatcher(expected: Json | undefined): expected is Matcher & JsonObject {
   if (!isObject(expected)) return false;
   const keys = Object.keys(expected);

@@ -57,6 +57,7 @@ export function wantedOf({ format, schemes }: ConfigForm): string | undefined {
   return format && FORMATS[format].wanted;
 }
 
+/** Checks whether a trimmed value has the declared form. */
 export function hasForm(value: string, form: ConfigForm, lookUp: LookUp): boolean {
   const { fits }: Format = FORMATS[form.format ?? "text"] ?? FORMATS.text;
   return fits(value, form, lookUp);

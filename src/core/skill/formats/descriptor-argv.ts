@@ -15,6 +15,7 @@ interface TextValue {
   readonly text: string;
 }
 
+/** Checks that the arguments are an object that the tool declares. Throws otherwise. */
 export function checkArguments(tool: DescribedTool, input: Json, profile: DescriptorProfile): JsonObject {
   if (!isObject(input)) throw inputError("arguments must be an object");
   const { properties } = tool.input_schema;

@@ -137,10 +137,12 @@ export interface ToolFinding extends Diagnostic {
   readonly strict?: "error";
 }
 
+/** Creates an error that skips one tool. */
 export function skippedTool(path: Diagnostic["path"], message: string, rule?: DiagnosticCode): ToolFinding {
   return { severity: "error", code: "TOOL_SKIPPED", path, message, rule };
 }
 
+/** Creates a warning that keeps the tool. */
 export function doubtful(path: Diagnostic["path"], message: string, rule?: DiagnosticCode): ToolFinding {
   return { severity: "warning", code: "TOOL_DOUBTFUL", path, message, rule };
 }

@@ -38,6 +38,7 @@ export async function askAgent(call: AgentInvocation, context: ToolContext): Pro
   throw failed(call, "answered with neither data nor text that is JSON", { code: "output.invalid" });
 }
 
+/** Creates the error of an agent, with a message that begins with it. */
 function failed(
   { skill }: AgentInvocation,
   what: string,

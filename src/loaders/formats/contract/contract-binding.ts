@@ -79,6 +79,7 @@ const readFunction: Reader = ({ value, finding }, folder, host) => {
   };
 };
 
+/** Returns the network, or a message that describes the error. */
 function readNetwork(network: unknown): ForeignCommand["network"] | string {
   if (typeof network === "boolean") return network;
   if (!isTexts(network)) return "has a network that is neither true, nor false, nor a list of hosts";

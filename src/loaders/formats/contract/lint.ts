@@ -53,6 +53,7 @@ function checkDefaults(problem: Complain, schema: unknown, path: Path): Diagnost
   return [...found, ...inner.flatMap(([key, value]) => checkDefaults(problem, value, [...path, key]))];
 }
 
+/** Checks what no run needs to know of a binding. */
 export function checkBinding(
   folder: SkillFolder,
   known: ReadonlySet<string>,

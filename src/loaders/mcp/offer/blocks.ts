@@ -30,6 +30,7 @@ export async function readBlocks(content: readonly Said[], { links, blobs }: Kee
 
 const MOST_IMAGES = 8;
 
+/** Returns the image in a block, which may be an embedded resource. */
 function imageOf({ type, mimeType, data, resource }: Said): GivenImage | undefined {
   if (type === "image") return { said: mimeType, data };
   if (type !== "resource" || !isObject(resource) || !isImageKind(textOf(resource.mimeType))) return undefined;

@@ -20,6 +20,7 @@ interface Offering {
   readonly warn: (message: string) => void;
 }
 
+/** Creates the tool that reads a server's prompts. Returns undefined if the server has none. */
 export async function promptReader(server: Server, session: Session, offering: Offering): Promise<Tool | undefined> {
   if (!session.has("prompts")) return undefined;
   const { said, links, isLocked } = offering;

@@ -10,6 +10,7 @@ import { quote, type Said } from "./tools.ts";
 const DESCRIPTION =
   "Reads a resource of this server by its `uri`: one that a result linked or held, or that the server lists. Without `uri`, returns the list.";
 
+/** Creates the tool that reads a server's resources. Returns undefined if the server has none. */
 export function resourceReader(
   server: Server,
   session: Session,

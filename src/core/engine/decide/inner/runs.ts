@@ -28,6 +28,7 @@ export function manage(scene: Scene, items: Items): SingleStep | undefined {
   return items.running.size === 0 ? close(scene, items) : undefined;
 }
 
+/** Returns how many inner runs may be active at once. */
 function placesOf({ node }: Scene): number {
   return node.map?.concurrency ?? 1;
 }
@@ -80,6 +81,7 @@ function seenBy({ program, state }: Scene, map: MapSettings): Seen {
   };
 }
 
+/** Begins the items with valid input, and records the others as skipped or failed. */
 function begin(scene: Scene, items: readonly Item[]): SingleStep {
   const { visit, node, state } = scene;
   const [next] = items;
