@@ -55,10 +55,7 @@ export const availabilityTools = [
         ...pick(told, "average_incident_seconds:average_incident"),
         response_ms: times.attributes.regions.map(({ region, response_times }) => ({
           region,
-          ...summarise(
-            response_times.map(pointOf).sort(([a], [b]) => a - b),
-            input.points ?? 24,
-          ),
+          ...summarise(pointsOf(response_times), input.points ?? 24),
           slowest_part: partsOf(response_times),
         })),
         note: times.attributes.regions.length === 0 ? "No check got a response in the last 24 hours." : undefined,
@@ -109,8 +106,9 @@ const heartbeat = z.object({
   attributes: z.object({ ...each(text, "name status team_name"), ...each(number, "period grace"), paused_at: text }),
 });
 
-function pointOf({ at, response_time }: ResponseTime): Point {
-  return [Date.parse(at), (response_time ?? Number.NaN) * 1000];
+function pointsOf(times: readonly ResponseTime[]): Point[] {
+  const points = times.map(({ at, response_time }): Point => [Date.parse(at), (response_time ?? Number.NaN) * 1000]);
+  return points.sort(([a], [b]) => a - b);
 }
 
 const PARTS = ["name_lookup_time", "connection_time", "tls_handshake_time", "data_transfer_time"] as const;

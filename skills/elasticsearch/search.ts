@@ -81,7 +81,8 @@ export const searchTools = [
         total,
         total_is_least: relation === "gte" || undefined,
         documents: hits.hits.map(({ _id: id, _index, _source }) => {
-          return { id, index: _index, at: memberAt(_source, time), fields: shortened(without(_source, time)) };
+          const { [time]: _, ...fields } = _source ?? {};
+          return { id, index: _index, at: memberAt(_source, time), fields: shortened(fields) };
         }),
         left_out: total > hits.hits.length ? total - hits.hits.length : undefined,
         ...remarksOf(told, total),
@@ -263,13 +264,6 @@ function remarksOf({ timed_out, _shards }: Told, found: number) {
 
 const NOTHING =
   "The query is valid, but no document of this period matches. Check the field names with list_fields, and check time_field.";
-
-type Source = Readonly<Record<string, unknown>>;
-
-function without(source: Source | null | undefined, name: string): Source {
-  const { [name]: _, ...others } = source ?? {};
-  return others;
-}
 
 const LONGEST_TEXT = 2000;
 

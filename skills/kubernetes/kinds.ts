@@ -174,15 +174,12 @@ async function kindsOf(ask: Ask) {
       const group = metadata?.name ?? "";
       for (const { version, freshness, resources } of versions) {
         if (freshness === "Stale") stale.push(`${group}/${version}`);
-        known.push(...(resources ?? []).filter(isReadable).map((one) => kindOf(one, group, version)));
+        const readable = (resources ?? []).filter(({ verbs }) => verbs?.includes("list"));
+        known.push(...readable.map((one) => kindOf(one, group, version)));
       }
     }
   }
   return { known, stale };
-}
-
-function isReadable({ verbs }: z.infer<typeof resource>): boolean {
-  return verbs?.includes("list") ?? false;
 }
 
 function kindOf(told: z.infer<typeof resource>, group: string, version: string): Kind {

@@ -91,7 +91,8 @@ const UNTOLD_LIMIT_MS = 60_000;
 
 /** Returns the wait in milliseconds if Linear refused the request because of a limit. Such a request had no effect. */
 function limitedFor(failure: LinearFailure): number | undefined {
-  if (failure.type !== "Ratelimited" && failure.status !== 429 && codeOf(failure) !== "RATELIMITED") return undefined;
+  const isLimited = failure.type === "Ratelimited" || failure.status === 429;
+  if (!isLimited && partOf(failure)?.extensions?.["code"] !== "RATELIMITED") return undefined;
   const told = retryAfter(headerOf(failure, "retry-after"));
   if (told !== undefined) return told;
   const used = ["requests", "complexity"].find((kind) => headerOf(failure, `x-ratelimit-${kind}-remaining`) === "0");
@@ -140,10 +141,6 @@ function faults(failure: LinearFailure): string {
 
 function partOf({ raw }: LinearFailure): RefusedPart | undefined {
   return raw?.response?.errors?.[0];
-}
-
-function codeOf(failure: LinearFailure): unknown {
-  return partOf(failure)?.extensions?.["code"];
 }
 
 function headerOf({ raw }: LinearFailure, name: string): string | undefined {

@@ -89,7 +89,8 @@ export const queryTools = [
         answer: rangeAnswer,
       });
       const all = data.result.map(({ metric, values }) => {
-        return { labels: metric, ...summarise((values ?? []).map(pointOf), input.points ?? 20) };
+        const points = (values ?? []).map(([at, value]): Point => [at * 1000, Number(value)]);
+        return { labels: metric, ...summarise(points, input.points ?? 20) };
       });
       const { shown, left_out } = highestFirst(all, input.limit ?? 10);
       return {
@@ -144,10 +145,6 @@ function lastOne({ value, histogram: buckets }: Omit<z.infer<typeof vector>, "me
 function lastOf(values: readonly z.infer<typeof sample>[]) {
   const [at, value] = values.at(-1) ?? [Number.NaN, ""];
   return { value: measured(value), at: isoTime(at * 1000) };
-}
-
-function pointOf([at, value]: z.infer<typeof sample>): Point {
-  return [at * 1000, Number(value)];
 }
 
 const MOST_POINTS = 240;

@@ -5,13 +5,8 @@ const MOST_BYTES = 18_000;
 const CELL_CAPS = [12_000, 4_000, 1_500, 500, 150] as const;
 const LAST_CAP = 2_500;
 
-interface FittedRows {
-  readonly rows: readonly Json[];
-  readonly leftOut: number;
-}
-
 /** Returns as many rows as fit, from the first. Cuts long cells, with a mark, before it leaves rows out. */
-export function fitRows(rows: readonly Json[]): FittedRows {
+export function fitRows(rows: readonly Json[]) {
   for (const cap of CELL_CAPS) {
     const shown = rows.map((row) => withShortCells(row, cap));
     if (jsonSize(shown) <= MOST_BYTES) return { rows: shown, leftOut: 0 };

@@ -21,6 +21,12 @@ export function documentOf(place: string): string {
   return place.replace(/\[[^\]]*(?:\]|$)/g, "");
 }
 
+/** Returns the path of the node that a location is inside: it lacks the last key, which may contain "[". */
+export function nodeOf(place: string): string {
+  const last = place.lastIndexOf("/") + 1;
+  return place.slice(0, last) + place.slice(last).replace(/\[.*$/s, "");
+}
+
 /** Returns a node's path for messages and `signal`, such as `look` or `each[fp-81]/look`. */
 export function nodePath(at: string | undefined, node: string): string {
   return at === undefined ? node : `${at}/${node}`;

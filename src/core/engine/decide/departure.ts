@@ -3,7 +3,7 @@ import { valueAtPath } from "../../base/path.ts";
 import { defined, type Json, type JsonObject } from "../../base/values.ts";
 import { showCondition } from "../../document/condition.ts";
 import { valuesOf } from "../../document/inner/items.ts";
-import { documentOf, nodePath } from "../../document/inner/place.ts";
+import { documentOf, nodeOf, nodePath } from "../../document/inner/place.ts";
 import { isDryRun } from "../../document/inputs.ts";
 import type { Degraded, RunError, RunStatus, Unrouted } from "../event/end.ts";
 import type { EventBody, EventOf } from "../event/event.ts";
@@ -142,7 +142,7 @@ function idleness({ workflow, skills, inner }: RunRecord, state: State): RunErro
 /** Checks whether every visited node of a node's inner runs was skipped, apart from approvals. */
 function isIdleInside({ inner = {} }: Skilled, { run: { traces } }: State, node: string): boolean {
   const inside = [...traces].filter(([place]) => `${documentOf(place)}/`.startsWith(`${node}/`));
-  const parents = new Set(inside.map(([place]) => place.replace(/\[[^[]*\]$/, "")));
+  const parents = new Set(inside.map(([place]) => nodeOf(place)));
   const done = inside.flatMap(([place, { steps }]) => {
     const { nodes } = inner[documentOf(place)]?.workflow ?? {};
     return steps.filter((step) => !nodes?.[step.node]?.approval && !parents.has(nodePath(place, step.node)));

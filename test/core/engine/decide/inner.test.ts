@@ -460,10 +460,14 @@ describe("a call", () => {
 
   test("did no work if each of its nodes was skipped, also deeper inside", () => {
     const skip = { requires: { output_required: ["input.nope"], on_fail: "skip" as const } };
-    const inside = workflowOf({ each: { map: { ...EACH, over: "input.list" }, ...inline({ look: skip }) } });
+    const inside = workflowOf({
+      each: { map: { ...EACH, over: "input.list", key: "item" }, ...inline({ look: skip }) },
+    });
     const outer = (node: NodeParts = {}) => workflowOf({ ask: { call: "deep", with: { list: ["a", "b"] }, ...node } });
     const end = (node?: NodeParts, deep = inside) => play(recordOf(outer(node), { files: { deep } })).state.end;
-    expect(end()).toMatchObject({ status: "failed", error: { code: "run.no_work" } });
+    const noWork = { status: "failed", error: { code: "run.no_work" } };
+    expect(end()).toMatchObject(noWork);
+    expect(end({ with: { list: ["a[0]"] } })).toMatchObject(noWork);
     expect(end({ with: { list: [] } })?.status).toBe("succeeded");
     const more = workflowOf({ look: skip, tell: {} }, ["look -> tell"]);
     expect(end({}, more)?.status).toBe("succeeded");
