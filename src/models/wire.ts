@@ -144,8 +144,11 @@ function checkAddress(service: Service): void {
 
 function startWatch(service: Service, outer: AbortSignal) {
   const controller = new AbortController();
-  const signal = AbortSignal.any([outer, controller.signal]);
+  const { signal } = controller;
   const timer = setTimeout(() => controller.abort(silence(service)), service.idleMs);
+  // Node keeps a signal of AbortSignal.any, and with it the response, for as long as it has a listener.
+  const relay = () => controller.abort(outer.reason);
+  outer.addEventListener("abort", relay, { once: true });
   const stopped = new Promise<never>((_, reject) => {
     signal.addEventListener("abort", () => reject(signal.reason), { once: true });
   });
@@ -153,7 +156,10 @@ function startWatch(service: Service, outer: AbortSignal) {
     signal,
     stopped,
     touch: () => void timer.refresh(),
-    end: () => clearTimeout(timer),
+    end: () => {
+      clearTimeout(timer);
+      outer.removeEventListener("abort", relay);
+    },
     hangUp: (reason: unknown) => controller.abort(reason),
   };
 }

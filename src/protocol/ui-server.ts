@@ -108,7 +108,7 @@ const STATES = [...RUN_STATUSES, "degraded", "running"];
 const FORMS: readonly (readonly [name: string, form: RegExp, words: string])[] = [
   ["page", /^[1-9]\d{0,8}$/, "a whole number from 1"],
   ["days", /^[1-9]\d{0,4}$/, "a whole number from 1 to 99999"],
-  ["after", /^\d{1,9}$/, "the number of an event"],
+  ["after", /^(?:-1|\d{1,9})$/, "the number of an event, or -1"],
   ["state", new RegExp(`^(?:${STATES.join("|")})$`), `one of ${STATES.join(", ")}`],
 ];
 

@@ -199,6 +199,8 @@ describe("a question about a run", () => {
     const page = runPage(report, html, live)("");
     for (const text of ["Which order?", "Order 4711 timed out", 'skillflow ask one "QUESTION"'])
       expect(page).toContain(text);
+    const begun = { ...report, events: report.events.slice(0, 1) };
+    expect(runPage(begun, html, { isUnderWay: true, questions: undefined })("")).toContain('data-after="-1"');
     const [question] = live.questions ?? [];
     expect((await site.run(question?.run ?? "")).questions).toBeUndefined();
   });

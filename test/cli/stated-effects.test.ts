@@ -92,6 +92,7 @@ describe("an effect that a skill's files state", () => {
       "http.get=write",
       "stated.chance=read",
       "stated.look=read",
+      "stated.longer_id.chance=read",
     ];
     const flags = said.flatMap((pair) => ["--effect", pair]);
     const cwd = makeProject(FILES);

@@ -209,6 +209,13 @@ describe("the pages", () => {
       const { status, body } = await ask(`/api/runs?${query}`, signedIn());
       expect([query, status, JSON.parse(body).error.code]).toEqual([query, 400, "input.invalid"]);
     }
+    for (const [after, status] of [
+      ["-1", 200],
+      ["-2", 400],
+    ] as const) {
+      const streamed = await ask(`/api/runs/good/events?after=${after}`, signedIn());
+      expect([after, streamed.status]).toEqual([after, status]);
+    }
     expect((await ask("/", signedIn())).body).toContain('href="/stats"');
   });
 

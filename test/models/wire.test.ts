@@ -1,3 +1,5 @@
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { compatibleModel } from "../../src/models/openai-compatible.ts";
 import { callOf, promptOf } from "../contracts/model.ts";
@@ -95,5 +97,22 @@ describe("a stream", () => {
     const body = new ReadableStream<Uint8Array>({ pull: (controller) => controller.enqueue(piece) });
     const reply = modelReading(body).reply(promptOf({}), callOf({}));
     await expect(reply).rejects.toMatchObject({ code: "model.garbled", repeatable: undefined });
+  });
+});
+
+describe("a request", () => {
+  it("is not kept by the signal of the run after its answer", async () => {
+    setFlagsFromString("--expose-gc");
+    const collectGarbage = runInNewContext("gc") as () => void;
+    const { signal } = new AbortController();
+    const sent: WeakRef<AbortSignal>[] = [];
+    const answer: typeof fetch = (_, init) => {
+      if (init?.signal) sent.push(new WeakRef(init.signal));
+      return Promise.resolve(new Response(`${chunk("Hi.", "stop")}\n\ndata: [DONE]\n\n`));
+    };
+    await compatibleModel({ baseURL: "http://127.0.0.1:9/v1", fetch: answer }).reply(promptOf({}), callOf({ signal }));
+    await new Promise(setImmediate);
+    collectGarbage();
+    expect(sent.map((own) => own.deref())).toEqual([undefined]);
   });
 });

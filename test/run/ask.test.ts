@@ -108,6 +108,12 @@ describe("a failed model call", () => {
     expect(waits).toEqual([]);
   });
 
+  test("fails with a code that only its model knows, and asks no other model", async () => {
+    const { ask, tries } = setUp([Object.assign(busy(), { code: "model.odd", repeatable: undefined })]);
+    const found = await ask({ ...STEP, fallback: "vendor:other" }, calm());
+    expect([found, tries.length]).toMatchObject([{ type: "model:error", code: "model.odd" }, 1]);
+  });
+
   test("fails after the sixth try, with the last error's message", async () => {
     const { ask, tries, waits } = setUp([
       busy(),

@@ -75,9 +75,10 @@ export async function createProject(host: Host, options: ProjectOptions): Promis
     // The output schemas of the nodes have been checked when the run succeeds, so that its data have these types.
     run: <const Given extends Workflow>(workflow: string | Given, given?: RunOptions) =>
       begin(() => runCourse(workspace, workflow, given ?? {}), given) as Run<ResultOf<Given>>,
-    resume(run, given = {}) {
-      const check = (stored: StoredRun) => checkResumable(stored, given.from);
-      return begin(() => continueCourse(workspace, run, { options: given, how: { from: given.from }, check }), given);
+    resume(run, given) {
+      const options = given ?? {};
+      const check = (stored: StoredRun) => checkResumable(stored, options.from);
+      return begin(() => continueCourse(workspace, run, { options, how: { from: options.from }, check }), options);
     },
     replay: (run, given) => begin(() => replayCourse(workspace, run, given ?? {}), given),
     validate: (workflow) =>

@@ -30,8 +30,8 @@ export function isErrorCode(code: string): code is ErrorCode {
  * Reports whether the next model of a list is asked, because another provider may answer the same request. The start of
  * a run reports the models without a key or a package (`config.missing`).
  */
-export function isOutage(code: ErrorCode): boolean {
-  return CODES[code].outage === true;
+export function isOutage(code: string): boolean {
+  return isErrorCode(code) && CODES[code].outage === true;
 }
 
 /** Codes that `tool:result` records next to the message. */

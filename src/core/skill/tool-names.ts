@@ -35,10 +35,17 @@ function legalName(name: string): string {
 /** Makes names unique by numbering later duplicates. */
 export function numberNames(names: readonly string[]): string[] {
   const taken = new Set<string>();
+  /** Last number given to a name, because a document may repeat one many thousand times. */
+  const numbers = new Map<string, number>();
   return names.map((wanted) => {
     let name = wanted;
-    for (let n = 2; taken.has(name); n++) name = `${wanted.slice(0, MOST_NAME - `_${n}`.length)}_${n}`;
+    let n = numbers.get(wanted) ?? 1;
+    while (taken.has(name)) {
+      n++;
+      name = `${wanted.slice(0, MOST_NAME - `_${n}`.length)}_${n}`;
+    }
     taken.add(name);
+    numbers.set(wanted, n);
     return name;
   });
 }

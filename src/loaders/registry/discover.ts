@@ -134,6 +134,8 @@ export function idleEffects(
     const name = place.startsWith(`${id}.`) ? place.slice(id.length + 1) : undefined;
     if (name === undefined || name === RUN_SCRIPT) return [];
     const isKnown = names.includes(name);
+    // The place may be of a longer id that begins with this one.
+    if (!isKnown && name.includes(".")) return [];
     const isFixed =
       isBuiltin && effect === "read" && tools.some((tool) => tool.name === name && tool.effect === "write");
     if (isKnown && !isFixed) return [];

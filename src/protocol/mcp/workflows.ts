@@ -5,7 +5,7 @@ import { boundsFor } from "../../app/checks/settings.ts";
 import { readWorkflow } from "../../app/documents.ts";
 import type { Workspace } from "../../app/host.ts";
 import { type FinishedRun, holdLarge, startRun } from "../../app/runs/drive.ts";
-import { type PreparedRun, prepareRun } from "../../app/runs/prepare.ts";
+import { prepareRun } from "../../app/runs/prepare.ts";
 import { gatherAll } from "../../app/skills/entries.ts";
 import type { InlineSkills } from "../../app/workspace.ts";
 import type { Blobs } from "../../core/base/blobs.ts";
@@ -148,22 +148,23 @@ export async function runWorkflow(world: RunWorld, { file }: OfferedWorkflow, wa
   const { workspace, choices, loggerFor, note, blobs } = world;
   const { input, signal, observers } = wanted;
   const how = { runId: undefined, choices, connect: { signal } };
-  let prepared: PreparedRun | undefined;
   try {
-    prepared = await prepareRun(workspace, { document: file, input: () => input, ...how });
-    const { run, workflow } = prepared.record;
-    note(`run ${run} of ${workflow.id} started`);
-    const finished = await startRun(workspace, prepared, { signal, observers, loggerFor });
-    const { status } = finished.result;
-    const onwards = status === "interrupted" || status === "stopped" ? `: skillflow ${resumeCommand(finished)}` : "";
-    note(`run ${run} of ${workflow.id} ${status}${onwards}`);
-    return await describeOutcome(finished, blobs);
+    const prepared = await prepareRun(workspace, { document: file, input: () => input, ...how });
+    try {
+      const { run, workflow } = prepared.record;
+      note(`run ${run} of ${workflow.id} started`);
+      const finished = await startRun(workspace, prepared, { signal, observers, loggerFor });
+      const { status } = finished.result;
+      const onwards = status === "interrupted" || status === "stopped" ? `: skillflow ${resumeCommand(finished)}` : "";
+      note(`run ${run} of ${workflow.id} ${status}${onwards}`);
+      return await describeOutcome(finished, blobs);
+    } finally {
+      await prepared.close();
+    }
   } catch (error) {
     if (!(error instanceof SkillflowError)) throw error;
     const content: CallToolResult["content"] = [{ type: "text", text: explain(error) }];
     return { isError: true, content };
-  } finally {
-    await prepared?.close();
   }
 }
 

@@ -17,7 +17,7 @@ type Live = { readonly isUnderWay: boolean; readonly questions: readonly Earlier
  */
 export function runPage(report: Report, drawn: string, { isUnderWay, questions }: Live): (nonce: string) => string {
   const { run, workflow } = report.record;
-  const after = report.events.findLastIndex(({ type }) => type === "node:enter") - 1;
+  const after = Math.max(-1, report.events.findLastIndex(({ type }) => type === "node:enter") - 1);
   const before = totals(report, after);
   const namesIn = ({ nodes }: Pick<typeof workflow, "nodes">) => {
     return Object.fromEntries(Object.entries(nodes).map(([id, { name }]) => [id, name]));

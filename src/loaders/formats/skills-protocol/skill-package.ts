@@ -2,7 +2,7 @@ import { lstatSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { describeNetwork, faultOfHost, parseDeclaredHost } from "../../../core/base/address/declared-host.ts";
 import { type Diagnostic, hasErrors } from "../../../core/base/diagnostic.ts";
-import { SkillflowError } from "../../../core/base/errors.ts";
+import { attempt, SkillflowError } from "../../../core/base/errors.ts";
 import { checkJsonSchema } from "../../../core/base/schema/json-schema.ts";
 import { defined, isObject, type JsonObject, type JsonSchema, textAt } from "../../../core/base/values.ts";
 import {
@@ -209,7 +209,7 @@ function faultOfEntrypoint(folder: SkillFolder, entrypoint: unknown): string | u
 /** Checks for a file that no link leads to, which needs no resolving: the folder's path is real. */
 function isUnlinkedFile(folder: string, [name = "", ...below]: readonly string[]): boolean {
   const path = join(folder, name);
-  const stats = lstatSync(path, { throwIfNoEntry: false });
+  const stats = attempt(() => lstatSync(path));
   return below.length === 0 ? stats?.isFile() === true : stats?.isDirectory() === true && isUnlinkedFile(path, below);
 }
 

@@ -93,6 +93,15 @@ describe("an operation of it", () => {
     expect(operations.map(({ name }) => name)).toEqual(["list_things", "list_things_2"]);
   });
 
+  it("is found at once among many with one id", () => {
+    const paths = Array.from(
+      { length: 50_000 },
+      (_, index) => [`/${index}`, { get: { operationId: "list" } }] as const,
+    );
+    const { operations } = described(Object.fromEntries(paths));
+    expect(operations.at(-1)?.name).toBe("list_50000");
+  });
+
   it.each([
     [{ summary: "Lists." }, "Lists."],
     [{ description: "Lists <b>all</b>\n things." }, "Lists all things."],

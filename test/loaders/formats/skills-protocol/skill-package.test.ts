@@ -133,6 +133,7 @@ describe("a package", () => {
     ["an entrypoint outside", ["code/main.py", "../main.py"], "is not in the folder", 8],
     ["an absolute entrypoint", ["code/main.py", "/etc/passwd"], "is not in the folder", 8],
     ["an entrypoint that is a folder", ["code/main.py", "code"], "is not a file", 8],
+    ["an entrypoint with a long name", ["code/main.py", `${"x".repeat(300)}.py`], "", 8],
     ["an entrypoint of another language", ["code/main.py", "SKILL.md"], "not a python file", 8],
     ["an export that is not a name", ['"main"', '"main()"'], "needs an export", 9],
     ["secrets that are not names", ['["COUNT_TOKEN"]', '["A B"]'], "secrets that are not a list", 12],
