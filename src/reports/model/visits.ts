@@ -175,7 +175,7 @@ function take(path: Path, scope: Scope, event: RunEvent): void {
 }
 
 function takeRemark({ remarks }: Path, visit: Visit | undefined, event: RunEvent): void {
-  const remark = REMARKS[event.type]?.(event as never);
+  const remark = remarkOf(event);
   if (!remark) return;
   const { kind, text } = remark;
   (visit?.remarks ?? remarks).push(remark);
@@ -253,6 +253,10 @@ function endInner(visit: Visit, event: EventOf<"inner:end"> & RunEvent): void {
   const why = status === "failed" ? (error?.message ?? data.error ?? "failed") : (skipped_reason ?? "");
   const verdict = typeof data.verdict === "string" ? { verdict: data.verdict } : {};
   Object.assign(run, { status, complaint: String(why), endedAt: time, ...verdict });
+}
+
+function remarkOf<Type extends RunEvent["type"]>(event: EventOf<Type>): Remark | undefined {
+  return REMARKS[event.type]?.(event);
 }
 
 const REMARKS: { readonly [Type in RunEvent["type"]]?: (event: EventOf<Type>) => Remark } = {

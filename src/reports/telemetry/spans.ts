@@ -1,6 +1,6 @@
 import { defined } from "../../core/base/values.ts";
 import { nodePath } from "../../core/document/inner/place.ts";
-import type { EventOf, RunEvent } from "../../core/engine/event/event.ts";
+import type { Envelope, EventOf, RunEvent } from "../../core/engine/event/event.ts";
 import { fold } from "../../core/engine/fold/fold.ts";
 import { begin, UsageTotals } from "../../core/engine/fold/state.ts";
 import type { StoredRun } from "../../core/engine/ports.ts";
@@ -16,8 +16,7 @@ type Telling = StoredRun & Pick<Walk, "content">;
 export function spansOf(telling: Telling): Span[] {
   const walk = startWalk(telling);
   for (const event of telling.events) {
-    const take: ((walk: Walk, event: never) => void) | undefined = TAKERS[event.type];
-    take?.(walk, event as never);
+    takeEvent(walk, event);
     extend(walk, event);
     walk.last = event;
     walk.state = fold(walk.state, event);
@@ -47,7 +46,12 @@ function startWalk({ record, events, content }: Telling): Walk {
   };
 }
 
-type Takers = { readonly [Type in RunEvent["type"]]?: (walk: Walk, event: RunEvent & EventOf<Type>) => void };
+type Types = RunEvent["type"];
+type Takers = { readonly [Type in Types]?: (walk: Walk, event: Envelope & EventOf<Type>) => void };
+
+function takeEvent<Type extends Types>(walk: Walk, event: Envelope & EventOf<Type>): void {
+  TAKERS[event.type]?.(walk, event);
+}
 
 const TAKERS: Takers = {
   "workflow:start": openPart,

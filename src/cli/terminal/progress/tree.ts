@@ -68,7 +68,9 @@ const NOTES: { readonly [Type in RunEvent["type"]]?: (event: EventOf<Type>) => N
   "run:interrupt": ({ reason }) => ["yellow", "■", reason],
 };
 
-const noteOf = (event: RunEvent) => NOTES[event.type]?.(event as never);
+function noteOf<Type extends RunEvent["type"]>(event: EventOf<Type>): Note | undefined {
+  return NOTES[event.type]?.(event);
+}
 
 function describeOwn(scene: Scene, event: RunEvent): string[] {
   const { paint, columns, record } = scene;
