@@ -2,6 +2,7 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { parseJson } from "../../src/core/base/values.ts";
+import { documentOf } from "../../src/core/document/inner/place.ts";
 import type { EventOf } from "../../src/core/engine/event/event.ts";
 import type { RunResult } from "../../src/core/engine/result/result.ts";
 import type { Course } from "./course.ts";
@@ -94,9 +95,11 @@ export function firstDifference(one: unknown, other: unknown, path = ""): string
 
 /** Without times, and without the order in which inner runs arrived. */
 function steady({ results, status, trace, usage, plan, error, verdict, evidence }: RunResult) {
-  // Reads of parallel items are listed in the order of their answers.
+  // Reads of parallel items are listed in the order of their answers, and an equal operation is that of the first item.
   const planned = plan
-    .map(({ id: _, sources, ...operation }) => ({ ...operation, sources: sources.map(unnumbered).toSorted(byText) }))
+    .map(({ id: _, at = "", sources, ...operation }) => {
+      return { ...operation, at: documentOf(at), sources: sources.map(unnumbered).toSorted(byText) };
+    })
     .map(unnumbered)
     .toSorted(byText);
   const told = { results, status, trace, modelCalls: usage.modelCalls, error, verdict, evidence };
