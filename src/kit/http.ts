@@ -122,17 +122,17 @@ export function trim(result: unknown): Json {
  * members are allowed, such as the note of `trim` about what it omitted.
  */
 export function resultSchema(always: string, members: string): JsonSchema {
-  const schema = objectSchema(members.match(/[[\]{}]|[^\s[\]{}]+/g) ?? [], undefined);
+  const schema = objectSchema((members.match(/[[\]{}]|[^\s[\]{}]+/g) ?? []).reverse(), undefined);
   return always === "" ? schema : { ...schema, required: always.split(" ") };
 }
 
-/** Consumes the words up to the end of an object. */
+/** Consumes the words up to the end of an object, from the last one on: `shift` would move all the others each time. */
 function objectSchema(words: string[], end: "}" | undefined): JsonSchema {
   const properties: Record<string, JsonSchema> = {};
-  for (let word = words.shift(); word !== end; word = words.shift()) {
+  for (let word = words.pop(); word !== end; word = words.pop()) {
     const [, name, type = "text"] = /^(\w+)(?::(\w*))?$/.exec(word ?? "") ?? [];
     if (name === undefined) throw new Error(`"${word ?? "the end"}" is not a member of a result.`);
-    properties[name] = schemaOf(type || words.shift(), words);
+    properties[name] = schemaOf(type || words.pop(), words);
   }
   return { type: "object", properties };
 }
@@ -140,8 +140,8 @@ function objectSchema(words: string[], end: "}" | undefined): JsonSchema {
 function schemaOf(type: string | undefined, words: string[]): JsonSchema {
   if (type === "{") return objectSchema(words, "}");
   if (type === "[") {
-    const items = schemaOf(words.shift(), words);
-    if (words.shift() !== "]") throw new Error("A list of a result's member has one type, and ends with ].");
+    const items = schemaOf(words.pop(), words);
+    if (words.pop() !== "]") throw new Error("A list of a result's member has one type, and ends with ].");
     return { type: "array", items };
   }
   const leaf = LEAVES.get(type);
