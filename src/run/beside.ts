@@ -87,7 +87,7 @@ function isEnding({ type }: EventBody): boolean {
   return type === "run:interrupt" || type === "limit:reached";
 }
 
-export function createSettling() {
+function createSettling() {
   let wake: (() => void) | undefined;
   return {
     tell: () => wake?.(),

@@ -34,8 +34,8 @@ export function backtestMarkdown(document: BacktestResult): string {
 function notesOf({ cases, leftOut, baseline }: BacktestResult): string[] {
   const unbounded = cases.flatMap(({ id, unbounded: tools }) => {
     if (tools.length === 0) return [];
-    const told = tools.map(({ tool, calls }) => `${tool} (${calls})`).join(", ");
-    return [`${id}: these tools may have returned what happened after the case's time: ${told}`];
+    const listed = tools.map(({ tool, calls }) => `${tool} (${calls})`).join(", ");
+    return [`${id}: these tools may have returned what happened after the case's time: ${listed}`];
   });
   const compared = baseline && [
     `score ${baseline.now.toFixed(2)}, before ${baseline.before.toFixed(2)}, over ${plural(baseline.cases, "case")}; the spread is ` +
