@@ -1,7 +1,8 @@
-import { createWriteStream } from "node:fs";
+import { createWriteStream, rmSync } from "node:fs";
 import { type FileHandle, mkdtemp, readFile, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { delimiter, join, resolve } from "node:path";
+import process from "node:process";
 import { pipeline } from "node:stream/promises";
 import type { Lack, RunOutlook, ToolContext } from "skillflow";
 import { type Inside, openInside, resolveInside } from "skillflow";
@@ -121,8 +122,13 @@ async function partsOf(gitDir: string, name: string, follow: Follow): Promise<Pa
   return { gitDir, commonDir, shallow: await isFile(join(commonDir, "shallow")) };
 }
 
-/** Unpacked bundles by path, size and time. A process unpacks each one once and leaves it in the temp directory. */
+/** Unpacked bundles by path, size and time. A process unpacks each one once and removes it at its end. */
 const bundles = new Map<string, Promise<string>>();
+const folders = new Set<string>();
+
+function removeFolders(): void {
+  for (const folder of folders) rmSync(folder, { recursive: true, force: true });
+}
 
 async function unpackedBundle(place: Inside, name: string, context: ToolContext): Promise<string> {
   const { size, mtimeMs } = await stat(place.path);
@@ -143,6 +149,8 @@ async function unpackedBundle(place: Inside, name: string, context: ToolContext)
 
 async function unpackBundle(place: Inside, name: string, context: ToolContext): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), "git-bundle-"));
+  if (folders.size === 0) process.once("exit", removeFolders);
+  folders.add(folder);
   const target = join(folder, "repository.git");
   // git prefers a repository x.git to the bundle x in the same folder. The folder of the copy has none.
   const copy = join(folder, "copy.bundle");

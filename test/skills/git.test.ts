@@ -19,7 +19,7 @@ const ids: Record<string, string> = {};
 
 beforeAll(() => {
   root = mkdtempSync(join(tmpdir(), "git-test-"));
-  // Files that the skill leaves to the system's cleaning of temporary files are then deleted with the test.
+  // The skill removes unpacked bundles when its process ends.
   vi.stubEnv("TMPDIR", root);
   repo = join(root, "work");
   createHistory(repo);

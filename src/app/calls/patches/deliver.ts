@@ -27,11 +27,11 @@ export async function deliverPatch(
   { patch, signal, timeoutMs }: { readonly patch: Patch } & Pick<Api, "signal" | "timeoutMs">,
 ): Promise<Json> {
   if (!target) throw refusal("the patch has no target");
-  const { env, kill } = host;
+  const { env, kill, self } = host;
   const entry = target.skill === undefined ? undefined : entries.get(target.skill);
   const means = { config: entry ? handlerConfig(entry) : {}, fetch: openFetch(env, false), signal, timeoutMs };
   const mostMs = Math.max(timeoutMs, MOST_GIT_MS);
-  return withOwnFolder({ env, signal, mostMs, kill }, (folder) => {
+  return withOwnFolder({ env, self, signal, mostMs, kill }, (folder) => {
     const forge = openForge(target, folder, means);
     return deliver({ run: reviewed.stored.record.run, patch, folder, checkout: target.checkout, forge, redactor });
   });

@@ -3,6 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { SkillflowError } from "../../../core/base/errors.ts";
 import type { Environment } from "../../../core/document/config.ts";
+import type { ProcessMark } from "../../../core/engine/ports.ts";
+import { temporaryName } from "../../../files/temporary-name.ts";
 import { type GitOutput, type Running, runGit } from "../../../stores/state/git-command.ts";
 
 /** Git in a folder of apply's own, which has no hooks, no remotes and nothing of the checkout's config. */
@@ -39,10 +41,10 @@ const AUTHOR = {
 
 /** Runs the work with an empty repository, which is removed afterwards. A git command may take `mostMs`. */
 export async function withOwnFolder<Value>(
-  { env, ...how }: Required<Pick<Running, "env" | "signal" | "mostMs" | "kill">>,
+  { env, self, ...how }: Required<Pick<Running, "env" | "signal" | "mostMs" | "kill">> & { readonly self: ProcessMark },
   work: (folder: OwnFolder) => Promise<Value>,
 ): Promise<Value> {
-  const path = await mkdtemp(join(tmpdir(), "skillflow-apply-"));
+  const path = await mkdtemp(join(tmpdir(), temporaryName("apply", self)));
   const clean = Object.fromEntries(Object.entries(env).filter(([name]) => !name.startsWith("GIT_")));
   const git: OwnFolder["git"] = async (args, { input, env: more = {}, may = [0] } = {}) => {
     const set = { ...clean, ...AUTHOR, GIT_DIR: path, GIT_TERMINAL_PROMPT: "0", LC_ALL: "C", ...more };

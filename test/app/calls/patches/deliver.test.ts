@@ -57,6 +57,7 @@ afterEach(() => {
   rmSync(root, { recursive: true, force: true });
 });
 
+const SELF = { pid: process.pid, host: "host", started: "1" };
 const work = () => join(root, "work");
 const remote = () => join(root, "remote.git");
 const put = (path: string, text: string | Buffer) => writeFileSync(join(work(), path), text);
@@ -95,7 +96,7 @@ function push(path: string, text: string | Buffer) {
 async function send(patch: Patch, open: (folder: Parameters<typeof openRemote>[0]) => Forge, secrets: string[] = []) {
   const redactor = createRedactor(secrets.map((value) => ({ name: "KEY", value })) as never);
   return withOwnFolder(
-    { env: process.env, signal: AbortSignal.timeout(60_000), mostMs: 60_000, kill: process.kill },
+    { env: process.env, self: SELF, signal: AbortSignal.timeout(60_000), mostMs: 60_000, kill: process.kill },
     (folder) => deliver({ run: "r-1", patch, folder, checkout: join(work(), ".git"), forge: open(folder), redactor }),
   );
 }
@@ -242,7 +243,7 @@ describe("git push", () => {
     };
     const env = { ...process.env, ...hostile, ...settings };
     const sent = withOwnFolder(
-      { env, signal: AbortSignal.timeout(60_000), mostMs: 60_000, kill: process.kill },
+      { env, self: SELF, signal: AbortSignal.timeout(60_000), mostMs: 60_000, kill: process.kill },
       (folder) =>
         deliver({
           ...{ run: "r-1", patch, folder, checkout: join(work(), ".git") },
@@ -256,7 +257,7 @@ describe("git push", () => {
   test("ends a git command that takes too long, with its processes", async () => {
     const pid = join(root, "pid");
     const sent = withOwnFolder(
-      { env: process.env, signal: new AbortController().signal, mostMs: 500, kill: process.kill },
+      { env: process.env, self: SELF, signal: new AbortController().signal, mostMs: 500, kill: process.kill },
       (folder) => folder.git(["-c", `alias.wait=!echo $$ > ${pid}; sleep 1000`, "wait"]),
     );
     await expect(sent).rejects.toThrow("it took longer than 0.5 s");
