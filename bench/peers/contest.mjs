@@ -1,21 +1,17 @@
 import { pathToFileURL } from "node:url";
 
 /**
- * One measurement of one contestant, in a separate process: `contest.mjs MODULE EXPORT NODES REPEATS FOLDER` runs
- * chains of this many nodes, after half a second of short ones, and prints the milliseconds per node and the peak
- * memory in MB.
+ * One measurement of one contestant, in a separate process: `contest.mjs MODULE EXPORT NODES REPEATS FOLDER WARM_MS`
+ * runs chains of this many nodes, after WARM_MS of short ones, and prints the milliseconds per node and the peak memory
+ * in MB.
  */
 
-const WARM_MS = 500;
 const WARM_NODES = 20;
-const MOST_WARM_RUNS = 50;
 
-const [module, name, nodes, repeats, folder] = process.argv.slice(2);
+const [module, name, nodes, repeats, folder, warmMs] = process.argv.slice(2);
 const { [name]: run, done, close } = await import(pathToFileURL(module).href);
 const begun = performance.now();
-for (let runs = 0; runs === 0 || (runs < MOST_WARM_RUNS && performance.now() - begun < WARM_MS); runs++) {
-  await run(WARM_NODES, folder);
-}
+while (performance.now() - begun < Number(warmMs)) await run(WARM_NODES, folder);
 const before = { ...done };
 const start = performance.now();
 for (let times = 0; times < Number(repeats); times++) await run(Number(nodes), folder);

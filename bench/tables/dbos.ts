@@ -85,7 +85,7 @@ async function measureRecords(folder: string, url: string, rounds: number) {
   writeFileSync(join(folder, "records.json"), JSON.stringify(groupRecords(events)));
   return interleave(CONTESTANTS, [RECORD], rounds, async ({ kind }): Promise<Values> => {
     const module = resolve(kind === "ours" ? "bench/dist/ours-dbos.js" : `${PROGRAMS}/dbos-records.mjs`);
-    const args = [`${PROGRAMS}/contest.mjs`, module, "records", "300", "1", folder];
+    const args = [`${PROGRAMS}/contest.mjs`, module, "records", "300", "1", folder, "500"];
     const { code, output } = await ended(args, { env: { BENCH_DATABASE_URL: url }, mostMs: 60_000 });
     return code === 0 ? [(JSON.parse(output) as { readonly ms: number }).ms] : `failed: ${lastLine(output)}`;
   });

@@ -21,11 +21,11 @@ export const executor: Bench = {
   title: "The executor next to its peers",
   how: `A chain of nodes. Each is two replies of a model that answers at once, and two calls of a tool whose input and output are checked
 against their schemas (ajv, and zod in the tool, with us; zod with the others); the answer is checked too, and the next node sees it. Each
-measurement is a process of its own, which first runs short chains for half a second; then it builds the chain and runs it, and the number
-of replies and calls is counted. Ours is assembled as the program does it, with a redactor of twelve secrets and observers. Peers without
+measurement is a process of its own, which first runs short chains for three seconds, so that V8 has compiled what it runs often; then it
+builds the chain and runs it, and the number of replies and calls is counted. *cold* is a run of 100 nodes without any before it. Ours is assembled as the program does it, with a redactor of twelve secrets and observers. Peers without
 a model loop (flowcraft, Mastra's steps, DBOS) do the node by hand; all of them keep only the last answer, the least that they need. Nodes
 of LangGraph call its \`ToolNode\`. In memory nothing outlives the process: \`MemorySaver\` is not durable. Durable is what is on disk before
-the next step begins: our file store waits for the disk at each reply and result, \`SqliteSaver\` writes once a node (\`durability: "sync"\`), DBOS
+the next step begins: our file store writes at once, and waits for the disk before what cannot be undone; \`SqliteSaver\` writes once a node (\`durability: "sync"\`), DBOS
 once a step, in a Postgres of this machine that waits for its disk. Memory is the peak of the process, Node's own 45 MB or so included.
 A contestant that takes longer than 20 seconds for a size (180 with \`--thorough\`) is ended, and rests; 10,000 nodes take half of the rounds.`,
   async measure(effort) {
@@ -97,12 +97,18 @@ async function measureSizes(effort: Effort, contest: Contest): Promise<Measured>
   const capMs = effort.isThorough ? 180_000 : 20_000;
   const rounds = effort.rounds(3);
   const cells = new Map<Runner, Record<string, Cell>>(RUNNERS.map((runner) => [runner, {}]));
+  const cold = await interleave(RUNNERS, [COLD], rounds, (one) =>
+    runOnce(one, { size: 100, warmMs: 0, capMs, contest }),
+  );
+  for (const [one, own] of cells) Object.assign(own, cold.get(one));
   for (const [index, size] of sizes.entries()) {
     const names = [timeColumn(size), peakColumn(size)];
     const reasons = new Map(RUNNERS.map((one) => [one, whyNot(cells.get(one), sizes[index - 1], size, capMs)]));
     const able = RUNNERS.filter((one) => reasons.get(one) === undefined);
     const turns = size === 10_000 ? Math.ceil(rounds / 2) : rounds;
-    const measured = await interleave(able, names, turns, (one) => runOnce(one, size, contest, capMs));
+    const measured = await interleave(able, names, turns, (one) =>
+      runOnce(one, { size, warmMs: 3000, capMs, contest }),
+    );
     for (const [one, own] of cells) {
       const without = Object.fromEntries(names.map((name) => [name, reasons.get(one) ?? "–"]));
       Object.assign(own, measured.get(one) ?? without);
@@ -115,12 +121,14 @@ async function measureSizes(effort: Effort, contest: Contest): Promise<Measured>
   return { columns: columnsFor(sizes), rows, rounds };
 }
 
+const COLD = "100 nodes, cold";
 const GROWTH = "10,000 against 100";
 const timeColumn = (size: number) => `${size.toLocaleString("en")} nodes`;
 const peakColumn = (size: number) => `peak at ${size.toLocaleString("en")}`;
 
 function columnsFor(sizes: readonly number[]): Column[] {
   return [
+    { name: COLD, unit: "ms/node", better: "less" },
     ...sizes.map((size): Column => ({ name: timeColumn(size), unit: "ms/node", better: "less" })),
     { name: GROWTH, unit: "x", better: "neither" },
     ...sizes.slice(2).map((size): Column => ({ name: peakColumn(size), unit: "MB", better: "less" })),
@@ -140,19 +148,30 @@ function whyNot(own: Record<string, Cell> = {}, before: number | undefined, size
   return median(cell ?? []) * size > capMs ? `skipped: over ${capMs / 1000} s a run` : undefined;
 }
 
-async function runOnce(runner: Runner, size: number, { folder, database }: Contest, capMs: number): Promise<Values> {
+interface Trial {
+  readonly size: number;
+  readonly warmMs: number;
+  readonly capMs: number;
+  readonly contest: Contest;
+}
+
+async function runOnce(runner: Runner, { size, warmMs, capMs, contest: { folder, database } }: Trial): Promise<Values> {
   const place = runner.peer ? await placeOf(runner.peer) : { folder: "." };
   if ("why" in place) return place.why;
   if (runner.name.startsWith("DBOS") && database === undefined) return "no Postgres here";
-  const repeats = Math.max(1, Math.floor(300 / size));
-  const contest = [resolve(place.folder, runner.module), runner.run, String(size), String(repeats), folder];
+  const repeats = warmMs === 0 ? 1 : Math.max(1, Math.floor(300 / size));
+  const numbers = [size, repeats].map(String);
+  const contest = [resolve(place.folder, runner.module), runner.run, ...numbers, folder, String(warmMs)];
   const env = { BENCH_DATABASE_URL: database ?? "" };
-  const { code, output } = await ended([`${PROGRAMS}/contest.mjs`, ...contest], { env, mostMs: capMs + WARM_MS });
+  const { code, output } = await ended([`${PROGRAMS}/contest.mjs`, ...contest], {
+    env,
+    mostMs: capMs + START_MS + warmMs,
+  });
   if (code === null) return `over ${capMs / 1000} s a run`;
   if (code !== 0) return `failed: ${lastLine(output)}`;
   const { ms, megabytes } = JSON.parse(output) as { readonly ms: number; readonly megabytes: number };
   return [ms, megabytes];
 }
 
-/** Time for its start, and for runs before the measurement. */
-const WARM_MS = 5000;
+/** Most time that a process may take to start, in addition to its runs. */
+const START_MS = 5000;
