@@ -251,8 +251,9 @@ function purityViolations({ path, text }: SourceFile): string[] {
   return IMPURE.filter(([pattern]) => pattern.test(code)).map(([, what]) => `${path}: core ${what}`);
 }
 
-/** The program's own process, and the parts of its user's process that the library uses. */
+/** The program's own process, the parts of its user's process that the library uses, and a skill's work at its end. */
 const TOUCHES_PROCESS = [
+  "skills/git/repository.ts",
   "src/entry/bin.ts",
   "src/entry/command-line.ts",
   "src/entry/process-host.ts",
