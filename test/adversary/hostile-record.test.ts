@@ -50,7 +50,7 @@ describe("a record that holds every attack", () => {
       const { cwd, env } = project;
       const isBounded = LONG || DEAFENING.includes(run);
       // All of them read the record in the same way, and a record that may never end needs a separate process for each.
-      const looking = isBounded ? turnOf(LOOKING, 3) : LOOKING;
+      const looking = isBounded ? turnOf(LOOKING, 2) : LOOKING;
       const commands = [
         ...(SHOWN.includes(run) ? looking.map((words) => words.map((word) => word || run)) : []),
         ["replay", run, "--tools", "live", "--run-id", `${run}-replayed`, ...TRUST],

@@ -138,7 +138,7 @@ test("reads a megabyte of its own characters with every pattern of the sources",
   expect(
     await slowJobs(
       [...patterns.values()].map((pattern) => ({ pattern })),
-      LONG ? 1 : 6,
+      LONG ? 1 : 12,
     ),
   ).toEqual([]);
 }, 600_000);
@@ -154,7 +154,7 @@ test.each(Array.from({ length: PARTS }, (_, part) => part + 1))(
     expect(
       await slowJobs(
         jobs.filter((_, index) => index % PARTS === part - 1),
-        LONG ? 1 : 16,
+        LONG ? 1 : 32,
       ),
     ).toEqual([]);
   },

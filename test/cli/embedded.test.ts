@@ -2,11 +2,13 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, describe, expect, it, vi } from "vitest";
+import { afterAll, describe, expect, vi } from "vitest";
+import { oneOf } from "../harness/long.ts";
 import { whyNoEngine } from "../services/engine.ts";
 import { FLOW, WORKING } from "./flows.ts";
 import { makeProject, programCommand, runProgram } from "./program.ts";
 
+const it = oneOf(2);
 const missing = whyNoEngine();
 const EMBEDDED = ["--database-url", "embedded"];
 

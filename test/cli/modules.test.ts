@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { spreadOf } from "../harness/long.ts";
 import { scriptOf } from "./flows.ts";
 import { runHere } from "./in-process.ts";
 import { type Ended, makeProject, resultOf, runFile, runProgram } from "./program.ts";
@@ -49,23 +50,27 @@ const outputOf = (ended: Ended) => resultOf(ended).results.only?.toolCalls[0]?.o
 const env = { PAGER_TOKEN: "a-token-of-the-pager" };
 const run = (cwd: string, ...args: readonly string[]) => runHere([...RUN, ...args], { cwd, env });
 
-it.each([
+const TALKED_TO: [string, readonly string[]][] = [
   ["run", RUN.slice(1, -1)],
   ["skills", ["list"]],
   ["skills", ["show", "pager"]],
   ["validate", ["flow.yml"]],
   ["doctor", []],
-])("%s %j prints only its document on stdout, whatever a module prints", async (command, args) => {
-  const talks = moduleOf("pager", 'console.log("loaded"); process.stdout.write("half a line");');
-  const cwd = makeProject({
-    ...pager,
-    ".skillflow.yml": { skills: { modules: ["./plugins/pager.ts"] } },
-    "plugins/pager.ts": talks,
-  });
-  const ended = await runProgram([command, ...args, "--json", "--trust-skill", "pager"], { cwd, env });
-  expect(JSON.parse(ended.stdout)).toBeTypeOf("object");
-  expect(ended.stderr).toContain("loaded\nhalf a line");
-});
+];
+it.each(spreadOf(TALKED_TO, 2))(
+  "%s %j prints only its document on stdout, whatever a module prints",
+  async (command, args) => {
+    const talks = moduleOf("pager", 'console.log("loaded"); process.stdout.write("half a line");');
+    const cwd = makeProject({
+      ...pager,
+      ".skillflow.yml": { skills: { modules: ["./plugins/pager.ts"] } },
+      "plugins/pager.ts": talks,
+    });
+    const ended = await runProgram([command, ...args, "--json", "--trust-skill", "pager"], { cwd, env });
+    expect(JSON.parse(ended.stdout)).toBeTypeOf("object");
+    expect(ended.stderr).toContain("loaded\nhalf a line");
+  },
+);
 
 describe("a skill as code", () => {
   it.each<[string, string, Record<string, string>]>([

@@ -1,8 +1,11 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect } from "vitest";
+import { oneOf } from "../harness/long.ts";
 import { scriptOf } from "./flows.ts";
 import { makeProject, readEvents, resultOf, runProgram } from "./program.ts";
 
 /** Plug-ins that try to end the program. */
+
+const it = oneOf(2);
 
 const skillOf = (handler: string, top = "") => `
 import { defineSkill, defineTool } from "skillflow";

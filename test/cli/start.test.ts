@@ -24,7 +24,7 @@ import { startOpenai } from "../services/openai.ts";
 import { runHere } from "./in-process.ts";
 import { type Ended, installation, makeProject, runAt, runProgram } from "./program.ts";
 
-const it = oneOf(2);
+const it = oneOf(3);
 
 const HELLO = JSON.stringify({
   id: "hello",
