@@ -18,8 +18,7 @@ export function completeReport(host: Host, report: Report): Report {
     places ??= file === undefined ? () => ({}) : nodePlaces(resolve(documentsOf(host), file));
     return places(node);
   };
-  const cost = recordingCost(host, report);
-  return { ...report, placeOf, digest: digestPrompt, ...(cost === undefined ? {} : { recordingCost: cost }) };
+  return { ...report, placeOf, digest: digestPrompt, recordingCost: () => recordingCost(host, report) };
 }
 
 /** Returns undefined if the run was not a replay, or its recording no longer exists. */

@@ -98,8 +98,9 @@ function headlineOf(report: Report, finding: Finding, failure: Failure | undefin
 }
 
 /** Describes the cost of a run without a live model. */
-export function paidWords(answeredBy: NonNullable<Account["answeredBy"]>, cost: number | null | undefined): string {
+export function paidWords(answeredBy: NonNullable<Account["answeredBy"]>, costOf: Report["recordingCost"]): string {
   if (answeredBy === "script") return "scripted, not paid";
+  const cost = costOf?.();
   return cost === undefined ? "recorded, not paid" : `recorded, not paid: the recording cost ${formatCost(cost)}`;
 }
 

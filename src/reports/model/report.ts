@@ -12,8 +12,8 @@ export interface Report {
   readonly placeOf?: (node: string) => Place | undefined;
   /** Computes a prompt's digest as the run did. */
   readonly digest?: (prompt: Prompt) => string;
-  /** Cost of the recording that a replay uses. null if unknown. */
-  readonly recordingCost?: number | null;
+  /** Returns the cost of the recording that a replay uses. null if unknown, undefined without a recording. */
+  readonly recordingCost?: () => number | null | undefined;
   /** Skills that the user trusts in this process. */
   readonly trusted?: readonly string[];
   /** A process is still driving the run. */

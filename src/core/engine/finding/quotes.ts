@@ -18,6 +18,9 @@ export interface FoundQuote extends Readonly<Quote> {
   readonly record?: EvidenceRecord;
 }
 
+/** Quotes with the result they were found in: each step and report describes the same ones again. */
+const known = new WeakMap<CheckedCite, { readonly output: Json | undefined; readonly found: FoundQuote }>();
+
 /** Describes quotes. Reads each result once. Parts of results that are kept as blobs are not read. */
 export function describeQuotes(state: State, cites: readonly CheckedCite[]): ReadonlyMap<CheckedCite, FoundQuote> {
   const described = new Map<CheckedCite, FoundQuote>();
@@ -26,18 +29,24 @@ export function describeQuotes(state: State, cites: readonly CheckedCite[]): Rea
   for (const [ref, group] of groupBy(cites, (cite) => cite.ref)) {
     const call = state.run.calls.get(ref);
     const output = ref === "input" ? state.context.input : call && outputOf(call);
-    const texts = output === undefined ? [] : [resultText(output)];
-    const read = group.map(({ quote }) => readQuote(quote));
+    const fresh = group.filter((cite) => !known.has(cite) || known.get(cite)?.output !== output);
+    const texts = output === undefined || fresh.length === 0 ? [] : [resultText(output)];
+    const read = fresh.map(({ quote }) => readQuote(quote));
     for (const [index, [record] = []] of findQuotes(texts, read).entries()) {
-      const cite = group[index] as CheckedCite;
+      const cite = fresh[index] as CheckedCite;
       const fields = record && fieldsOf(record, parsed);
-      described.set(cite, {
+      const found = {
         ref,
         ...(call ? { tool: call.tool } : {}),
         quote: cite.quote,
         ...(record && fields ? { record, ...timeOf(record, fields) } : {}),
         ...defined("url", [textAt(fields, "url"), textAt(output, "url")].find(isAddress)),
-      });
+      };
+      known.set(cite, { output, found });
+    }
+    for (const cite of group) {
+      const { found } = known.get(cite) ?? {};
+      if (found) described.set(cite, found);
     }
   }
   return described;
