@@ -105,7 +105,7 @@ describe("apply", () => {
   });
 
   it("refuses an input that does not fit its schema once references are resolved", async () => {
-    const { apply, written } = await plannedRun(
+    const { cwd, apply, written } = await plannedRun(
       { title: "one" },
       { title: "two", count: "${op-1.url}" },
       { title: "three", link: "${op-1.nothing}" },
@@ -116,6 +116,9 @@ describe("apply", () => {
     expect(stderr).toContain("2 applied, 2 refused\n");
     expect(told.operations[2]?.error).toContain("${op-1.nothing}");
     expect(written()).toHaveLength(2);
+    const { stdout } = await runHere(["runs", "show", "r"], { cwd, env: ENV });
+    expect(stdout).toContain("4 planned writes: 2 applied, 2 refused\n");
+    expect(stdout).toMatch(/op-3 .*refused by .*: \$\{op-1.nothing\}/);
   });
 
   it("needs only the config of the operations' skills, and no model: exit 3 before anything is written", async () => {

@@ -157,8 +157,7 @@ async function endOf(
     const isInDoubt = acted === "unknown" && !tool.idempotent;
     const doubt = isInDoubt ? { in_doubt: true as const } : {};
     await note(one, { type: "operation:ended", operation, digest, error, code, acted, ...doubt });
-    const isRefused = code === "call.refused" && patchOf(one.operation) !== undefined;
-    return { status: isInDoubt ? "in_doubt" : isRefused ? "refused" : "failed", error };
+    return { status: isInDoubt ? "in_doubt" : code === "call.refused" ? "refused" : "failed", error };
   }
   const { output } = outcome;
   const existing = isObject(output) && output.existing === true ? { existing: true as const } : {};

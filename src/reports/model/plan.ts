@@ -22,14 +22,14 @@ export interface ShownOperation {
   readonly now: Omit<Application, "standing"> & { readonly standing: Shown };
 }
 
-/** Status of an operation. `skipped` and `refused` mean that the `apply` that just ended did not start it. */
-export type Shown = Standing | "skipped" | "refused";
+/** Status of an operation. `skipped` means that the `apply` that just ended did not start it. */
+export type Shown = Standing | "skipped";
 
 interface Planned {
   readonly record: Report["record"];
   readonly operations: readonly Operation[];
   readonly events: readonly RunEvent[];
-  /** Outcomes of an `apply` that just ended. Skipped and refused operations have no events. */
+  /** Outcomes of an `apply` that just ended. Skipped and withdrawn operations have no events. */
   readonly outcomes?: readonly { readonly id: string; readonly status: string; readonly error?: string }[];
 }
 
@@ -61,7 +61,7 @@ export function viewReport({ record, result, events }: Report): PlanView {
   return viewPlan({ record, operations: result.plan, events });
 }
 
-const SHOWN: readonly Shown[] = ["planned", "applied", "failed", "in_doubt", "denied", "skipped", "refused"];
+const SHOWN: readonly Shown[] = ["planned", "applied", "failed", "refused", "in_doubt", "denied", "skipped"];
 
 export const standingWords = (standing: Shown) => standing.replace("_", " ");
 

@@ -53,7 +53,7 @@ export function renderMessage(stored: StoredRun, lines: readonly FeedbackLine[])
     withdrawal: withdrawalOf(lines, { run, ...shown.operation }),
   }));
   const isOpen = ({ shown, withdrawal }: (typeof standings)[number]) =>
-    !withdrawal && (shown.now.standing === "planned" || shown.now.standing === "failed");
+    !withdrawal && ["planned", "failed", "refused"].includes(shown.now.standing);
   const shownOperations = standings.slice(0, MOST_OPERATIONS).flatMap((one) => {
     const { id, digest } = one.shown.operation;
     const ids: readonly ActionId[] = waits.length === 0 && isOpen(one) ? ["approve", "deny", "show"] : ["show"];

@@ -20,7 +20,7 @@ export interface Application {
 }
 
 /** `in_doubt` means started without a known outcome, for now or forever. `denied`: a person denied the plan with it. */
-export type Standing = "planned" | "applied" | "failed" | "in_doubt" | "denied";
+export type Standing = "planned" | "applied" | "failed" | "refused" | "in_doubt" | "denied";
 
 export const UNTOUCHED: Application = { standing: "planned" };
 
@@ -73,10 +73,14 @@ export function standAfter(before: Application, event: RunEvent): Application {
       const { error, output, existing, in_doubt, acted, code } = event;
       // Older records lack `acted`, so the code decides.
       const isDoubtful = in_doubt === true || (acted === undefined && actedByCode(code) === "unknown");
-      const standing = error === undefined ? "applied" : isDoubtful ? "in_doubt" : "failed";
+      const failed = code === "call.refused" ? "refused" : "failed";
+      const standing = error === undefined ? "applied" : isDoubtful ? "in_doubt" : failed;
       const told = { ...defined("output", output), ...defined("existing", existing), ...defined("error", error) };
       return { standing, at, ...defined("by", before.by), ...defined("call", before.call), ...told };
     }
+    case "operation:refused":
+      if (before.standing === "in_doubt") return before;
+      return { standing: "refused", at, by: event.by, error: event.error };
     case "operation:resolved":
       if (before.denied && !event.applied) return { standing: "denied", ...before.denied, denied: before.denied };
       return { standing: event.applied ? "applied" : "planned", at, by: event.by };

@@ -59,12 +59,11 @@ export interface CountedRun {
 /** Counts the planned writes of a run. `lines` are the feedback lines about it. */
 export function writesIn({ record, events }: StoredRun, lines: readonly FeedbackLine[]): WriteCounts {
   const planned = stateOf({ record, events }).run.operations.filter(({ withdrawn }) => !withdrawn);
-  const rejected = new Set(events.flatMap((event) => (event.type === "operation:refused" ? [event.operation] : [])));
-  for (const line of lines) if (line.kind === "withdrawn" && line.operation !== undefined) rejected.add(line.operation);
+  const rejected = new Set(lines.flatMap((line) => (line.kind === "withdrawn" ? [line.operation] : [])));
   const applied = planned.filter(isApplied).length;
-  const isRejected = (one: PlannedOperation) => !isApplied(one) && rejected.has(one.operation.id);
-  const refused = planned.filter((one) => one.application.standing === "denied" || isRejected(one));
-  return { planned: planned.length, applied, rejected: refused.length };
+  const isRejected = (one: PlannedOperation) =>
+    ["denied", "refused"].includes(one.application.standing) || (!isApplied(one) && rejected.has(one.operation.id));
+  return { planned: planned.length, applied, rejected: planned.filter(isRejected).length };
 }
 
 interface Counted {

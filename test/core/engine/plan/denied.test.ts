@@ -7,6 +7,8 @@ const planned = { type: "operation:planned", operation: { id: "op-1" } };
 const patch = { type: "operation:planned", operation: { id: "op-1", kind: "patch" } };
 const begun = { type: "operation:begun", operation: "op-1", by: "kim", call: "c" };
 const failed = { type: "operation:ended", operation: "op-1", error: "400", acted: "no" };
+const disallowed = { ...failed, code: "call.refused" };
+const refused = { type: "operation:refused", operation: "op-1", error: "the tool is gone", by: "kim" };
 const applied = { type: "operation:ended", operation: "op-1", output: {} };
 const resolved = (isApplied: boolean) => ({
   type: "operation:resolved",
@@ -32,6 +34,12 @@ it.each([
   ["failed", [patch, begun]],
   ["applied", [patch, begun, applied]],
   ["denied", [patch, begun, decided(false)]],
+  ["refused", [patch, begun, disallowed]],
+  ["refused", [planned, refused]],
+  ["in_doubt", [planned, begun, refused]],
+  ["applied", [planned, refused, begun, applied]],
+  ["failed", [planned, refused, begun, failed]],
+  ["denied", [planned, refused, decided(false)]],
   ["planned", [planned, decided(false, { late: true })]],
   ["planned", [planned, decided(false, { digest: undefined })]],
 ])("an operation is %s after %j", (standing, events) => {
