@@ -102,7 +102,7 @@ describe("the leak of checkout-5xx, from the finding of its triage", () => {
       files: [{ path: "src/orders.js" }, { path: "test/declined.test.js", change: "added" }],
       title: "Release the connection of a declined payment",
     });
-    expect(operation.body).toContain("A declined payment no longer keeps a connection");
+    expect(operation.body).toContain("**Changes of behavior**\n\n- A declined payment no longer keeps a connection");
     const reports = { md: join(desk, "plan.md"), html: join(desk, "plan.html") };
     const asked = Object.entries(reports).flatMap(([kind, path]) => ["--report", `${kind}=${path}`]);
     expect((await runHere(["apply", "one", ...asked], { cwd: place.cwd })).code).toBe(0);

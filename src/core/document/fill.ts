@@ -137,16 +137,23 @@ export function unclosedIn(value: Json): string[] {
   return stringsIn(value).filter((text) => text.replace(PART, "").includes("{{"));
 }
 
-/** Fills in a string once. Templates in inserted values are not expanded. */
+/** Fills in a string once. Templates in inserted values are not expanded. A list of strings on its own line gets bullets. */
 function fillText(text: string, resolve: (path: string) => Json): Json {
   const lone = LONE.exec(text)?.[1];
   if (lone !== undefined) return resolve(lone.trim());
-  return text.replace(PART, (whole, path: string | undefined) => {
+  return text.replace(PART, (whole, path: string | undefined, at: number) => {
     if (path === undefined) return whole === "{{{{" ? "{{" : whole;
     const value = resolve(path.trim());
-    return typeof value === "string" ? value : JSON.stringify(value);
+    if (typeof value === "string") return value;
+    const isLine = [text[at - 1], text[at + whole.length]].every((next = "\n") => next === "\n");
+    return isLine && Array.isArray(value) && value.every((item) => typeof item === "string")
+      ? bulletsOf(value)
+      : JSON.stringify(value);
   });
 }
+
+const bulletsOf = (items: readonly string[]) =>
+  items.length === 0 ? "none" : items.map((item) => `- ${item.replaceAll("\n", "\n  ")}`).join("\n");
 
 function valueAt(path: string, root: JsonObject, refuse: (problem: string) => void): Json {
   const found = followIndexed(path, root);
