@@ -127,19 +127,20 @@ export const workflowTools = [
     input_schema: z.strictObject({ repository, ref, ...paged }),
     output_schema: resultSchema(
       "checks statuses",
-      `state statuses:[{ context state description updated_at url }] statuses_left_out:number total_checks:number
+      `state statuses:[{ context state description updated_at url }] total_statuses:number total_checks:number
         checks:[{ id:any name app status conclusion started_at completed_at summary url }] next_page:number`,
     ),
     work: async ({ rest, at }, input) => {
-      const query = { ...at, ref: safeRef(input.ref), ...paging(input) };
+      const query = { ...at, ref: safeRef(input.ref), ...paging({ limit: 30, ...input }) };
       const response = await rest.checks.listForRef(query);
-      const { data: combined } = await rest.repos.getCombinedStatusForRef({ ...query, page: 1, per_page: 30 });
+      const answer = await rest.repos.getCombinedStatusForRef(query);
       const { check_runs: checks, total_count } = response.data;
+      const { data: combined } = answer;
       return {
         // GitHub reports "pending" if there are no statuses.
         state: combined.total_count > 0 ? combined.state : undefined,
         statuses: combined.statuses.map((one) => pick(one, "context state description updated_at url:target_url")),
-        statuses_left_out: Math.max(0, combined.total_count - combined.statuses.length) || undefined,
+        total_statuses: combined.total_count,
         total_checks: total_count,
         checks: checks.map((check) => {
           const summary = [check.output.title, check.output.summary].filter((part) => part).join(": ");
@@ -149,7 +150,7 @@ export const workflowTools = [
             url: check.html_url,
           };
         }),
-        next_page: nextPage(response),
+        next_page: nextPage(response) ?? nextPage(answer),
       };
     },
   }),

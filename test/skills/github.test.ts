@@ -588,6 +588,23 @@ describe("files and logs", () => {
     expect(result["state"]).toBeUndefined();
   });
 
+  it("reads the checks and statuses of a commit page by page, also if only the statuses have more", async () => {
+    const status = (context: string) => ({ context, state: "success" });
+    const context = await start(({ operation, parameters: { page = "", per_page } }) => {
+      if (operation === "checks/list-for-ref") return { body: { total_count: 0, check_runs: [] } };
+      if (operation !== "repos/get-combined-status-for-ref" || per_page !== "30") return undefined;
+      const link = `<https://api.github.com/x?per_page=30&page=2>; rel="next"`;
+      const statuses = page === "1" ? Array(30).fill(status("lint")) : [{ ...status("deploy"), state: "failure" }];
+      const body = { state: "failure", statuses, total_count: 31 };
+      return page === "1" ? { body, headers: { link } } : { body };
+    });
+    const first = await call("get_checks", context);
+    expect(first).toMatchObject({ state: "failure", total_statuses: 31, next_page: 2 });
+    const rest = await call("get_checks", context, { ref: "main", page: 2 });
+    expect(rest).toMatchObject({ statuses: [{ context: "deploy", state: "failure" }] });
+    expect(rest).not.toHaveProperty("next_page");
+  });
+
   it("says that a log has expired", async () => {
     const jobs = [{ id: 5, name: "test", conclusion: "failure" }];
     const list = on("actions/list-jobs-for-workflow-run", { body: { total_count: 1, jobs } });
