@@ -106,20 +106,24 @@ async function findDowntime(ask: Ask, monitor: number, marker: string): Promise<
   return undefined;
 }
 
-/** Yields all current downtimes with their messages, which Datadog does not return for one monitor. */
+/** Yields each current downtime once, with its message, which Datadog does not return for one monitor. */
 async function* currentDowntimes(ask: Ask): AsyncGenerator<Downtime> {
-  for (let offset = 0; ; ) {
+  const seen = new Set<string>();
+  for (;;) {
+    const offset = seen.size;
     const { data, meta } = await ask({
       path: ["api", "v2", "downtime"],
       query: { current_only: true, "page[limit]": PAGE_SIZE, "page[offset]": offset },
       needs: PERMISSION,
       answer: z.object({ data: z.array(downtimeAnswer), meta: downtimesMeta }),
     });
-    yield* data;
-    offset += data.length;
-    // A page may be shorter than requested.
+    for (const downtime of data) {
+      if (!seen.has(downtime.id)) yield downtime;
+      seen.add(downtime.id);
+    }
+    // A page may be shorter than requested. It repeats rows if downtimes began since, or if Datadog ignores the offset.
     const total = meta?.page?.total_filtered_count;
-    if (data.length === 0 || (total ? offset >= total : data.length < PAGE_SIZE)) return;
+    if (seen.size === offset || (total && seen.size >= total)) return;
   }
 }
 

@@ -455,11 +455,13 @@ describe("muting", () => {
 
   it("finds its own downtime behind more than a thousand others", async () => {
     let own: Json = null;
-    const others = Array.from({ length: 100 }, (_, index) => ({ id: `x${index}`, attributes: { message: "other" } }));
+    const others = (from: number) =>
+      Array.from({ length: 100 }, (_, index) => ({ id: `x${from + index}`, attributes: { message: "other" } }));
     const context = await start(({ operation, query, body, example }) => {
       if (operation === "downtimes/create") own = { id: "own", ...(body["data"] as JsonObject) };
       if (operation !== "downtimes/list") return { body: example };
-      const data: Json[] = Number(query["page[offset]"]) < 1200 ? others : own === null ? [] : [own];
+      const offset = Number(query["page[offset]"]);
+      const data: Json[] = offset < 1200 ? others(offset) : own === null ? [] : [own];
       return { body: { data } };
     });
     await call("mute_monitor", context);
@@ -485,6 +487,36 @@ describe("muting", () => {
     });
     await call("mute_monitor", context);
     expect(await call("mute_monitor", context)).toMatchObject({ downtime_id: "own", existing: true });
+  });
+
+  it("finds its own downtime behind a short page without a total", async () => {
+    const downtimes: Json[] = Array.from({ length: 45 }, (_, index) => ({ id: `x${index}`, attributes: {} }));
+    const context = await start(({ operation, query, body, example }) => {
+      if (operation === "downtimes/create") downtimes.push({ id: "own", ...(body["data"] as JsonObject) });
+      if (operation !== "downtimes/list") return { body: example };
+      const offset = Number(query["page[offset]"]);
+      return { body: { data: downtimes.slice(offset, offset + 30) } };
+    });
+    await call("mute_monitor", context);
+    expect(await call("mute_monitor", context)).toMatchObject({ downtime_id: "own", existing: true });
+  });
+
+  it.each([0, 1])("ends a downtime once that Datadog lists on every page, %s rows later", async (moved) => {
+    const message = `Off\n\n(skillflow call ${"0".repeat(24)})`;
+    const attributes = {
+      message,
+      monitor_identifier: { monitor_id: Number(INPUTS["unmute_monitor"]?.["monitor_id"]) },
+    };
+    const rows = Array.from({ length: 100 }, (_, index) => ({ id: `x${index}`, attributes: {} }));
+    const own = { id: "00000000-0000-1234-0000-000000000001", attributes };
+    const context = await start(({ operation, query, example }) => {
+      if (operation !== "downtimes/list") return { body: example };
+      const all: Json[] = [...rows.slice(0, 99), own, { id: "last", attributes: {} }];
+      const offset = Number(query["page[offset]"]) * moved;
+      return { body: { data: all.slice(Math.max(0, offset - moved)).slice(0, 100) } };
+    });
+    expect(await call("unmute_monitor", context)).toMatchObject({ ended: [own.id] });
+    expect(service.operations.filter((id) => id === "downtimes/cancel")).toHaveLength(1);
   });
 
   it("writes nothing if the result could not link to the site", async () => {
