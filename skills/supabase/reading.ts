@@ -5,7 +5,7 @@ import { onTable } from "./client.ts";
 import { readable, table } from "./places.ts";
 import { parseColumn, parseSelect, renderColumn, renderSelect } from "./query/columns.ts";
 import { anyOf, renderFilter, where } from "./query/filters.ts";
-import { fitRows } from "./rows.ts";
+import { fitRows, isCutAt, rowsOf } from "./rows.ts";
 
 const DEFAULT_LIMIT = 20;
 
@@ -50,16 +50,20 @@ export const readingTools = [
         ascending: !descending,
       }));
       return onTable(place, context, async (supabase) => {
+        const read = async (from: number, to: number) => {
+          let request = supabase.table(place).select(columns, input.total ? { count: "exact" } : {});
+          if (filter) request = request.or(filter);
+          for (const { column, ascending } of sorting)
+            request = request.order(column, { ascending, nullsFirst: false });
+          const { data, count } = await supabase.ask(request.range(from, to));
+          return { data: rowsOf(data), count };
+        };
         // Requests one extra row to learn whether there are more.
-        let request = supabase.table(place).select(columns, input.total ? { count: "exact" } : {});
-        if (filter) request = request.or(filter);
-        for (const { column, ascending } of sorting) request = request.order(column, { ascending, nullsFirst: false });
-        const { data, count } = await supabase.ask(request.range(offset, offset + limit));
-        if (!Array.isArray(data)) throw new Error("Supabase's response has no rows. Check SUPABASE_URL.");
+        const { data, count } = await read(offset, offset + limit);
         const { rows } = fitRows(data.slice(0, limit));
         const end = offset + rows.length;
-        // The server may return fewer rows than requested.
-        const isMore = data.length > rows.length || (rows.length > 0 && end < (count ?? 0));
+        const isBehind = async () => (count === undefined ? isCutAt(rows.length, () => read(end, end)) : end < count);
+        const isMore = data.length > rows.length || (rows.length > 0 && (await isBehind()));
         return { rows, ...(count === undefined ? {} : { total: count }), ...(isMore ? { next_offset: end } : {}) };
       });
     },

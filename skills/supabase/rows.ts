@@ -5,6 +5,19 @@ const MOST_BYTES = 18_000;
 const CELL_CAPS = [12_000, 4_000, 1_500, 500, 150] as const;
 const LAST_CAP = 2_500;
 
+/** Servers do not limit responses to fewer rows than this, so a shorter one is complete. */
+const LEAST_MAX_ROWS = 10;
+
+/** Checks whether the server's `max-rows` cut a response, which it does without a mark: reads the row behind the last. */
+export async function isCutAt(count: number, next: () => Promise<{ readonly data: Json }>): Promise<boolean> {
+  return count >= LEAST_MAX_ROWS && rowsOf((await next()).data).length > 0;
+}
+
+export function rowsOf(data: Json): readonly Readonly<Record<string, Json>>[] {
+  if (Array.isArray(data)) return data as readonly Readonly<Record<string, Json>>[];
+  throw new Error("Supabase's response has no rows. Check SUPABASE_URL.");
+}
+
 /** Returns as many rows as fit, from the first. Cuts long cells, with a mark, before it leaves rows out. */
 export function fitRows(rows: readonly Json[]) {
   for (const cap of CELL_CAPS) {

@@ -1070,6 +1070,26 @@ describe("groups", () => {
     const input = { table: "incidents", limit: 100, total: true };
     expect(await call("query", context, input)).toMatchObject({ total: 5, next_offset: 2 });
   });
+
+  it.each([
+    [30, 31, { next_offset: 30 }, { incomplete: expect.stringContaining("Only 30 groups were read") }],
+    [30, 30, {}, {}],
+    [30, 7, {}, {}],
+  ])("and rows are called incomplete if max-rows is %s and there are %s", async (most, all, page, groups) => {
+    const rows = Array.from({ length: all }, (_, id) => ({ id, k0: id, value: 1 }));
+    service = await startLoopback(({ url }, response) => {
+      const query = new URL(url, "http://x").searchParams;
+      const from = Number(query.get("offset") ?? 0);
+      const size = Math.min(most, Number(query.get("limit") ?? most));
+      sendJson(response, 200, rows.slice(from, from + size), { "content-range": `${from}-${from + size - 1}/*` });
+    });
+    const context = toolContext({ config: configFor(service.url) });
+    const queried = await call("query", context, { table: "incidents", limit: 100 });
+    expect(queried).toEqual({ rows: rows.slice(0, most), ...page });
+    const grouped = await call("group", context, { table: "incidents", by: ["id"] });
+    expect(grouped).toEqual({ groups: expect.anything(), groups_total: Math.min(most, all), ...groups });
+    expect(service.requests).toHaveLength(all < 10 ? 2 : 4);
+  });
 });
 
 const LONG = 'é"\n'.repeat(200);

@@ -4,7 +4,7 @@ import * as z from "zod";
 import { onTable, type Supabase } from "../client.ts";
 import { Refusal } from "../failure.ts";
 import { type Place, readable, table } from "../places.ts";
-import { fitRows } from "../rows.ts";
+import { fitRows, isCutAt, rowsOf } from "../rows.ts";
 import { parseColumn, renderColumn } from "./columns.ts";
 import { anyOf, renderFilter, where } from "./filters.ts";
 
@@ -96,17 +96,19 @@ const MOST_GROUPS = 1_000;
 async function groupedThere(supabase: Supabase, place: Place, { by, measure, of, filter }: Wanted): Promise<Groups> {
   const keys = by.map((column, index) => `k${index}:${column}`);
   const value = of === undefined ? "value:count()" : `value:${of}.${measure}()`;
-  const request = supabase.table(place).select([...keys, value].join(","));
-  const { data } = await supabase.ask((filter ? request.or(filter) : request).limit(MOST_GROUPS));
+  const read = (from: number, to: number) => {
+    const request = supabase.table(place).select([...keys, value].join(","));
+    return supabase.ask((filter ? request.or(filter) : request).range(from, to));
+  };
+  const { data } = await read(0, MOST_GROUPS - 1);
   const groups = rowsOf(data).map((row) => ({
     key: by.map((_, index) => row[`k${index}`] ?? null),
     value: row["value"] ?? null,
   }));
-  const isCut = groups.length >= MOST_GROUPS;
-  return {
-    groups,
-    ...(isCut ? { incomplete: `There are more than ${MOST_GROUPS} groups. These may not be the largest.` } : {}),
-  };
+  const { length } = groups;
+  const isCut = await isCutAt(length, () => read(length, length));
+  const incomplete = `Only ${length} groups were read, and there are more. These may not be the largest.`;
+  return { groups, ...(isCut ? { incomplete } : {}) };
 }
 
 const PAGE = 1_000;
@@ -166,9 +168,4 @@ function measureOf(values: readonly number[], measure: Measure): Json {
 
 function named(by: readonly string[], measure: Measure, { key, value }: Group): Json {
   return { ...Object.fromEntries(by.map((column, index) => [column, key[index] ?? null])), [measure]: value };
-}
-
-function rowsOf(data: Json): readonly Readonly<Record<string, Json>>[] {
-  if (Array.isArray(data)) return data as readonly Readonly<Record<string, Json>>[];
-  throw new Error("Supabase's response has no rows. Check SUPABASE_URL.");
 }
