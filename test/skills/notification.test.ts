@@ -944,6 +944,20 @@ describe("PagerDuty and Opsgenie", () => {
     };
     expect(asked).toEqual([addresses[channel as keyof typeof addresses]]);
   });
+
+  it("opsgenie sends alerts to Jira Service Management, whose host needs no entry in NOTIFICATION_HOSTS", async () => {
+    const context = await startHttp();
+    const { NOTIFICATION_HOSTS: _, ...config } = context.config;
+    const address = "https://api.atlassian.com/jsm/ops/integration/v2/alerts";
+    const asked: unknown[] = [];
+    const fetch = async (url: unknown, init?: RequestInit) => {
+      asked.push(String(url), new Headers(init?.headers).get("authorization"));
+      return Response.json({ result: "Request will be processed", requestId: "r-1" }, { status: 202 });
+    };
+    const jira = { ...config, OPSGENIE_ALERTS_URL: address };
+    await send(["opsgenie"], { ...context, config: jira, fetch: fetch as typeof globalThis.fetch });
+    expect(asked).toEqual([address, `GenieKey ${OPSGENIE_KEY}`]);
+  });
 });
 
 for (const channel of [...HTTP, "pagerduty", "opsgenie"]) {

@@ -7,9 +7,10 @@ import { bodyText, factsOf, fitted, type Notice, type Severity } from "../notice
 import { post } from "../post.ts";
 
 const KEY = "OPSGENIE_API_KEY";
+/** Jira Service Management, which replaces Opsgenie, has the same API at https://api.atlassian.com/jsm/ops/integration. */
 const VENDOR = {
   name: "Opsgenie",
-  hosts: ["api.opsgenie.com", "api.eu.opsgenie.com"],
+  hosts: ["api.opsgenie.com", "api.eu.opsgenie.com", "api.atlassian.com"],
   address: "https://api.opsgenie.com/v2/alerts",
 } as const;
 
