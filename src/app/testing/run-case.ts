@@ -38,7 +38,7 @@ export interface Playing {
 /** Runs a test case once. Throws if it cannot start. */
 export async function runCase(workspace: Workspace, playing: Playing) {
   const began = performance.now();
-  const { finished, changed } = await driveCase(workspace, await prepareCase(workspace, playing), playing);
+  const { finished, changed, ended } = await driveCase(workspace, await prepareCase(workspace, playing), playing);
   // Without a store directory, runs stay in memory. Free it for the next case.
   if (workspace.storeDirectory === undefined) await workspace.store.remove(finished.record.run);
   const { which, model } = playing;
@@ -52,7 +52,7 @@ export async function runCase(workspace: Workspace, playing: Playing) {
   return {
     failures: checkExpectations(which.expect ?? {}, outcome),
     changed,
-    durationMs: performance.now() - began,
+    durationMs: ended - began,
     costUsd,
     tokens: outcome.tokens,
     // Sources, on which the result depends in addition to the test's files.
@@ -85,7 +85,8 @@ async function driveCase(workspace: Workspace, prepared: PreparedRun, { signal, 
     for (let said = nextWord(finished, which, recorded); said; said = nextWord(finished, which, recorded)) {
       finished = await resumeRun(workspace, { ...prepared, record: finished.record }, watch, { said });
     }
-    return { finished, changed };
+    // Closing servers takes time that is not the case's.
+    return { finished, changed, ended: performance.now() };
   } finally {
     await prepared.close();
   }

@@ -2,6 +2,7 @@ import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, describe, expect, it, test } from "vitest";
+import { stdioServer } from "../../services/mcp.ts";
 import { makeProject, removeProjects } from "../program.ts";
 import { caseOf, HEAD, makeDesk, runTest, SCRIPT, tested, WORKFLOW } from "./desk.ts";
 
@@ -188,6 +189,18 @@ describe("fixtures", () => {
     const { cwd, failures } = await tested(text, { files, args: ["--store", "runs"] });
     expect(failures).toEqual([]);
     expect(JSON.stringify((await theRun(cwd)).events)).toContain("an error of mine");
+  });
+
+  it("do not count the time that live servers take to close", async () => {
+    const mcp = stdioServer({ start: () => void setInterval(() => undefined, 1000) });
+    const skills = `skills: { slow: { name: Slow, mcp: ${JSON.stringify(mcp)} } }\n`;
+    const workflow = WORKFLOW.replace("skills: [sentry]", "skills: [sentry, slow]");
+    const text = caseOf("{ called: [sentry_get_issue] }", "    fixtures: live\n");
+    const cwd = makeDesk({ "triage.test.yml": text, "triage.yml": `${workflow}${skills}` });
+    const began = performance.now();
+    await runTest(cwd, ["--trust-skill", "slow", "--report", "junit=tests.xml"]);
+    const seconds = Number(/<testcase [^>]*time="([\d.]+)"/.exec(readFileSync(join(cwd, "tests.xml"), "utf8"))?.[1]);
+    expect(performance.now() - began - seconds * 1000).toBeGreaterThan(950);
   });
 
   it.each([
