@@ -56,6 +56,8 @@ test("a board's new issues are judged, unchanged ones skipped, and one that got 
 
   const second = look(2);
   expect(second.result).toMatchObject({ verdict: "nothing_new", plan: [] });
+  // The run ends as planned, so it is not shown as one whose edges did not apply.
+  expect(second.result).not.toHaveProperty("unrouted");
   expect(second.result.usage).toMatchObject({ modelCalls: 0, inputTokens: 0, outputTokens: 0, costUsd: 0 });
   expect(second.skipped).toHaveLength(60);
   expect(second.digest).toMatchObject({ headline: "Nothing new", send: false, items: [], unchanged: 60 });
