@@ -174,6 +174,17 @@ describe("feedback", () => {
     expect(() => linesIn(cwd)).toThrow();
   });
 
+  it("accepts a cause of 2,000 characters, and no longer one", async () => {
+    const cwd = await project();
+    const { code, stderr } = await feedback(cwd, "r1", "wrong", "--cause", "x".repeat(2001));
+    expect([code, stderr]).toEqual([
+      2,
+      expect.stringContaining("the cause has 2001 characters; at most 2000 are allow"),
+    ]);
+    expect(() => linesIn(cwd)).toThrow();
+    expect((await feedback(cwd, "r1", "wrong", "--cause", "x".repeat(2000))).code).toBe(0);
+  });
+
   it("exits with 4 if the end of the record is missing", async () => {
     const cwd = await project();
     writeFileSync(runFile(cwd, "r1"), readFileSync(runFile(cwd, "r1"), "utf8").slice(0, -40));

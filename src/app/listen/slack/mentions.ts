@@ -4,7 +4,7 @@ import type { RunEvent } from "../../../core/engine/event/event.ts";
 import type { StoredRun } from "../../../core/engine/ports.ts";
 import { waitsIn } from "../../../core/engine/result/waiting.ts";
 import { judgementBy } from "../../../core/engine/state/feedback.ts";
-import { feedbackOf, recordFeedback } from "../../runs/afterwards/feedback.ts";
+import { feedbackOf, MOST_CAUSE, recordFeedback } from "../../runs/afterwards/feedback.ts";
 import { hasEnded } from "../../runs/afterwards/verify.ts";
 import { runIdOf } from "../acceptance.ts";
 import { ifKnown } from "../kept.ts";
@@ -14,7 +14,6 @@ import { renderAnswer } from "./message.ts";
 
 /** Handles messages: mentions start a run or ask the thread's run, and `cause:` adds to a judgement. */
 
-const MOST_CAUSE = 2000;
 const NO_TEXT = { text: "Write a question after the mention." };
 
 export async function handleMention(desk: Desk, event: SaidInSlack): Promise<void> {

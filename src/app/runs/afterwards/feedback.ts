@@ -15,6 +15,9 @@ import type { Workspace } from "../../host.ts";
 import { environmentRedactor } from "../../secrets.ts";
 import { hasEnded, readEnded } from "./verify.ts";
 
+/** Longest true cause, in characters. */
+export const MOST_CAUSE = 2000;
+
 interface Given {
   readonly judgement: string;
   readonly cause?: string | undefined;
@@ -34,6 +37,8 @@ export async function recordFeedback(workspace: Workspace, given: string, said: 
     throw usageError(`the judgement must be ${JUDGEMENTS.join(", ")}, not "${said.judgement}"`, near);
   }
   if (said.cause?.trim() === "") throw usageError("--cause is empty", "state the true cause, or omit the option");
+  if ((said.cause ?? "").length > MOST_CAUSE)
+    throw usageError(`the cause has ${said.cause?.length} characters; at most ${MOST_CAUSE} are allowed`);
   if (said.by.trim() === "") throw usageError("--by is empty", "name the person who judges, or omit the option");
   const run = await findRun(workspace.store, given);
   const found = await workspace.store.read(run);
