@@ -2,7 +2,7 @@
 
 /** A date, a time of day, or both. */
 export interface Moment {
-  /** Year, month from 1, day. The year is undefined if none was written. */
+  /** Year, month from 1, day. The year is undefined if none was written. The day is 0 for a month and a year. */
   readonly date?: readonly [year: number | undefined, month: number, day: number];
   /** Seconds since midnight. */
   readonly seconds?: number;
@@ -25,6 +25,7 @@ const FORMS = [
   `(?<d>\\d{1,2})[/ -]${MONTH}[/ -](?<y>\\d{4})(?:[: ,]{1,2}${CLOCK}(?: ?${ZONE})?)?${AFTER}`,
   `${MONTH} {1,2}(?<d>\\d{1,2})(?:st|nd|rd|th)?(?:,? (?<y>\\d{4})(?!\\d))?(?:,? (?:at )?${CLOCK}(?: ?${ZONE})?)?${AFTER}`,
   `(?<d>\\d{1,2})(?:st|nd|rd|th)? ${MONTH}(?:,? ${CLOCK}(?: ?${ZONE})?)?${AFTER}`,
+  `${MONTH}(?:,? |[/-])(?<y>20\\d{2})${AFTER}`,
   `${CLOCK} ?(?<zone>Z|UTC|GMT|\\+\\d{2}:?\\d{2}|[ap]\\.?m\\.?)(?![\\w:])`,
   `${CLOCK}${AFTER}`,
 ].map((form) => new RegExp(form, "iy"));
@@ -40,7 +41,8 @@ export function momentAt(text: string, at: number): { readonly moment: Moment; r
 }
 
 function momentOf({ y, mo, month, d, h, mi, s, f, zone }: Readonly<Record<string, string | undefined>>): Moment {
-  const date = d === undefined ? {} : { date: [y ? Number(y) : undefined, monthOf(mo, month), Number(d)] as const };
+  const isDated = d !== undefined || month !== undefined;
+  const date = isDated ? { date: [y ? Number(y) : undefined, monthOf(mo, month), Number(d ?? 0)] as const } : {};
   if (h === undefined) return date;
   const half = /^[ap]/i.exec(zone ?? "")?.[0].toLowerCase();
   const hour = half === undefined ? Number(h) : (Number(h) % 12) + (half === "p" ? 12 : 0);
@@ -94,7 +96,8 @@ function hasDate({ date: claimed, seconds }: Moment, { date }: Moment): boolean 
   if (!claimed) return true;
   if (!date) return seconds !== undefined;
   const [year, month, day] = claimed;
-  return month === date[1] && day === date[2] && (year === undefined || date[0] === undefined || year === date[0]);
+  if (month !== date[1] || (day !== 0 && day !== date[2])) return false;
+  return year === date[0] || (day !== 0 && (year === undefined || date[0] === undefined));
 }
 
 function hasTime({ seconds: claimed, step = 1 }: Moment, { seconds, step: own = 1 }: Moment): boolean {
