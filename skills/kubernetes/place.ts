@@ -15,6 +15,8 @@ export interface Place {
     readonly insecure?: boolean;
   };
   readonly namespace: string;
+  /** Proxy through which the cluster is reached. */
+  readonly proxy?: URL | undefined;
 }
 
 /** The kubeconfig is right, but its user's token comes from a program. */
@@ -76,7 +78,7 @@ const named = <Shape extends z.ZodType>(key: string, shape: Shape) =>
   z.array(z.object({ name: z.string(), [key]: shape.nullish() })).nullish();
 const cluster = z.object({
   server: z.string(),
-  ...each(text, "certificate-authority certificate-authority-data tls-server-name"),
+  ...each(text, "certificate-authority certificate-authority-data tls-server-name proxy-url"),
   "insecure-skip-tls-verify": z.boolean().optional(),
 });
 const user = z.object({
@@ -125,7 +127,15 @@ function placeIn(file: string, wanted: string | undefined, token: string | undef
       ...(where["insecure-skip-tls-verify"] ? { insecure: true } : {}),
     },
     namespace: chosen.namespace ?? "default",
+    proxy: where["proxy-url"] ? proxyOf(where["proxy-url"]) : undefined,
   };
+}
+
+function proxyOf(address: string): URL {
+  const url = URL.canParse(address) ? new URL(address) : undefined;
+  const isEncoded = !/%(?![\da-f]{2})/i.test(`${url?.username}${url?.password}`);
+  if (url && isEncoded && /^https?:$/.test(url.protocol)) return url;
+  throw new Error("The `proxy-url` of KUBECONFIG's cluster must be an http or https address. No other is supported.");
 }
 
 type Named = readonly Readonly<Record<string, unknown>>[] | null | undefined;

@@ -18,7 +18,7 @@ export async function withKubernetes(context: ToolContext, work: (cluster: Clust
     address: told,
     url,
     keys: ["KUBERNETES_TOKEN"],
-    secrets: [token, place.tls.key].filter((secret) => secret !== undefined),
+    secrets: [token, place.tls.key, decodeURIComponent(place.proxy?.password ?? "")].flatMap((secret) => secret || []),
     headers: () => authorization(undefined, token),
     // All requests of a call share its connections.
     fetchWith: (asked) => (fetching ??= fetchOf(place, asked)),
@@ -30,15 +30,18 @@ export const kubernetesTool = toolsWith(withKubernetes);
 
 const LOOPBACK = /^(localhost|127(\.\d+){3}|\[::1\])$/;
 
-/** Returns a fetch that trusts the cluster's own certificate authority and uses its client certificate. */
-async function fetchOf({ url, tls }: Place, context: ToolContext): Promise<typeof fetch> {
-  if (Object.keys(tls).length === 0) return context.fetch;
-  const { hostname } = new URL(url);
-  if (context.offline && !LOOPBACK.test(hostname))
-    throw new SkillflowError("offline.refused", `${hostname} was not contacted: the run is offline`);
-  const { Agent, fetch: fetchWith } = await import("undici");
+/** Returns a fetch that uses the cluster's own certificate authority, client certificate and proxy. */
+async function fetchOf({ url, tls, proxy }: Place, context: ToolContext): Promise<typeof fetch> {
+  if (Object.keys(tls).length === 0 && !proxy) return context.fetch;
+  const far = [new URL(url), ...(proxy ? [proxy] : [])].find(({ hostname }) => !LOOPBACK.test(hostname));
+  if (context.offline && far)
+    throw new SkillflowError("offline.refused", `${far.hostname} was not contacted: the run is offline`);
+  const { Agent, fetch: fetchWith, ProxyAgent } = await import("undici");
   const { insecure, ...parts } = tls;
-  const dispatcher = new Agent({ connect: { ...parts, rejectUnauthorized: !insecure }, pipelining: 0 });
+  const connect = { ...parts, rejectUnauthorized: !insecure };
+  const dispatcher = proxy
+    ? new ProxyAgent({ uri: proxy.href, requestTls: connect, pipelining: 0 })
+    : new Agent({ connect, pipelining: 0 });
   const send = (input: never, init: object): Promise<unknown> => fetchWith(input, { ...init, dispatcher });
   return send as typeof fetch;
 }

@@ -21,7 +21,7 @@ export default defineSkill({
   config: variables({
     KUBECONFIG: setting(
       "file",
-      "Path of a kubeconfig file whose user has a token or a certificate. Programs that supply tokens are not run. Without it, a pod uses its service account.",
+      "Path of a kubeconfig file whose user has a token or a certificate. Programs that supply tokens are not run. An http or https `proxy-url` of its cluster is used. Without it, a pod uses its service account.",
     ),
     KUBERNETES_CONTEXT: setting("text", "Context of the kubeconfig file. Default: the current one."),
     KUBERNETES_URL: setting(

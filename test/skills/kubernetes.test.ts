@@ -1,7 +1,8 @@
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createServer as createProxy } from "node:http";
 import { createServer } from "node:https";
-import type { AddressInfo } from "node:net";
+import { type AddressInfo, connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Json, JsonObject, ToolContext } from "skillflow";
@@ -320,12 +321,27 @@ users:
       [`${good}\n: [${token}`, {}, /is not a kubeconfig/],
       [good, { KUBERNETES_CONTEXT: "other" }, /no context other\. It has: shop, lost/],
       [good, { KUBERNETES_CONTEXT: "lost" }, /names a cluster that does not exist/],
+      [good.replace(':1"', ':1", proxy-url: "socks5://localhost:1"'), {}, /must be an http or https address/],
     ];
     for (const [content, more, words] of broken) {
       const { message } = await failureOf(() => asking({ ...write(content), ...more }));
       expect(message).toMatch(words);
       expect(message).not.toContain(token);
     }
+  });
+
+  it("whose cluster has a proxy is asked through it alone", async () => {
+    await start();
+    const { tunnels, url, close } = await startProxy(service.url);
+    const file = kubeconfig("http://cluster.test", `{ token: ${TOKEN} }`).replace(
+      'test"',
+      `test", proxy-url: "${url}"`,
+    );
+    expect(await asking(write(file))).toMatchObject({ unwell: 1 });
+    expect(tunnels.slice(0, 2)).toEqual(["cluster.test:80", `Basic ${Buffer.from("me:secret").toString("base64")}`]);
+    const offline = toolContext({ config: write(file), workDir: folder, offline: true });
+    await expect(call("list_pods", offline, {})).rejects.toThrow("cluster.test was not contacted");
+    close();
   });
 
   it("is what the skill wants, an address, or to be in a pod", async () => {
@@ -371,8 +387,9 @@ describe.skipIf(certificate === undefined)("a cluster with an authority of its o
     });
   });
 
-  it("is asked through a tunnel, by the name on its certificate", async () => {
+  it.each(["a tunnel", "a proxy"])("is asked through %s, by the name on its certificate", async (way) => {
     await serve(async (url) => {
+      const proxy = way === "a proxy" ? await startProxy(url) : undefined;
       const ca = Buffer.from(certificate?.cert ?? "").toString("base64");
       const kubeconfig = (name: string) => ({
         "current-context": "a",
@@ -383,6 +400,7 @@ describe.skipIf(certificate === undefined)("a cluster with an authority of its o
               server: url.replace("127.0.0.1", "localhost"),
               "certificate-authority-data": ca,
               "tls-server-name": name,
+              ...(proxy ? { "proxy-url": proxy.url } : {}),
             },
           },
         ],
@@ -394,6 +412,8 @@ describe.skipIf(certificate === undefined)("a cluster with an authority of its o
       };
       expect(await ask("k8s.test")).toMatchObject({ pods: [] });
       await expect(ask("other.test")).rejects.toThrow(/ERR_TLS_CERT_ALTNAME_INVALID/);
+      expect(proxy?.tunnels[0]).toBe(proxy && new URL(url.replace("127.0.0.1", "localhost")).host);
+      proxy?.close();
     });
   });
 
@@ -404,6 +424,27 @@ describe.skipIf(certificate === undefined)("a cluster with an authority of its o
     });
   });
 });
+
+/** A proxy that forwards each tunnel to the target, whatever host it names. */
+async function startProxy(target: string) {
+  const tunnels: (string | undefined)[] = [];
+  const proxy = createProxy().on("connect", (request, socket) => {
+    tunnels.push(request.url, request.headers["proxy-authorization"]);
+    const far = connect(Number(new URL(target).port), "127.0.0.1", () => {
+      socket.write("HTTP/1.1 200 OK\r\n\r\n");
+      far.pipe(socket).pipe(far);
+    });
+    far.on("error", () => socket.destroy());
+    socket.on("error", () => far.destroy());
+  });
+  await new Promise<void>((done) => proxy.listen(0, "127.0.0.1", done));
+  const url = `http://me:secret@127.0.0.1:${(proxy.address() as AddressInfo).port}`;
+  const close = () => {
+    proxy.closeAllConnections();
+    proxy.close();
+  };
+  return { tunnels, url, close };
+}
 
 /** A certificate for 127.0.0.1, if this machine has openssl. */
 function makeCertificate(): { readonly key: string; readonly cert: string } | undefined {
