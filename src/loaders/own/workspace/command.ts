@@ -76,14 +76,14 @@ function isMissing(word: string, tree: string, folder: string): boolean {
   return typeof path === "string" && path !== "" && existsSync(join(tree, path)) && !existsSync(join(folder, path));
 }
 
-/** Splits a command at blanks. Only `'…'` and `"…"` quote. */
-export function wordsOf(command: string): readonly string[] {
+/** Splits a command at blanks. Only `'…'` and `"…"` quote. A quoted `*` becomes `star`. */
+export function wordsOf(command: string, star = "*"): readonly string[] {
   if (/[\r\n\0]/.test(command)) throw inputError("a command has no line breaks");
   const words: string[] = [];
   for (const [word] of command.matchAll(/(?:'[^']*'|"[^"]*"|[^\s])+/g)) {
     const bare = word.replace(/'[^']*'|"[^"]*"/g, "");
     if (/['"]/.test(bare)) throw inputError(`the quote in ${word} is not closed`);
-    words.push(word.replace(/'([^']*)'|"([^"]*)"/g, (_, single?: string, double?: string) => single ?? double ?? ""));
+    words.push(word.replace(/'[^']*'|"[^"]*"/g, (quoted) => quoted.slice(1, -1).replaceAll("*", star)));
   }
   if (words.length === 0 || words[0] === "") throw inputError("the command is empty");
   if (/^[A-Za-z_]\w*=/.test(words[0] ?? "")) throw inputError("a command cannot set variables: NAME=value is refused");
@@ -96,16 +96,18 @@ export function listOf(text: string | undefined): readonly string[] {
 
 function checkAllowed(words: readonly string[], list: readonly string[]): void {
   if (list.length === 0) throw inputError("no command may run here: the operator has not set WORKSPACE_COMMANDS");
-  if (list.some((entry) => isAllowed(wordsOf(entry), words))) return;
+  if (list.some((entry) => isAllowed(entry, words))) return;
   const allowed = list.join("; ").slice(0, 2000);
   throw inputError(`${words.join(" ").slice(0, 300)} is not an allowed command. Allowed: ${allowed}`);
 }
 
-/** Matches a command with an entry: `*` is one word, `**` any number. A program with `/` matches only itself. */
-export function isAllowed(entry: readonly string[], words: readonly string[]): boolean {
+/** Matches a command with an entry: `*` is one word, `**` any number, unless quoted. A program with `/` matches only itself. */
+export function isAllowed(entry: string, words: readonly string[]): boolean {
   const [program = ""] = words;
-  if (program.includes("/") && entry[0] !== program) return false;
-  return matchesWords(entry, words, (expected, word) => expected === "*" || expected === word);
+  if (program.includes("/") && wordsOf(entry)[0] !== program) return false;
+  // No word contains a null character, so a quoted star is not one that stands for words.
+  const expected = wordsOf(entry, "\0");
+  return matchesWords(expected, words, (part, word) => part === "*" || part.replaceAll("\0", "*") === word);
 }
 
 const MARK = "setup-done";
