@@ -22,6 +22,7 @@ type Language = "javascript" | "python" | "sh" | "manifest";
 /** Detects the language by the file name, or else by the first line. Returns undefined for other files. */
 export function languageOf(path: string, text: string): Language | undefined {
   if (/[/\\]package\.json$/.test(path)) return "manifest";
+  if (/[/\\](?:(?:GNU)?[Mm]akefile|[Jj]ustfile|Taskfile\.ya?ml)$/.test(path)) return "sh";
   const known = LANGUAGES.find(([endings]) => endings.includes(extname(path)))?.[1];
   if (known || !text.startsWith("#!")) return known;
   const line = text.slice(0, 200).split("\n")[0] ?? "";
@@ -100,7 +101,7 @@ const SHELL_FILE = /^.+\.(?:[mc]?[jt]s|py|sh|bash)\b/;
 const SOURCED = /(?:^|[;&|(\s])(?:source|\.|sh|bash|dash|exec)\s{1,9}["']{0,2}([\w./-]+)/gm;
 
 /** Matches a program that a command names by its path. */
-const PROGRAM = /(?:^|[;&|(]|\b(?:exec|then|do|else|sudo|env|time))[ \t]{0,9}((?:[\w.-]+\/){1,9}[\w.-]+)/gm;
+const PROGRAM = /(?:^|[;&|(@]|\b(?:exec|then|do|else|sudo|env|time))[ \t]{0,9}((?:[\w.-]+\/){1,9}[\w.-]+)/gm;
 
 const PYTHON_MODULE = /\bpython3?[ \t]{1,9}(?:-[A-Za-z]{1,9}[ \t]{1,9}){0,5}?-m[ \t]{1,9}(\w[\w.]*)/g;
 

@@ -43,6 +43,7 @@ const IMPLIED: readonly (readonly [program: RegExp, files: readonly string[]])[]
   [/^deno$/, ["deno.json", "deno.jsonc", "package.json"]],
   [/^(?:uv|poetry|pdm|hatch)$/, ["pyproject.toml", "uv.toml"]],
   [/^g?make$/, ["GNUmakefile", "makefile", "Makefile"]],
+  [/^cargo$/, ["Cargo.toml", "Cargo.lock", "build.rs", "rust-toolchain", "rust-toolchain.toml", ".cargo", "src"]],
   [/^(?:just|task)$/, ["justfile", "Justfile", "Taskfile.yml", "Taskfile.yaml"]],
   [/^(?:docker-)?compose$/, ["compose.yaml", "compose.yml", "docker-compose.yaml", "docker-compose.yml"]],
 ];
