@@ -120,10 +120,9 @@ async function carryOut(applying: Applying, one: PlannedOperation): Promise<Told
   const { id, digest } = operation;
   if (request.signal.aborted) return { status: "skipped", error: "interrupted before it was started" };
   const withdrawal = withdrawalOf(lines, { run: prepared.reviewed.stored.record.run, id, digest });
-  if (withdrawal) return { status: "refused", error: `it was denied by ${withdrawal.by} at ${withdrawal.at}` };
   const { denied, standing } = application;
-  if (denied && (standing === "denied" || patchOf(operation)))
-    return { status: "refused", error: `it was denied by ${denied.by} at ${denied.at}` };
+  const denial = withdrawal ?? (standing === "denied" || patchOf(operation) ? denied : undefined);
+  if (denial) return { status: "refused", error: `it was denied by ${denial.by} at ${denial.at}` };
   const tool = patchOf(operation) ? PROPOSAL : toolOf(prepared.entries, operation);
   const lack = differenceOf(prepared.differences, skillOf(operation), operation.tool);
   const admission = admitOperation(one, { planned, tool, lack, redactor: prepared.redactor });

@@ -1,5 +1,5 @@
 import { followPath, type Missing } from "../base/path.ts";
-import { isObject, type Json, type JsonObject, mapStrings, stringsIn } from "../base/values.ts";
+import { isObject, isTexts, type Json, type JsonObject, mapStrings, stringsIn } from "../base/values.ts";
 
 /** Templates in `with`: `{{path}}` in a string is replaced by the value at that path of the context. */
 
@@ -146,9 +146,7 @@ function fillText(text: string, resolve: (path: string) => Json): Json {
     const value = resolve(path.trim());
     if (typeof value === "string") return value;
     const isLine = [text[at - 1], text[at + whole.length]].every((next = "\n") => next === "\n");
-    return isLine && Array.isArray(value) && value.every((item) => typeof item === "string")
-      ? bulletsOf(value)
-      : JSON.stringify(value);
+    return isLine && isTexts(value) ? bulletsOf(value) : JSON.stringify(value);
   });
 }
 

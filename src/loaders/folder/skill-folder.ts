@@ -4,7 +4,7 @@ import { basename, join, relative } from "node:path";
 import { faultOfHost, parseDeclaredHost } from "../../core/base/address/declared-host.ts";
 import type { Diagnostic, DiagnosticCode } from "../../core/base/diagnostic.ts";
 import { attempt, messageOf } from "../../core/base/errors.ts";
-import { isObject } from "../../core/base/values.ts";
+import { isObject, isTexts } from "../../core/base/values.ts";
 import { CONFIG_FORMATS } from "../../core/skill/availability/config-form.ts";
 import { readReachMaps } from "../../core/skill/formats/tool-reach.ts";
 import { mcpServerSchema } from "../../core/skill/mcp-server.ts";
@@ -206,10 +206,6 @@ function readField(key: string, field: Frontmatter["fields"]): ConfigField {
     schemes: isTexts(schemes) ? schemes : undefined,
     secret: secret === false ? secret : undefined,
   };
-}
-
-export function isTexts(value: unknown): value is readonly string[] {
-  return Array.isArray(value) && value.every((each) => typeof each === "string");
 }
 
 /**

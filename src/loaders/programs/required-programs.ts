@@ -1,9 +1,8 @@
 import { constants } from "node:fs";
 import { delimiter, join } from "node:path";
-import { isObject } from "../../core/base/values.ts";
+import { isObject, isTexts } from "../../core/base/values.ts";
 import type { Environment } from "../../core/document/config.ts";
 import { isProgram } from "../../files/files.ts";
-import { isTexts } from "../folder/skill-folder.ts";
 
 /**
  * Checks that all programs of `metadata.requires.bins` or `requires.bins`, or of one inner list, are on the PATH. `group`

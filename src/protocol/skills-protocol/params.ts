@@ -1,4 +1,4 @@
-import { isObject, type Json, type JsonObject } from "../../core/base/values.ts";
+import { isObject, isTexts, type Json, type JsonObject } from "../../core/base/values.ts";
 import { invalidParams } from "./json-rpc.ts";
 
 /** Creates a reader of an optional parameter, which throws if the parameter is invalid. */
@@ -18,9 +18,7 @@ export const positiveInteger = reader("a whole number above zero", (value): valu
 
 export const optionalObject = reader<JsonObject>("an object", (value): value is JsonObject => isObject(value));
 
-export const texts = reader("a list of strings", (value): value is readonly string[] => {
-  return Array.isArray(value) && value.every((item) => typeof item === "string");
-});
+export const texts = reader<readonly string[]>("a list of strings", isTexts);
 
 export function requiredText(params: JsonObject, name: string): string {
   const value = optionalText(params, name);

@@ -1,5 +1,5 @@
 import { logJson, revealText } from "../../core/base/inert.ts";
-import { isObject, type Json, type JsonObject } from "../../core/base/values.ts";
+import { defined, isObject, type Json, type JsonObject } from "../../core/base/values.ts";
 import type { RunEvent } from "../../core/engine/event/event.ts";
 import { type Operation, recordedPlanDigest } from "../../core/engine/event/operation.ts";
 import { describeReferences } from "../../core/engine/plan/reference.ts";
@@ -36,10 +36,9 @@ interface Planned {
 export function viewPlan({ record, operations, events, outcomes = [] }: Planned): PlanView {
   const applications = applicationsOf(events);
   const idle = new Map(
-    outcomes.flatMap(({ id, status, error }): [string, ShownOperation["now"]][] => {
-      if (status !== "skipped" && status !== "refused") return [];
-      return [[id, { standing: status, ...(error ? { error } : {}) }]];
-    }),
+    outcomes.flatMap(({ id, status, error }): [string, ShownOperation["now"]][] =>
+      status === "skipped" || status === "refused" ? [[id, { standing: status, ...defined("error", error) }]] : [],
+    ),
   );
   const readers = new Map<string, string>();
   const shown = operations.map((operation): ShownOperation => {

@@ -1,5 +1,5 @@
 import { type Diagnostic, errorAt } from "../diagnostic.ts";
-import { didYouMean, isObject } from "../values.ts";
+import { didYouMean, isObject, isTexts } from "../values.ts";
 import { faultOfPattern } from "./time-bound.ts";
 
 const TYPES = ["string", "number", "integer", "boolean", "object", "array", "null"];
@@ -48,8 +48,7 @@ function checkType(type: unknown, path: Path): Diagnostic[] {
 }
 
 function checkRequired(required: unknown, path: Path): Diagnostic[] {
-  const sound = Array.isArray(required) && required.every((name) => typeof name === "string");
-  if (!sound) return [finding(path, "must be a list of property names")];
+  if (!isTexts(required)) return [finding(path, "must be a list of property names")];
   return new Set(required).size === required.length ? [] : [finding(path, "must not name a property twice")];
 }
 

@@ -1,4 +1,4 @@
-import { countWhile, isObject, type Json, type JsonObject, parseJson } from "../../base/values.ts";
+import { countWhile, isObject, isTexts, type Json, type JsonObject, parseJson } from "../../base/values.ts";
 import { Codes, type Folded } from "./folded.ts";
 
 /**
@@ -248,8 +248,7 @@ function escaped(text: string): string {
 
 /** Returns the column names of a table: `{columns, rows}`. */
 export function columnsOf({ columns, rows }: JsonObject): readonly string[] | undefined {
-  const isTable = Array.isArray(columns) && Array.isArray(rows) && columns.every((name) => typeof name === "string");
-  return isTable ? (columns as string[]) : undefined;
+  return isTexts(columns) && Array.isArray(rows) ? columns : undefined;
 }
 
 /** Checks whether a value is a map of keys to lines, as searches of logs return them. */

@@ -1,6 +1,7 @@
 import { actedByCode } from "../../base/errors.ts";
 import { defined, type Json } from "../../base/values.ts";
 import type { Envelope, EventOf, RunEvent } from "../event/event.ts";
+import type { Operation } from "../event/operation.ts";
 
 /** Current status of a planned operation, derived from the run's events. */
 export interface Application {
@@ -27,21 +28,19 @@ export const UNTOUCHED: Application = { standing: "planned" };
 /** Returns the status by operation id. Operations that were never started are left out. */
 export function applicationsOf(events: readonly RunEvent[]): ReadonlyMap<string, Application> {
   const applications = new Map<string, Application>();
-  const planned: string[] = [];
-  const patches: string[] = [];
+  const planned: Operation[] = [];
   for (const event of events) {
-    if (event.type === "operation:planned") planned.push(event.operation.id);
-    if (event.type === "operation:planned" && event.operation.kind === "patch") patches.push(event.operation.id);
+    if (event.type === "operation:planned") planned.push(event.operation);
     if (event.type === "approval:given") {
-      for (const id of planned) applications.set(id, standDecided(applications.get(id) ?? UNTOUCHED, event));
+      for (const { id } of planned) applications.set(id, standDecided(applications.get(id) ?? UNTOUCHED, event));
     }
     if (event.type === "operation:planned" || !("operation" in event)) continue;
     const { operation } = event;
     applications.set(operation, standAfter(applications.get(operation) ?? UNTOUCHED, event));
   }
-  for (const id of patches) {
+  for (const { id, kind } of planned) {
     const now = applications.get(id);
-    if (now?.standing === "in_doubt") applications.set(id, standInterrupted(now));
+    if (kind === "patch" && now?.standing === "in_doubt") applications.set(id, standInterrupted(now));
   }
   return applications;
 }
@@ -90,11 +89,4 @@ export function standAfter(before: Application, event: RunEvent): Application {
 }
 
 /** Result of an operation, as `apply` reports it. */
-export type ApplyStatus =
-  | "applied"
-  | "already_applied"
-  | "skipped"
-  | "refused"
-  | "failed"
-  | "in_doubt"
-  | "not_approved";
+export type ApplyStatus = Exclude<Standing, "planned" | "denied"> | "already_applied" | "skipped" | "not_approved";

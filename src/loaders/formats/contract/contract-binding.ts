@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { describeNetwork, faultOfHost, parseDeclaredHost } from "../../../core/base/address/declared-host.ts";
 import type { Diagnostic } from "../../../core/base/diagnostic.ts";
 import { messageOf, NothingDone, reportedError, SkillflowError } from "../../../core/base/errors.ts";
-import { defined, isObject, type Json, type JsonObject, parseJson } from "../../../core/base/values.ts";
+import { defined, isObject, isTexts, type Json, type JsonObject, parseJson } from "../../../core/base/values.ts";
 import { withoutLoosenings } from "../../../core/skill/formats/tool-reach.ts";
 import { mcpServerSchema } from "../../../core/skill/mcp-server.ts";
 import {
@@ -16,7 +16,7 @@ import { resolveInsideNow } from "../../folder/contain.ts";
 import type { BoundTo } from "../../folder/format.ts";
 import type { LoaderHost } from "../../folder/host.ts";
 import { type Fields, type Manifest, openMapping, skippedManifest, type Unreadable } from "../../folder/manifest.ts";
-import { isTexts, type SkillFolder } from "../../folder/skill-folder.ts";
+import type { SkillFolder } from "../../folder/skill-folder.ts";
 import { UNCONNECTED } from "../../mcp/call.ts";
 import { callScript, declaredEnv } from "../../programs/script-handler.ts";
 import { agentUrl, UNASKED } from "./agent-call.ts";

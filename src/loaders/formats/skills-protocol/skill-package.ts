@@ -4,7 +4,7 @@ import { describeNetwork, faultOfHost, parseDeclaredHost } from "../../../core/b
 import { type Diagnostic, hasErrors } from "../../../core/base/diagnostic.ts";
 import { attempt, SkillflowError } from "../../../core/base/errors.ts";
 import { checkJsonSchema } from "../../../core/base/schema/json-schema.ts";
-import { defined, isObject, type JsonObject, type JsonSchema, textAt } from "../../../core/base/values.ts";
+import { defined, isObject, isTexts, type JsonObject, type JsonSchema, textAt } from "../../../core/base/values.ts";
 import {
   isPackageName,
   isPackageVersion,
@@ -35,7 +35,6 @@ import {
   unreadable,
 } from "../../folder/manifest.ts";
 import {
-  isTexts,
   lacksWord,
   looseParts,
   type OpenDocument,

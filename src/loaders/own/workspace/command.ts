@@ -106,8 +106,7 @@ export function isAllowed(entry: string, words: readonly string[]): boolean {
   const [program = ""] = words;
   if (program.includes("/") && wordsOf(entry)[0] !== program) return false;
   // No word contains a null character, so a quoted star is not one that stands for words.
-  const expected = wordsOf(entry, "\0");
-  return matchesWords(expected, words, (part, word) => part === "*" || part.replaceAll("\0", "*") === word);
+  return matchesWords(wordsOf(entry, "\0"), words, (part, word) => part === "*" || part.replaceAll("\0", "*") === word);
 }
 
 const MARK = "setup-done";

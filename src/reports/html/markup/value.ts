@@ -1,5 +1,5 @@
 import { formatCount } from "../../../core/base/preview.ts";
-import { isObject, type Json, type JsonObject } from "../../../core/base/values.ts";
+import { isObject, isTexts, type Json, type JsonObject } from "../../../core/base/values.ts";
 import { markQuotes } from "./marks.ts";
 import { foldRest, html, type Markup, rowsHtml, tableHtml } from "./markup.ts";
 import { proseHtml } from "./prose.ts";
@@ -126,9 +126,7 @@ const MOST_IN_GRID = 300;
 
 /** Renders the table of a result with `columns` and `rows`. Undefined if the value is not one. */
 function columnsAndRows({ columns, rows }: JsonObject, showing: Showing, depth: number): Markup | undefined {
-  const isTable =
-    Array.isArray(columns) && columns.length <= MOST_WIDE && columns.every((name) => typeof name === "string");
-  if (!isTable || !Array.isArray(rows) || rows.length === 0) return undefined;
+  if (!isTexts(columns) || columns.length > MOST_WIDE || !Array.isArray(rows) || rows.length === 0) return undefined;
   const cells = rows.filter((row): row is Json[] => Array.isArray(row) && row.length <= columns.length);
   if (cells.length < rows.length) return undefined;
   const left = cells.slice(MOST_IN_GRID);
