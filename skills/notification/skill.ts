@@ -27,7 +27,10 @@ export default defineSkill({
       "url",
       "Address of PagerDuty's Events API, such as https://events.eu.pagerduty.com/v2/enqueue. Default: the US address.",
     ),
-    OPSGENIE_API_KEY: secret("token", "Key of an API integration, of Opsgenie or Jira Service Management, that can create alerts."),
+    OPSGENIE_API_KEY: secret(
+      "token",
+      "Key of an API integration, of Opsgenie or Jira Service Management, that can create alerts.",
+    ),
     OPSGENIE_ALERTS_URL: setting(
       "url",
       "Address of the Alert API, such as https://api.eu.opsgenie.com/v2/alerts, or https://api.atlassian.com/jsm/ops/integration/v2/alerts for Jira Service Management. Default: Opsgenie's US address.",
