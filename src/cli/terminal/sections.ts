@@ -25,6 +25,9 @@ const COLOURS: Readonly<Record<Tone, Format>> = {
   info: "dim",
 };
 
+/** Marks of list items. Others have a triangle. */
+const MARKS: Partial<Record<Tone, string>> = { success: "✔", failed: "✗" };
+
 /** Writes what a report says for a terminal, without tables and code. Removes control characters from untrusted text. */
 export function describeBlocks(blocks: readonly Block[], screen: Screen, indent = 2): string[] {
   return blocks.flatMap((block) => describeBlock(block, screen, indent));
@@ -58,7 +61,7 @@ function describeBlock(block: Block, screen: Screen, indent: number): string[] {
 }
 
 function describeItem({ words, why, tone, parts = [] }: Item, screen: Screen, indent: number): string[] {
-  const mark = tone === undefined ? "" : `${screen.paint(COLOURS[tone], tone === "failed" ? "✗" : "▲")} `;
+  const mark = tone === undefined ? "" : `${screen.paint(COLOURS[tone], MARKS[tone] ?? "▲")} `;
   const reason: Words = why === undefined ? [] : [{ style: "own", text: " — " }, ...why];
   return [placed([...words, ...reason], screen, indent, mark), ...describeBlocks(parts, screen, indent + 2)];
 }
