@@ -1,6 +1,5 @@
 import { readSync } from "node:fs";
 import { SkillflowError } from "../../core/base/errors.ts";
-import { defined } from "../../core/base/values.ts";
 import { isRunLine } from "../../core/engine/event/record.ts";
 import {
   isOutlined,
@@ -26,10 +25,12 @@ export function skimRun(bytes: Buffer, path: string, run: string): SkimmedRun {
   if (!record) throw damaged(path, run, { line: 1 });
   if (record.run !== run) throw altered(run, otherRun(record.run));
   const events: Skimmed[] = [];
+  let [part, text] = [0, ""];
   for (let start = end + 1; start < bytes.length; ) {
     const end = bytes.indexOf(10, start);
     if (end === -1) break;
-    const event = glance(bytes, start, end) ?? skimLine(bytes, start, end);
+    if (end > part + text.length) [part, text] = [start, bytes.toString("latin1", start, Math.max(end, start + PART))];
+    const event = glance(text, start - part, end - part) ?? skimLine(bytes, start, end);
     start = end + 1;
     if (event) events.push(event);
     else if (start < bytes.length) throw damaged(path, run, { line: events.length + 2 });
@@ -51,20 +52,24 @@ function outlineOf(bytes: Buffer, start: number, end: number): object | undefine
 /** Parsing all of a shorter line takes less time than skipping parts of it, in bytes. */
 const SHORT = 8192;
 
-/** Reads a line without parsing it. Returns undefined if the line must be parsed. */
-function glance(bytes: Buffer, start: number, end: number): Skimmed | undefined {
-  const [, time, epoch, at, type] = HEAD.exec(bytes.toString("latin1", start, Math.min(end, start + 300))) ?? [];
-  if (time === undefined) return undefined;
-  const moment = { time, epoch: Number(epoch), ...defined("at", at) };
-  if (!isTelling(type)) return { type: "other", ...moment };
-  const usage =
-    type === "model:reply" ? USAGE.exec(bytes.toString("latin1", Math.max(start, end - 400), end))?.[1] : undefined;
-  return usage === undefined ? undefined : { type: "model:reply", ...moment, usage: JSON.parse(usage) };
+/** Reads one of the text's lines without parsing it. Returns undefined if the line must be parsed. */
+function glance(text: string, start: number, end: number): Skimmed | undefined {
+  HEAD.lastIndex = start;
+  const head = HEAD.exec(text);
+  if (!head) return undefined;
+  const [, time = "", epoch, at, type] = head;
+  if (!isTelling(type)) return { type: "other", time, epoch: Number(epoch), at };
+  if (type !== "model:reply") return undefined;
+  const usage = USAGE.exec(text.slice(Math.max(start, end - 400), end))?.[1];
+  return usage === undefined ? undefined : { type, time, epoch: Number(epoch), at, usage: JSON.parse(usage) };
 }
+
+/** Bytes that are matched at once: many lines, since a string is matched faster than bytes. */
+const PART = 64 * 1024;
 
 /** Start of a line as the journal writes it. Lines with non-ASCII characters do not match and are parsed. */
 const HEAD =
-  /^\{"seq":\d+,"time":"([^"\\]+)","epoch":(\d{1,9}),"key":"[^"\\]*",(?:"at":"([ !#-[\]-~]*)",)?(?:"more":true,)?"type":"([^"\\]+)"/;
+  /\{"seq":\d+,"time":"([^"\\\n]+)","epoch":(\d{1,9}),"key":"[^"\\\n]*",(?:"at":"([ !#-[\]-~]*)",)?(?:"more":true,)?"type":"([^"\\\n]+)"/y;
 
 /** End of a model reply's line. It cannot match inside a string, where every quotation mark is escaped. */
 const USAGE =

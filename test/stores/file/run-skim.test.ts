@@ -59,6 +59,23 @@ test("a skimmed run has the same data as its full lines", () => {
   fc.assert(property, { numRuns: runsOf(400) });
 });
 
+test.each([1, 300, 65_000, 65_536, 200_000])("replies of %i characters each are all counted", (length) => {
+  const [first, ...lines] = [recordOf("a"), ...Array.from({ length: 40 }, (_, seq) => replyOf(seq, length))];
+  const skimmed = skimRun(Buffer.from([first, ...lines, ""].map(lineOf).join("\n")), "a.jsonl", "a");
+  expect(skimmed.events).toEqual(lines.map(skimEvent));
+});
+
+/** A reply that contains what looks like the end of one. */
+function replyOf(seq: number, length: number): object {
+  const input = { text: "x".repeat(length), usage: null, prompt: "0" };
+  const usage = { inputTokens: seq, cachedTokens: 0, outputTokens: 1, costUsd: null };
+  return { seq, time: "t", epoch: 0, key: "k", type: "model:reply", parts: [{ input }], usage, prompt: "p" };
+}
+
+function lineOf(line: object | string): string {
+  return typeof line === "string" ? line : JSON.stringify(line);
+}
+
 test("unneeded members are skipped, whatever they contain", () => {
   const members = fc.dictionary(fc.oneof(fc.constantFrom("a", "b", "at"), fc.string()), fc.jsonValue(), { minKeys: 1 });
   const property = fc.property(members, (object) => {
