@@ -1,13 +1,13 @@
 import { usageError } from "../../core/base/errors.ts";
 import type { Recheck } from "../../core/engine/recheck/answer.ts";
-import { type RunSummary, summarizeRun } from "../../core/engine/record/run-summary.ts";
+import type { RunSummary } from "../../core/engine/record/run-summary.ts";
 import { type Approved, parseApprovals } from "../../core/engine/result/approval.ts";
 import type { BacktestResult } from "../../core/outward/testing/backtest-result.ts";
 import { personAtWork } from "../adapters/person.ts";
 import { findRun } from "../adapters/stores.ts";
 import type { Workspace } from "../host.ts";
 import { planRecheck, prepareRecheck, recheckOf } from "../runs/afterwards/recheck.ts";
-import { skimAll } from "../runs/afterwards/skims.ts";
+import { summarizeAll } from "../runs/afterwards/skims.ts";
 import { readEnded } from "../runs/afterwards/verify.ts";
 import { openOperations, refuseDeniedPlan, reviewRun } from "../runs/apply.ts";
 import {
@@ -72,8 +72,8 @@ export async function applyRun(
 }
 
 /** Lists the runs, newest first, without backtests and without records that cannot be read. */
-export async function listRuns({ store }: Workspace): Promise<RunSummary[]> {
-  const found = await skimAll(store, await store.list(), summarizeRun);
+export async function listRuns(workspace: Workspace): Promise<RunSummary[]> {
+  const found = await summarizeAll(workspace);
   const runs = found.flatMap((each) => (each.status === "fulfilled" ? each.value : []));
   return runs.filter(({ kind }) => kind !== "backtest");
 }

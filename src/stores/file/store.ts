@@ -23,6 +23,7 @@ import {
   verifyBytes,
 } from "./run-lines.ts";
 import { skimRun, startOf } from "./run-skim.ts";
+import { SUMMARIES } from "./summaries.ts";
 
 interface FileStoreOptions extends LockOptions {
   readonly directory: string;
@@ -210,6 +211,7 @@ function runsIn(directory: string): { readonly run: string; readonly at: string 
 function removeRun(path: string, directory: string, run: string): void {
   orStoreError(`run ${run} cannot be removed`, () => {
     if (!beginningOf(path)) throw noRun(path, run);
+    rmSync(join(directory, SUMMARIES), { force: true });
     rmSync(blobsOfRun(directory, run), { recursive: true, force: true });
     rmSync(copyOfRun(directory, run), { recursive: true, force: true });
     removePlan(planOfRun(directory, run));

@@ -1,7 +1,7 @@
-import { skimAll } from "../../../app/runs/afterwards/skims.ts";
+import { summarizeAll } from "../../../app/runs/afterwards/skims.ts";
 import { plainLine } from "../../../core/base/inert.ts";
 import { formatCost, formatCount, shortText } from "../../../core/base/preview.ts";
-import { type RunSummary, summarizeRun } from "../../../core/engine/record/run-summary.ts";
+import type { RunSummary } from "../../../core/engine/record/run-summary.ts";
 import { stateOf } from "../../../reports/model/account.ts";
 import { openProject, text } from "../../flags.ts";
 import type { Action } from "../../io.ts";
@@ -9,17 +9,17 @@ import { describeFailure, duration, type Paint, painter, printJson, programName 
 import { statusMark } from "../../terminal/verdict.ts";
 
 export const listRuns: Action = async (io, _args, flags) => {
-  const { store, queue } = openProject(io, flags);
+  const project = openProject(io, flags);
   const kind = text(flags, "kind");
   const runs: RunSummary[] = [];
-  for (const found of await skimAll(store, await store.list(), summarizeRun)) {
+  for (const found of await summarizeAll(project)) {
     if (found.status === "rejected") await io.err(describeFailure(found.reason, flags, io));
     else if (kind === undefined ? found.value.kind !== "backtest" : found.value.kind === kind) runs.push(found.value);
   }
   if (flags.json === true) return printJson(io, { schema: "skillflow.runs/1", runs });
   const paint = painter(io, flags);
   if (runs.length === 0) await io.err(`no runs yet: ${programName(io)} run WORKFLOW\n`);
-  const queued = await queue?.queued();
+  const queued = await project.queue?.queued();
   const lines = runs.map((run) => `${describeRun(run, queued?.has(run.id) ? "queued" : stateOf(run), paint)}\n`);
   await io.outText(lines.join(""));
   return 0;
