@@ -1,10 +1,10 @@
-import { join } from "node:path";
 import { parse as parseToml, TomlError } from "smol-toml";
 import type { ZodType } from "zod";
 import { type Diagnostic, type DiagnosticCode, fieldPath } from "../../core/base/diagnostic.ts";
 import { messageOf } from "../../core/base/errors.ts";
 import type { Hint } from "../../core/base/options.ts";
 import { isObject, nearest } from "../../core/base/values.ts";
+import { inFolder } from "../../files/files.ts";
 import { keysAt } from "../documents/schema-findings.ts";
 import { parseJsonText } from "../text/json-text.ts";
 import { type Place, parseYaml } from "../text/yaml-text.ts";
@@ -42,7 +42,7 @@ export function openManifest(
   name: string,
   syntax: "json" | "toml" | "yaml",
 ): Manifest | Unreadable {
-  const file = join(directory, name);
+  const file = inFolder(directory, name);
   try {
     const text = read(name);
     if (text === undefined) return { file, fault: "it is not a file", place: {} };

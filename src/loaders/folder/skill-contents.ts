@@ -92,12 +92,13 @@ function copyOf({ path }: Parts, { files, outside }: Reading, copier: Copier): R
 
 /** Adds the contents of other parts that run with a skill. */
 export function joinContents(own: Contents, more: readonly Contents[]): Contents {
+  if (more.length === 0) return own;
   const all = [own, ...more];
   return {
     path: own.path,
     digest() {
       const digests = all.map((contents) => contents.digest());
-      return digests.includes(undefined) ? undefined : digests.length === 1 ? digests[0] : digestOf(digests.join("\n"));
+      return digests.includes(undefined) ? undefined : digestOf(digests.join("\n"));
     },
     check() {
       for (const contents of all) contents.check();

@@ -9,7 +9,7 @@ import { CONFIG_FORMATS } from "../../core/skill/availability/config-form.ts";
 import { readReachMaps } from "../../core/skill/formats/tool-reach.ts";
 import { mcpServerSchema } from "../../core/skill/mcp-server.ts";
 import { CATEGORIES, type ConfigField, type Skill } from "../../core/skill/skill.ts";
-import { isWithin, openPlainNow } from "../../files/files.ts";
+import { inFolder, isWithin, openPlainNow } from "../../files/files.ts";
 import { type Frontmatter, type NoFrontmatter, parseFrontmatter } from "../text/frontmatter.ts";
 import type { Place } from "../text/yaml-text.ts";
 import { openContents } from "./skill-contents.ts";
@@ -46,7 +46,7 @@ export function openRealFolder(directory: string, name: string) {
 
 /** Reads a file that was not a link when the folder was read. Throws if it is one now. */
 function readPlain(directory: string, file: string): string {
-  const { file: descriptor, stats } = openPlainNow(join(directory, file));
+  const { file: descriptor, stats } = openPlainNow(inFolder(directory, file));
   try {
     if (stats.size > MOST_BYTES) throw new Error(`${file} has more than 1 MB`);
     return decode(file, readFileSync(descriptor));
@@ -93,7 +93,7 @@ export interface DocumentFault extends Place {
 }
 
 export function openDocument({ directory, read }: SkillFolder): OpenDocument {
-  const file = join(directory, "SKILL.md");
+  const file = inFolder(directory, "SKILL.md");
   const refuse = (lacks: "file" | "text", message: string) => ({ file, fault: { lacks, message, body: "" } });
   try {
     const text = read("SKILL.md");

@@ -7,7 +7,7 @@ import { nearest } from "../../core/base/values.ts";
 import { toolsNamed } from "../../core/engine/tools/disclosure.ts";
 import { describeReserved, isReservedTool, RUN_SCRIPT } from "../../core/engine/tools/own-tools.ts";
 import type { Effect, Skill, Tool } from "../../core/skill/skill.ts";
-import { isWithin } from "../../files/files.ts";
+import { inFolder, isWithin } from "../../files/files.ts";
 import { entriesOf } from "../folder/bundled-files.ts";
 import type { Discovery, FolderFormat, FoundSkill, LoadedSkill, Reading, SkillLevel } from "../folder/format.ts";
 import type { LoaderHost } from "../folder/host.ts";
@@ -194,7 +194,7 @@ export function skillFolders({ path: top, root: given }: SkillLevel) {
       for (const entry of entriesOf(folder.directory)) {
         const { name } = entry;
         if (SKIPPED.has(name) || !(entry.isDirectory() || entry.isSymbolicLink())) continue;
-        const below = join(folder.directory, name);
+        const below = inFolder(folder.directory, name);
         const openBelow = () => (entry.isSymbolicLink() ? openSkillFolder(below) : openRealFolder(below, name));
         visit(openBelow, join(path, name), depth + 1);
       }

@@ -5,13 +5,8 @@ import { defined } from "../../core/base/values.ts";
 import { isReservedVariable } from "../../core/document/config.ts";
 import { reservedName } from "../../core/engine/tools/own-tools.ts";
 import type { Unavailable } from "../../core/skill/availability/unavailable.ts";
-import {
-  describeTools,
-  type McpServerConfig,
-  type Skill,
-  type Tool,
-  type ToolContext,
-} from "../../core/skill/skill.ts";
+import type { McpServerConfig, Skill, Tool, ToolContext } from "../../core/skill/skill.ts";
+import { exposedName, numberNames } from "../../core/skill/tool-names.ts";
 import type { FoundSkill, LoadedSkill, SkillLevel } from "../folder/format.ts";
 import type { LoaderHost } from "../folder/host.ts";
 import { type Contents, joinContents } from "../folder/skill-contents.ts";
@@ -46,8 +41,8 @@ export function findLayers(levels: readonly SkillLevel[], host: LoaderHost) {
         continue;
       }
       const whole = joinContents(contents, serverContents(loaded, host));
-      const layer = { level, priority: (levels.length - index) * STEP, path };
-      const found = { ...layer, ...guarded(withoutReserved(loaded, path), level, whole) };
+      const priority = (levels.length - index) * STEP;
+      const found = { level, priority, path, ...guarded(withoutReserved(loaded, path), level, whole) };
       layers.set(id, [...(layers.get(id) ?? []), found]);
     }
   }
@@ -56,8 +51,7 @@ export function findLayers(levels: readonly SkillLevel[], host: LoaderHost) {
 
 /** Returns the error if the skill's id or one of its tools has a reserved name. */
 export function reservedNameOf(skill: Skill): string | undefined {
-  const exposed = describeTools(skill, skill.tools).map((tool) => tool.exposed);
-  return reservedName(skill.id, exposed);
+  return reservedName(skill.id, numberNames(skill.tools.map(({ name }) => exposedName(skill.id, name))));
 }
 
 /** Reports reserved variables in flags and config files. */
@@ -154,6 +148,7 @@ export function shadowings(
   builtins: { readonly ids: ReadonlySet<string> },
 ): Diagnostic[] {
   return [...layers].flatMap(([id, found]) => {
+    if (found.length === 1 && !builtins.ids.has(id)) return [];
     const { winner, shadowed } = chooseVersion(found);
     if (!winner) return [];
     const lower = new Map(shadowed.filter(({ path }) => path !== winner.path).map((loser) => [loser, winner]));

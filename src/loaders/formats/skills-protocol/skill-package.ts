@@ -1,5 +1,4 @@
 import { lstatSync, statSync } from "node:fs";
-import { join } from "node:path";
 import { describeNetwork, faultOfHost, parseDeclaredHost } from "../../../core/base/address/declared-host.ts";
 import { type Diagnostic, hasErrors } from "../../../core/base/diagnostic.ts";
 import { attempt, SkillflowError } from "../../../core/base/errors.ts";
@@ -14,6 +13,7 @@ import {
 } from "../../../core/skill/formats/skill-package.ts";
 import { claimedEffects } from "../../../core/skill/formats/tool-reach.ts";
 import type { Tool } from "../../../core/skill/skill.ts";
+import { inFolder } from "../../../files/files.ts";
 import { resolveInsideNow } from "../../folder/contain.ts";
 import {
   type FolderFormat,
@@ -49,9 +49,8 @@ import { checkDocument } from "../agent-skills/lint.ts";
 export const skillPackage: FolderFormat = {
   recognises: (folder) => folder.names.has(MANIFEST),
   read(folder, host) {
-    const file = join(folder.directory, MANIFEST);
     const manifest = folder.isLink(MANIFEST)
-      ? { file, fault: "it is a link", place: {}, isRefused: true as const }
+      ? { file: inFolder(folder.directory, MANIFEST), fault: "it is a link", place: {}, isRefused: true as const }
       : openMapping(folder, MANIFEST, "toml");
     const open = { manifest, document: openDocument(folder) };
     const loaded = loadPackage(folder, open, host);
@@ -207,7 +206,7 @@ function faultOfEntrypoint(folder: SkillFolder, entrypoint: unknown): string | u
 
 /** Checks for a file that no link leads to, which needs no resolving: the folder's path is real. */
 function isUnlinkedFile(folder: string, [name = "", ...below]: readonly string[]): boolean {
-  const path = join(folder, name);
+  const path = inFolder(folder, name);
   const stats = attempt(() => lstatSync(path));
   return below.length === 0 ? stats?.isFile() === true : stats?.isDirectory() === true && isUnlinkedFile(path, below);
 }
