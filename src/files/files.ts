@@ -200,9 +200,7 @@ export function namesIn(folder: string): string[] {
 }
 
 /** Returns the path of a name in a folder whose path is normal. `join` would normalize all of it again. */
-export function inFolder(folder: string, name: string): string {
-  return folder.endsWith(sep) ? folder + name : folder + sep + name;
-}
+export const inFolder = (folder: string, name: string) => (folder.endsWith(sep) ? folder : folder + sep) + name;
 
 /** Returns the sha256 of a content in hexadecimal. */
 export function digestOf(content: string | Uint8Array): string {

@@ -29,7 +29,8 @@ export function skimRun(bytes: Buffer, path: string, run: string): SkimmedRun {
   for (let start = end + 1; start < bytes.length; ) {
     const end = bytes.indexOf(10, start);
     if (end === -1) break;
-    if (end > part + text.length) [part, text] = [start, bytes.toString("latin1", start, Math.max(end, start + PART))];
+    if (end > part + text.length)
+      [part, text] = [start, bytes.toString("latin1", start, Math.max(end, start + 65_536))];
     const event = glance(text, start - part, end - part) ?? skimLine(bytes, start, end);
     start = end + 1;
     if (event) events.push(event);
@@ -52,7 +53,7 @@ function outlineOf(bytes: Buffer, start: number, end: number): object | undefine
 /** Parsing all of a shorter line takes less time than skipping parts of it, in bytes. */
 const SHORT = 8192;
 
-/** Reads one of the text's lines without parsing it. Returns undefined if the line must be parsed. */
+/** Matches one line of the text, as that takes less time than parsing. Returns undefined if it must be parsed. */
 function glance(text: string, start: number, end: number): Skimmed | undefined {
   HEAD.lastIndex = start;
   const head = HEAD.exec(text);
@@ -63,9 +64,6 @@ function glance(text: string, start: number, end: number): Skimmed | undefined {
   const usage = USAGE.exec(text.slice(Math.max(start, end - 400), end))?.[1];
   return usage === undefined ? undefined : { type, time, epoch: Number(epoch), at, usage: JSON.parse(usage) };
 }
-
-/** Bytes that are matched at once: many lines, since a string is matched faster than bytes. */
-const PART = 64 * 1024;
 
 /** Start of a line as the journal writes it. Lines with non-ASCII characters do not match and are parsed. */
 const HEAD =

@@ -6,16 +6,8 @@ import { digestOf, replaceFile } from "../../files/files.ts";
 import { VERSION } from "../../files/own-files.ts";
 import { reading } from "./run-lines.ts";
 
-interface Entry {
-  readonly stamp: string;
-  readonly summary: RunSummary;
-}
-
 /** Not a run's file: a run's id does not begin with a dot. */
 export const SUMMARIES = ".summaries.jsonl";
-
-/** Reading fewer runs again takes less time than writing the file. */
-const WORTHWHILE = 50;
 
 /**
  * Reads the summaries of ended runs that an earlier list saved, so that a list does not read those runs again. A summary
@@ -29,13 +21,13 @@ export function readSummaries(directory: string, uid: number | undefined, runs: 
   const known = new Map(valid.map(({ summary }) => [summary.id, summary]));
   return {
     known,
-    /** Saves the summaries of more runs, if they are many. Ignores failures: the folder may be read-only. */
+    /** Saves more summaries. Not a few: writing takes longer than reading runs. Ignores failures, as of a full disk. */
     async add(summaries: readonly RunSummary[]): Promise<void> {
       const added = summaries.flatMap((summary) => {
         const stamp = stamps.get(summary.id);
         return stamp === undefined || summary.endedAt === null || known.has(summary.id) ? [] : { stamp, summary };
       });
-      if (added.length < WORTHWHILE && valid.length === entries.length) return;
+      if (added.length < 50 && valid.length === entries.length) return;
       const lines = [...valid, ...added].map((entry) => JSON.stringify(entry)).join("\n");
       await replaceFile(path, `${headOf(lines)}\n${lines}`).catch(() => undefined);
     },
@@ -45,17 +37,18 @@ export function readSummaries(directory: string, uid: number | undefined, runs: 
 /** Identifies the content of a file. Undefined if it is not a regular file, or so new that its time may stay the same. */
 function stampOf(path: string): string | undefined {
   const stats = attempt(() => lstatSync(path, { bigint: true }));
-  if (!stats?.isFile()) return undefined;
-  const { size, mtimeNs, ctimeNs, ino, mtimeMs, ctimeMs } = stats;
-  const isOld = [mtimeMs, ctimeMs].every((time) => Date.now() - Number(time) > 2000);
-  return isOld ? [size, mtimeNs, ctimeNs, ino].join(" ") : undefined;
+  if (!stats?.isFile() || Date.now() - Number(stats.ctimeMs) <= 2000) return undefined;
+  return [stats.size, stats.mtimeNs, stats.ctimeNs, stats.ino].join(" ");
 }
 
 /** Returns nothing unless this user and this version of the program wrote the whole file. */
-function readEntries(path: string, uid: number | undefined): readonly Entry[] {
+function readEntries(
+  path: string,
+  uid: number | undefined,
+): readonly { readonly stamp: string; readonly summary: RunSummary }[] {
   return reading(path, (file) => {
-    const stats = fstatSync(file);
-    if (uid !== undefined && (stats.uid !== uid || (stats.mode & 0o022) !== 0)) return [];
+    const { uid: owner, mode } = fstatSync(file);
+    if (uid !== undefined && (owner !== uid || (mode & 0o022) !== 0)) return [];
     const [head, ...lines] = readFileSync(file, "utf8").split("\n");
     return head === headOf(lines.join("\n")) ? lines.map((line) => JSON.parse(line)) : [];
   });

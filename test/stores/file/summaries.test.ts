@@ -13,6 +13,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import type { Workspace } from "../../../src/app/host.ts";
 import { skimAll, summarizeAll } from "../../../src/app/runs/afterwards/skims.ts";
 import { summarizeRun } from "../../../src/core/engine/record/run-summary.ts";
 import { fileStore } from "../../../src/stores/file/store.ts";
@@ -55,7 +56,8 @@ async function list(user = uid): Promise<readonly string[]> {
     read.push(run);
     return store.skim(run);
   };
-  const found = await summarizeAll({ store: { ...store, skim }, storeDirectory: directory, host: { uid: user } });
+  const workspace = { store: { ...store, skim }, storeDirectory: directory, host: { uid: user } };
+  const found = await summarizeAll(workspace as Pick<Workspace, "store" | "storeDirectory"> as Workspace);
   expect(found).toEqual(await skimAll(store, await store.list(), summarizeRun));
   return read;
 }

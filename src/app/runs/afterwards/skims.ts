@@ -3,12 +3,10 @@ import type { Store } from "../../../core/engine/ports.ts";
 import { summarizeRun } from "../../../core/engine/record/run-summary.ts";
 import { nextTurn } from "../../../run/beside.ts";
 import { readSummaries } from "../../../stores/file/summaries.ts";
-import type { Host, Workspace } from "../../host.ts";
-
-type Place = Pick<Workspace, "store" | "storeDirectory"> & { readonly host: Pick<Host, "uid"> };
+import type { Workspace } from "../../host.ts";
 
 /** Summarizes all runs, newest first. */
-export async function summarizeAll({ store, storeDirectory, host }: Place) {
+export async function summarizeAll({ store, storeDirectory, host }: Workspace) {
   const runs = await store.list();
   const saved = storeDirectory === undefined ? undefined : readSummaries(storeDirectory, host.uid, runs);
   const found = await skimAll(store, runs, summarizeRun, saved?.known);
