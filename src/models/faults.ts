@@ -4,7 +4,12 @@ import { isObject } from "../core/base/values.ts";
 /** Part of `fetch` that models use. Node's classes of headers and responses take long to load. */
 export type ModelFetch = (...request: Parameters<typeof fetch>) => Promise<Received>;
 
-export interface Received extends Pick<Response, "ok" | "status" | "statusText" | "body"> {
+export interface Received extends Pick<Response, "ok" | "status" | "statusText"> {
+  /** The part of a web stream that models and their SDKs use. */
+  readonly body: null | {
+    getReader(): Pick<ReadableStreamDefaultReader<Uint8Array>, "read" | "cancel" | "releaseLock">;
+    cancel(): Promise<void>;
+  };
   /** Names are in lower case. */
   readonly headers: { get(name: string): string | null | undefined };
 }

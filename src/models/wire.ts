@@ -264,7 +264,7 @@ const LONGEST_END_MS = 1000;
 const LONGEST_END_BYTES = 64 * 1024;
 
 /** Drains the rest of the body, because only a fully read body leaves its connection reusable. */
-async function readToEnd(reader: ReadableStreamDefaultReader<Uint8Array>): Promise<void> {
+async function readToEnd(reader: Pick<ReadableStreamDefaultReader<Uint8Array>, "read" | "cancel">): Promise<void> {
   const leave = () => reader.cancel().catch(() => undefined);
   const timer = setTimeout(leave, LONGEST_END_MS);
   for (let size = 0; size <= LONGEST_END_BYTES; ) {

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { Agent, type IncomingMessage, request as openPlain } from "node:http";
 import { request as openSecure, Agent as SecureAgent } from "node:https";
-import { pipeline, Readable } from "node:stream";
+import { pipeline, type Readable } from "node:stream";
 import { createGunzip } from "node:zlib";
 import { SkillflowError } from "../../core/base/errors.ts";
 import { lazy } from "../../core/base/values.ts";
@@ -55,15 +55,34 @@ function directFetch(): ModelFetch {
   };
 }
 
-/** Web streams count chunks where streams of Node count bytes. */
-const ONE_CHUNK = { strategy: { highWaterMark: 1 } };
-
 function responseOf(answer: IncomingMessage): Received {
   const { statusCode: status = 0, statusMessage: statusText = "" } = answer;
   if (status < 200 || status > 599) throw refused(answer, `has the status ${status}, which is not valid`);
   const headers = new Map(Object.entries(answer.headers).map(([name, value]) => [name, `${value}`]));
-  const body = [204, 205, 304].includes(status) ? answer.resume() && null : Readable.toWeb(decoded(answer), ONE_CHUNK);
+  const body = [204, 205, 304].includes(status) ? answer.resume() && null : bodyOf(decoded(answer));
   return { ok: status < 300, status, statusText, headers, body };
+}
+
+// Web streams of Node take longer than the rest of the response. This reads ahead like one: a request that is aborted
+// before its end was read can throw an error that no listener gets.
+function bodyOf(stream: Readable): Received["body"] {
+  const chunks: Uint8Array[] = [];
+  let wake: () => void = () => undefined;
+  stream.on("data", (chunk) => void (chunks.push(chunk) > 1 && stream.pause()));
+  for (const event of ["data", "error", "end", "close"]) stream.on(event, () => wake());
+  const read: ReadableStreamDefaultReader<Uint8Array>["read"] = async () => {
+    if (stream.errored) throw stream.errored;
+    const value = chunks.shift();
+    if (value) return { done: false, value };
+    if (stream.readableEnded || stream.closed) return { done: true, value };
+    stream.resume();
+    await new Promise<void>((resolve) => {
+      wake = resolve;
+    });
+    return read();
+  };
+  const cancel = async () => void stream.destroy();
+  return { cancel, getReader: () => ({ read, cancel, releaseLock: () => undefined }) };
 }
 
 function decoded(answer: IncomingMessage): Readable {

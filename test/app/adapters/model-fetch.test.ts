@@ -57,7 +57,12 @@ function held(path: string) {
   return { response, isClosed };
 }
 
-const bodyOf = (response: Received) => new Response(response.body).text();
+async function bodyOf({ body }: Received): Promise<string> {
+  const reader = body?.getReader();
+  const chunks: Uint8Array[] = [];
+  for (let chunk = await reader?.read(); chunk && !chunk.done; chunk = await reader?.read()) chunks.push(chunk.value);
+  return Buffer.concat(chunks).toString("utf8");
+}
 
 async function textOf(chunk: Promise<{ readonly value?: Uint8Array | undefined }> | undefined) {
   return new TextDecoder().decode((await chunk)?.value);
@@ -117,7 +122,28 @@ describe("the fetch for model requests", () => {
     expect(await textOf(reader?.read())).toBe("data: 1\n\n");
     sending.end("data: 2\n\n");
     expect(await textOf(reader?.read())).toBe("data: 2\n\n");
-    expect((await reader?.read())?.done).toBe(true);
+    expect(await reader?.read()).toEqual({ done: true });
+  });
+
+  it("keeps an error that comes before the first read, and ends a read that is cancelled", async () => {
+    const { response } = held("/cut");
+    const asked = post("/cut");
+    const sending = await response;
+    sending.writeHead(200);
+    sending.write("begun");
+    const answer = await asked;
+    sending.destroy();
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    await expect(bodyOf(answer)).rejects.toThrow("aborted");
+    const { response: other, isClosed } = held("/endless");
+    const endless = post("/endless");
+    (await other).writeHead(200).write("begun");
+    const reader = (await endless).body?.getReader();
+    expect(await textOf(reader?.read())).toBe("begun");
+    const reading = reader?.read().catch(() => "cancelled");
+    await reader?.cancel();
+    await reading;
+    await isClosed;
   });
 
   it("unpacks gzip, and rejects what is damaged or was not requested", async () => {
