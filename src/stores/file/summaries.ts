@@ -6,6 +6,11 @@ import { digestOf, replaceFile } from "../../files/files.ts";
 import { VERSION } from "../../files/own-files.ts";
 import { reading } from "./run-lines.ts";
 
+interface Entry {
+  readonly stamp: string | undefined;
+  readonly summary: RunSummary;
+}
+
 /** Not a run's file: a run's id does not begin with a dot. */
 export const SUMMARIES = ".summaries.jsonl";
 
@@ -17,7 +22,9 @@ export function readSummaries(directory: string, uid: number | undefined, runs: 
   const path = join(directory, SUMMARIES);
   const stamps = new Map(runs.map((run) => [run, stampOf(join(directory, `${run}.jsonl`))]));
   const entries = attempt(() => readEntries(path, uid)) ?? [];
-  const valid = entries.filter(({ stamp, summary }) => stamps.get(summary.id) === stamp);
+  // A checkout can contain any text here, but no stamp of its own files.
+  const isValid = ({ stamp, summary }: Entry) => stamp !== undefined && stamps.get(summary.id) === stamp;
+  const valid = attempt(() => entries.filter(isValid)) ?? [];
   const known = new Map(valid.map(({ summary }) => [summary.id, summary]));
   return {
     known,
@@ -42,10 +49,7 @@ function stampOf(path: string): string | undefined {
 }
 
 /** Returns nothing unless this user and this version of the program wrote the whole file. */
-function readEntries(
-  path: string,
-  uid: number | undefined,
-): readonly { readonly stamp: string; readonly summary: RunSummary }[] {
+function readEntries(path: string, uid: number | undefined): readonly Entry[] {
   return reading(path, (file) => {
     const { uid: owner, mode } = fstatSync(file);
     if (uid !== undefined && (owner !== uid || (mode & 0o022) !== 0)) return [];

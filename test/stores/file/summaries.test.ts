@@ -16,6 +16,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { Workspace } from "../../../src/app/host.ts";
 import { skimAll, summarizeAll } from "../../../src/app/runs/afterwards/skims.ts";
 import { summarizeRun } from "../../../src/core/engine/record/run-summary.ts";
+import { digestOf } from "../../../src/files/files.ts";
 import { fileStore } from "../../../src/stores/file/store.ts";
 import { recordOf } from "../../contracts/triage.ts";
 import { makeQuickFolder } from "../../harness/quick-folder.ts";
@@ -146,6 +147,21 @@ describe("saved summaries", () => {
     expect(await list()).toHaveLength(MANY);
     expect(await list()).toEqual([]);
   });
+
+  it.each([{ summary: { id: "r0", verdict: "fine" } }, null])(
+    "that a checkout contains, as %j, do not count",
+    async (entry) => {
+      writeMany();
+      await list();
+      write("r0");
+      const [head = ""] = readFileSync(saved(), "utf8").split("\n");
+      const line = JSON.stringify(entry);
+      const forged = JSON.stringify({ ...JSON.parse(head), digest: digestOf(line) });
+      writeFileSync(saved(), `${forged}\n${line}`);
+      vi.useRealTimers();
+      expect(await list()).toContain("r0");
+    },
+  );
 
   it.skipIf(uid === undefined)("of another user do not count", async () => {
     writeMany();
