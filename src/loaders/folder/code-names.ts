@@ -22,7 +22,7 @@ type Language = "javascript" | "python" | "sh" | "manifest";
 /** Detects the language by the file name, or else by the first line. Returns undefined for other files. */
 export function languageOf(path: string, text: string): Language | undefined {
   if (/[/\\]package\.json$/.test(path)) return "manifest";
-  if (/[/\\](?:(?:GNU)?[Mm]akefile|[Jj]ustfile|Taskfile\.ya?ml)$/.test(path)) return "sh";
+  if (/[/\\](?:(?:GNU)?[Mm]akefile|[Jj]ustfile|Taskfile\.ya?ml|[^/\\]{1,255}\.mk)$/.test(path)) return "sh";
   const known = LANGUAGES.find(([endings]) => endings.includes(extname(path)))?.[1];
   if (known || !text.startsWith("#!")) return known;
   const line = text.slice(0, 200).split("\n")[0] ?? "";
@@ -98,18 +98,22 @@ function namesInPython(text: string): CodeNames {
 }
 
 const SHELL_FILE = /^.+\.(?:[mc]?[jt]s|py|sh|bash)\b/;
-const SOURCED = /(?:^|[;&|(\s])(?:source|\.|sh|bash|dash|exec)\s{1,9}["']{0,2}([\w./-]+)/gm;
+const SOURCED = /(?:^|[;&|(\s])(?:source|\.|sh|bash|dash|exec|[-s]?include)\s{1,9}["']{0,2}([\w./-]+)/gm;
 
-/** Matches a program that a command names by its path. */
-const PROGRAM = /(?:^|[;&|(@]|\b(?:exec|then|do|else|sudo|env|time))[ \t]{0,9}((?:[\w.-]+\/){1,9}[\w.-]+)/gm;
+/** Matches a program that a command names by its path, after the marks of make (`@-`) or YAML, and variables. */
+const PROGRAM =
+  /(?:^|[;&|(@]|\b(?:exec|then|do|else|sudo|env|time|cmd:))[ \t]{0,9}[-+@]{0,3}[ \t]{0,9}(?:[A-Za-z_]\w{0,40}=[^\s;&|]{0,200}[ \t]{1,9}){0,5}((?:[\w.-]+\/){1,9}[\w.-]+)/gm;
 
 const PYTHON_MODULE = /\bpython3?[ \t]{1,9}(?:-[A-Za-z]{1,9}[ \t]{1,9}){0,5}?-m[ \t]{1,9}(\w[\w.]*)/g;
+
+/** Command in parentheses, such as `$(shell a/b)` of make. */
+const SUBSTITUTED = /\$\((?:shell[ \t]{1,9})?([^()]{1,999})/g;
 
 /** Variable part of a path, usually the script's own folder. */
 const VARIABLE = /\$\{[^}]{0,99}\}|\$\([^)]{0,99}\)|\$\w{1,99}/g;
 
 function namesInShell(script: string): CodeNames {
-  const text = script.replace(VARIABLE, ".");
+  const text = [script.replace(VARIABLE, "."), ...captured(script, SUBSTITUTED)].join("\n");
   const files = (text.match(/[\w./-]+/g) ?? []).flatMap(filesIn);
   const sourced = captured(text, SOURCED);
   const started = unique([...captured(text, STARTED), ...sourced, ...captured(text, PROGRAM)]);
