@@ -23,9 +23,11 @@ const AFTER = "(?![\\w:])";
 const FORMS = [
   `(?<y>\\d{4})[-/](?<mo>0[1-9]|1[0-2])[-/](?<d>0[1-9]|[12]\\d|3[01])(?:[T _]{1,2}${CLOCK}(?: ?${ZONE})?)?${AFTER}`,
   `(?<d>\\d{1,2})[/ -]${MONTH}[/ -](?<y>\\d{4})(?:[: ,]{1,2}${CLOCK}(?: ?${ZONE})?)?${AFTER}`,
+  `${MONTH} {1,2}(?<d>\\d{1,2}) ${CLOCK}(?: (?<zone>UTC|GMT))? (?<y>20\\d{2})(?![\\w:-])`,
   `${MONTH} {1,2}(?<d>\\d{1,2})(?:st|nd|rd|th)?(?:,? (?<y>\\d{4})(?!\\d))?(?:,? (?:at )?${CLOCK}(?: ?${ZONE})?)?${AFTER}`,
   `(?<d>\\d{1,2})(?:st|nd|rd|th)? ${MONTH}(?:,? ${CLOCK}(?: ?${ZONE})?)?${AFTER}`,
   `${MONTH}(?:,? |[/-])(?<y>20\\d{2})${AFTER}`,
+  `(?<y>20\\d{2})-(?<mo>0[1-9]|1[0-2])(?![\\w:-])`,
   `${CLOCK} ?(?<zone>Z|UTC|GMT|\\+\\d{2}:?\\d{2}|[ap]\\.?m\\.?)(?![\\w:])`,
   `${CLOCK}${AFTER}`,
 ].map((form) => new RegExp(form, "iy"));
@@ -41,7 +43,7 @@ export function momentAt(text: string, at: number): { readonly moment: Moment; r
 }
 
 function momentOf({ y, mo, month, d, h, mi, s, f, zone }: Readonly<Record<string, string | undefined>>): Moment {
-  const isDated = d !== undefined || month !== undefined;
+  const isDated = (d ?? mo ?? month) !== undefined;
   const date = isDated ? { date: [y ? Number(y) : undefined, monthOf(mo, month), Number(d ?? 0)] as const } : {};
   if (h === undefined) return date;
   const half = /^[ap]/i.exec(zone ?? "")?.[0].toLowerCase();
