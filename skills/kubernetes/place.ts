@@ -132,9 +132,13 @@ function placeIn(file: string, wanted: string | undefined, token: string | undef
 }
 
 function proxyOf(address: string): URL {
-  const url = URL.canParse(address) ? new URL(address) : undefined;
-  const isEncoded = !/%(?![\da-f]{2})/i.test(`${url?.username}${url?.password}`);
-  if (url && isEncoded && /^https?:$/.test(url.protocol)) return url;
+  try {
+    const url = new URL(address);
+    decodeURIComponent(`${url.username} ${url.password}`);
+    if (/^https?:$/.test(url.protocol)) return url;
+  } catch {
+    // The address, or the encoding of its user or password, is wrong.
+  }
   throw new Error("The `proxy-url` of KUBECONFIG's cluster must be an http or https address. No other is supported.");
 }
 

@@ -322,6 +322,8 @@ users:
       [good, { KUBERNETES_CONTEXT: "other" }, /no context other\. It has: shop, lost/],
       [good, { KUBERNETES_CONTEXT: "lost" }, /names a cluster that does not exist/],
       [good.replace(':1"', ':1", proxy-url: "socks5://localhost:1"'), {}, /must be an http or https address/],
+      [good.replace(':1"', ':1", proxy-url: "http://me:%ff@localhost:1"'), {}, /must be an http or https address/],
+      [good.replace(':1"', ':1", proxy-url: "http://50%:a@localhost:1"'), {}, /must be an http or https address/],
     ];
     for (const [content, more, words] of broken) {
       const { message } = await failureOf(() => asking({ ...write(content), ...more }));
