@@ -127,7 +127,13 @@ const bundles = new Map<string, Promise<string>>();
 const folders = new Set<string>();
 
 function removeFolders(): void {
-  for (const folder of folders) rmSync(folder, { recursive: true, force: true });
+  for (const folder of folders) {
+    try {
+      rmSync(folder, { recursive: true, force: true });
+    } catch {
+      // A git that is still writing can prevent this, which must not change the exit code.
+    }
+  }
 }
 
 async function unpackedBundle(place: Inside, name: string, context: ToolContext): Promise<string> {

@@ -309,6 +309,19 @@ describe("the choice of the repository", () => {
     expect((await Promise.all(calls)).map((each) => each.truncated)).toEqual([false, false, false]);
   });
 
+  test("an unpacked bundle that cannot be removed does not change the exit code", async () => {
+    const temporary = mkdtempSync(join(root, "temporary-"));
+    execFileSync("git", ["bundle", "create", "-q", join(root, "other.bundle"), "main"], { cwd: repo });
+    vi.stubEnv("TMPDIR", temporary);
+    await call("refs", { repository: "other.bundle" }, { workDir: root });
+    vi.stubEnv("TMPDIR", root);
+    rmSync(temporary, { recursive: true });
+    writeFileSync(temporary, "not a folder");
+    const removals = process.listeners("exit").filter(({ name }) => name === "removeFolders");
+    expect(removals).toHaveLength(1);
+    expect(() => removals[0]?.call(process, 0)).not.toThrow();
+  });
+
   test("a bundle is read itself, and not the repository x.git beside it", async () => {
     const desk = mkdtempSync(join(tmpdir(), "desk-"));
     writeFileSync(join(desk, "x"), "# v2 git bundle\n\n");
