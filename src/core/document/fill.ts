@@ -151,7 +151,7 @@ function fillText(text: string, resolve: (path: string) => Json): Json {
 }
 
 const bulletsOf = (items: readonly string[]) =>
-  items.length === 0 ? "none" : items.map((item) => `- ${item.replaceAll("\n", "\n  ")}`).join("\n");
+  items.length === 0 ? "none" : items.map((item) => `- ${item.replace(/\r\n?|\n/g, "\n  ")}`).join("\n");
 
 function valueAt(path: string, root: JsonObject, refuse: (problem: string) => void): Json {
   const found = followIndexed(path, root);
