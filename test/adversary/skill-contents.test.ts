@@ -192,6 +192,12 @@ describe("the digest of a server covers the files of the checkout that its comma
     ["what a task of one command starts", ["task"], { "Taskfile.yml": "tasks:\n  a:\n    cmd: bin/a\n" }, "bin/a"],
     ["the sources of Cargo", ["cargo", "run", "-q"], { "Cargo.toml": "" }, "src/main.rs"],
     ["the settings of Cargo", ["cargo", "run"], {}, ".cargo/config.toml"],
+    [
+      "sources of another crate",
+      ["cargo", "run", "--manifest-path=a/Cargo.toml"],
+      { "a/Cargo.toml": "" },
+      "a/src/x.rs",
+    ],
     ["tasks of Deno", ["deno", "task", "serve"], {}, "deno.json"],
     ["a project of uv", ["uv", "run", "serve"], {}, "pyproject.toml"],
     ["services of Docker", ["docker", "compose", "up"], {}, "compose.yaml"],

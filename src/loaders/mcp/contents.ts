@@ -1,5 +1,5 @@
 import { existsSync, realpathSync } from "node:fs";
-import { basename, join, resolve } from "node:path";
+import { basename, dirname, join, resolve } from "node:path";
 import { toJson } from "../../core/base/values.ts";
 import { canonicalJson } from "../../core/engine/event/operation.ts";
 import type { McpServerConfig } from "../../core/skill/skill.ts";
@@ -23,7 +23,8 @@ function namedFiles({ command, args = [] }: McpServerConfig, cwd: string): strin
   const named = words.flatMap((word) => [...spelledOut(resolve(cwd, word)), ...modulesOf(word, cwd)]);
   const programs = words.map((word) => basename(word));
   const implied = IMPLIED.flatMap(([program, files]) => (programs.some((name) => program.test(name)) ? files : []));
-  const settings = implied.flatMap((name) => [join(cwd, name), join(root, name)]);
+  const crates = named.filter((path) => basename(path) === "Cargo.toml").map((path) => dirname(path));
+  const settings = implied.flatMap((name) => [cwd, root, ...crates].map((folder) => join(folder, name)));
   const around = named
     .filter((path) => isWithin(path, cwd))
     .flatMap((folder) => ENTRIES.map((name) => join(folder, name)));
