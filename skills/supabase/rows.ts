@@ -8,9 +8,14 @@ const LAST_CAP = 2_500;
 /** Servers do not limit responses to fewer rows than this, so a shorter one is complete. */
 const LEAST_MAX_ROWS = 10;
 
-/** Checks whether the server's `max-rows` cut a response, which it does without a mark: reads the row behind the last. */
+/**
+ * Checks whether the server's `max-rows` cut a response, which it does without a mark: reads the row behind the last.
+ * Returns true if that fails.
+ */
 export async function isCutAt(count: number, next: () => Promise<{ readonly data: Json }>): Promise<boolean> {
-  return count >= LEAST_MAX_ROWS && rowsOf((await next()).data).length > 0;
+  if (count < LEAST_MAX_ROWS) return false;
+  const behind = await next().catch(() => undefined);
+  return behind === undefined || rowsOf(behind.data).length > 0;
 }
 
 export function rowsOf(data: Json): readonly Readonly<Record<string, Json>>[] {

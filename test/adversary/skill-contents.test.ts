@@ -1,6 +1,6 @@
 import { mkdirSync, realpathSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { describe, expect, vi } from "vitest";
+import { describe, it as every, expect, vi } from "vitest";
 import { openContents } from "../../src/loaders/folder/skill-contents.ts";
 import { openMcp } from "../../src/loaders/mcp/client.ts";
 import { openServerContents } from "../../src/loaders/mcp/contents.ts";
@@ -12,6 +12,7 @@ import { oneOf } from "../harness/long.ts";
 import { foreignHost, hasPython, makeFolder } from "../loaders/foreign.ts";
 import { sandboxHost } from "../sandbox/host.ts";
 
+/** For tests that start programs. Those of digests take milliseconds, and `every` one runs. */
 const it = oneOf(4);
 
 /** Trust applies to files in one place. Other files, and later versions, need a new decision. */
@@ -32,7 +33,7 @@ const checkedContents = (root: string) => {
 type Files = Readonly<Record<string, string>>;
 
 describe("the digest of a skill covers what its code would load", () => {
-  it.each<[what: string, files: Files, changed: string]>([
+  every.each<[what: string, files: Files, changed: string]>([
     [
       "an import of JavaScript next to the folder",
       { "skills/x/run.mjs": 'import "../lib/a.mjs";' },
@@ -114,7 +115,7 @@ describe("the digest of a skill covers what its code would load", () => {
     }
   });
 
-  it("and targets of links, files and folders, also in pnpm's layout", () => {
+  every("and targets of links, files and folders, also in pnpm's layout", () => {
     const root = makeFolder({
       "skills/x/run.mjs": 'import "p"; import "./lib/a.mjs";',
       "elsewhere/a.mjs": "1",
@@ -137,14 +138,14 @@ describe("the digest of a skill covers what its code would load", () => {
     }
   });
 
-  it("and whether a file is executable, and a new file that would be found first", () => {
+  every("and whether a file is executable, and a new file that would be found first", () => {
     const root = makeFolder({ "skills/x/run.cjs": 'require("../a")', "skills/a.json": "{}" });
     const before = digestOf(root);
     write(root, "skills/a.js", "");
     expect(digestOf(root)).not.toBe(before);
   });
 
-  it("but not files next to it: other files of the checkout, and skillflow's own records", () => {
+  every("but not files next to it: other files of the checkout, and skillflow's own records", () => {
     const root = makeFolder({ "skills/x/run.mjs": 'import "../a.mjs";', "skills/a.mjs": "", "skills/other.mjs": "1" });
     const before = digestOf(root);
     write(root, "skills/other.mjs", "2");
@@ -152,7 +153,7 @@ describe("the digest of a skill covers what its code would load", () => {
     expect(digestOf(root)).toBe(before);
   });
 
-  it("a folder of the checkout that holds a link to everything does not cause an endless read", () => {
+  every("a folder of the checkout that holds a link to everything does not cause an endless read", () => {
     const root = makeFolder({ "skills/x/run.mjs": "1" });
     symlinkSync("../..", join(root, "skills/x/up"));
     symlinkSync(".", join(root, "skills/x/here"));
@@ -161,7 +162,7 @@ describe("the digest of a skill covers what its code would load", () => {
 });
 
 describe("the digest of a server covers the files of the checkout that its command names", () => {
-  it.each<[string, readonly string[], Files, string]>([
+  every.each<[string, readonly string[], Files, string]>([
     ["a script", ["node", "tools/server.mjs"], {}, "tools/server.mjs"],
     ["its imports", ["node", "./tools/server.mjs"], { "tools/server.mjs": 'import "../lib/a.mjs"' }, "lib/a.mjs"],
     ["the program itself", ["./serve"], {}, "serve"],
@@ -210,7 +211,7 @@ describe("the digest of a server covers the files of the checkout that its comma
     expect(digest()).not.toBe(before);
   });
 
-  it.each([
+  every.each([
     ["a container", ["docker", "run", "-i", "image"], "compose.yaml"],
     ["a tool of uv", ["uvx", "server"], "pyproject.toml"],
     ["a tool of pipx", ["pipx", "run", "server"], "pyproject.toml"],
@@ -221,7 +222,7 @@ describe("the digest of a server covers the files of the checkout that its comma
     expect(openServerContents({ command, args }, root).digest()).toBe(before);
   });
 
-  it("and its JSON, in any order of keys", () => {
+  every("and its JSON, in any order of keys", () => {
     const root = makeFolder({});
     const digest = (config: object) => openServerContents(config, root).digest();
     const before = digest({ url: "https://a.test", headers: { a: "1", b: "2" } });

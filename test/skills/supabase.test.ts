@@ -1090,6 +1090,16 @@ describe("groups", () => {
     expect(grouped).toEqual({ groups: expect.anything(), groups_total: Math.min(most, all), ...groups });
     expect(service.requests).toHaveLength(all < 10 ? 2 : 4);
   });
+
+  it("and rows may have a next page if that cannot be found out", async () => {
+    const rows = Array.from({ length: 12 }, (_, id) => ({ id }));
+    service = await startLoopback(({ url }, response) => {
+      const isFirst = (new URL(url, "http://x").searchParams.get("offset") ?? "0") === "0";
+      sendJson(response, isFirst ? 200 : 403, isFirst ? rows : { message: "no" });
+    });
+    const context = toolContext({ config: configFor(service.url) });
+    expect(await call("query", context, { table: "incidents", limit: 100 })).toEqual({ rows, next_offset: 12 });
+  });
 });
 
 const LONG = 'é"\n'.repeat(200);
