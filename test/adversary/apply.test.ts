@@ -11,16 +11,18 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { stripVTControlCharacters } from "node:util";
-import { describe, expect, it } from "vitest";
+import { describe, expect } from "vitest";
 import type { Json } from "../../src/core/base/values.ts";
 import { type Operation, operationDigest, type Plan, planDigest } from "../../src/core/engine/event/operation.ts";
 import { runHere, type Screen } from "../cli/in-process.ts";
 import { forgedRecord, makeProject, runFile, runProgram } from "../cli/program.ts";
 import { ENV, linesOf, SINK, statusesOf, toldBy, WORKFLOW } from "../cli/sink.ts";
-import { LONG, sliceOf } from "../harness/long.ts";
+import { LONG, oneOf, sliceOf } from "../harness/long.ts";
 import { startChat } from "../services/chat.ts";
 
 /** Changes to a plan between the time it is made and the time it is applied. */
+
+const it = oneOf(2);
 
 /** Carries out every call and accepts any fields. */
 const ECHO = `

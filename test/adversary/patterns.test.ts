@@ -1,5 +1,5 @@
 import type { ChildProcess } from "node:child_process";
-import { beforeEach, describe, expect, it, test } from "vitest";
+import { beforeEach, describe, expect, test } from "vitest";
 import { compileSchema, fillValue, schemaProblems } from "../../src/core/base/schema/schema.ts";
 import { setTimeBound } from "../../src/core/base/schema/time-bound.ts";
 import type { Json, JsonSchema } from "../../src/core/base/values.ts";
@@ -12,10 +12,13 @@ import { createTimeBound } from "../../src/sandbox/time-bound.ts";
 import { memoryBlobs } from "../../src/stores/blobs.ts";
 import { scriptOf } from "../cli/flows.ts";
 import { makeProject, readEvents, runProgram } from "../cli/program.ts";
-import { LONG } from "../harness/long.ts";
+import { LONG, oneOf } from "../harness/long.ts";
 import { stdioServer } from "../services/mcp.ts";
 
 /** Patterns and schemas of documents, skills and servers that would keep the program busy forever. */
+
+/** For tests that start programs. */
+const it = oneOf(2);
 
 /** The product allows a second. The short form of the tests allows less. */
 const LIMIT_MS = LONG ? 1000 : 200;

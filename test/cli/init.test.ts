@@ -1,11 +1,14 @@
 import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, describe, expect, it } from "vitest";
+import { afterAll, describe, expect } from "vitest";
 import { parse } from "yaml";
+import { oneOf } from "../harness/long.ts";
 import { runHere, type Screen } from "./in-process.ts";
 import { makeProject, removeProjects, runProgram } from "./program.ts";
 import { hasTerminal, runOnTerminal } from "./pseudo-terminal.ts";
+
+const it = oneOf(2);
 
 afterAll(removeProjects);
 
