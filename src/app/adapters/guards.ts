@@ -1,6 +1,6 @@
 import type { Blobs } from "../../core/base/blobs.ts";
 import { attempt, messageOf, SkillflowError } from "../../core/base/errors.ts";
-import { isObject, toJson } from "../../core/base/values.ts";
+import { isObject, isTexts, toJson } from "../../core/base/values.ts";
 import type { RunEvent } from "../../core/engine/event/event.ts";
 import { replySchema } from "../../core/engine/event/reply.ts";
 import type { Journal, Model, RecordCheck, Store } from "../../core/engine/ports.ts";
@@ -63,7 +63,7 @@ function checkOf(check: RecordCheck): RecordCheck {
 }
 
 function idsOf(ids: readonly unknown[]): string[] {
-  if (Array.isArray(ids) && ids.every((id) => typeof id === "string")) return [...ids];
+  if (isTexts(ids)) return [...ids];
   throw new Error("it returned no list of ids");
 }
 

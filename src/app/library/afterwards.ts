@@ -1,4 +1,5 @@
 import { usageError } from "../../core/base/errors.ts";
+import { isTexts } from "../../core/base/values.ts";
 import type { Recheck } from "../../core/engine/recheck/answer.ts";
 import type { RunSummary } from "../../core/engine/record/run-summary.ts";
 import { type Approved, parseApprovals } from "../../core/engine/result/approval.ts";
@@ -46,7 +47,7 @@ export interface BacktestOptions {
 const ignore = () => undefined;
 
 export function listOf(name: string, value: readonly string[]): readonly string[] {
-  if (Array.isArray(value) && value.every((item) => typeof item === "string")) return value;
+  if (isTexts(value)) return value;
   throw usageError(`${name}: must be a list of strings`);
 }
 

@@ -1,7 +1,7 @@
 import { realpathSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { byPlace, type Diagnostic, type Finding, fieldPath, hasErrors } from "../../core/base/diagnostic.ts";
-import { isObject, PARSED_ONCE } from "../../core/base/values.ts";
+import { isObject, isTexts, PARSED_ONCE } from "../../core/base/values.ts";
 import { checkWorkflow } from "../../core/document/check/workflow.ts";
 import { type Workflow, workflowSchema } from "../../core/document/workflow/workflow.ts";
 import type { KnownSkills } from "../../core/skill/skill-reference.ts";
@@ -134,8 +134,10 @@ function checkSketch(value: unknown, issues: readonly Issue[], knownSkills: Know
 
 function soundParts(node: unknown): object {
   if (!isObject(node)) return {};
-  const skills = Array.isArray(node.skills) && node.skills.every((skill) => typeof skill === "string");
-  return { ...(skills ? { skills: node.skills } : {}), ...(isObject(node.output) ? { output: node.output } : {}) };
+  return {
+    ...(isTexts(node.skills) ? { skills: node.skills } : {}),
+    ...(isObject(node.output) ? { output: node.output } : {}),
+  };
 }
 
 const VERIFY: Diagnostic = {

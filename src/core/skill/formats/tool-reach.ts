@@ -1,4 +1,4 @@
-import { isObject } from "../../base/values.ts";
+import { isObject, isTexts } from "../../base/values.ts";
 import {
   AUDIENCES,
   CLOCKS,
@@ -23,9 +23,9 @@ const KEYS = {
   origin: oneOf(ORIGINS),
   audience: oneOf(AUDIENCES),
   reads: oneOf(SOURCES),
-  targets: [isNames, "a list of input fields"],
-  echoes: [isNames, "a list of result fields"],
-  selects: [isNames, "a list of input fields"],
+  targets: [isTexts, "a list of input fields"],
+  echoes: [isTexts, "a list of result fields"],
+  selects: [isTexts, "a list of input fields"],
   clock: oneOf(CLOCKS),
   range: [isRange, "a map with from and to, both input fields"],
 } as const satisfies { readonly [Key in keyof ToolReach]: readonly [(value: unknown) => boolean, string] };
@@ -50,10 +50,6 @@ const STRICTER = { origin: "stranger", audience: "public", reads: "private" } as
 interface ReachFault {
   readonly path: readonly string[];
   readonly message: string;
-}
-
-function isNames(value: unknown): boolean {
-  return Array.isArray(value) && value.every((name) => typeof name === "string");
 }
 
 function isRange(value: unknown): boolean {
